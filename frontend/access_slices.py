@@ -10,10 +10,11 @@ run in front of the SCoP where all that it reads has the value there that it had
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import is_plain
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.slice_ends import only_ends

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 
 from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.callees import called_name
 from polytile.frontend.find_scops import polytile_pragma

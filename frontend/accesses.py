@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.call_effects import effects

@@ -8,10 +8,11 @@ signed types and is assumed not to happen upwards for unsigned ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.frontend import remainders
 from polytile.frontend.c_types import integer_value
 from polytile.frontend.comparisons import (

@@ -7,11 +7,12 @@ after:  for (i = 0; i < n; i++) { a[c++] = b[i]; for (int i_ = 0; i_ < 4; i_++) 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, declarations_of, free_variables_in, map_children, substituted

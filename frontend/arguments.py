@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.callees import Callee, effects_below, only_pure_calls
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below

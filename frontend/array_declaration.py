@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast, c_parser
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, UsageError, UserError
 from polytile.frontend.c_types import integer_type, type_named
 from polytile.ir import scop

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, Location, UserError
 from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption

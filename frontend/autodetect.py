@@ -4,11 +4,12 @@ extraction accepts, neighbours joined."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.assemble import FileContext
 from polytile.frontend.counted_loops import counts

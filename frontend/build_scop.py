@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import islpy as isl
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.access_relations import lift
 from polytile.frontend.access_slices import NoSliceError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.assumptions import is_assumption
 from polytile.frontend.conversions import cast_to

@@ -7,10 +7,10 @@ after:  i <= n and i <= m;                                                 32 i 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.ir.expr import Binary, Cast, Expr, Ternary
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.scope import Scope, Shape
 from polytile.ir.expr import BOOL, DOUBLE
 

@@ -12,10 +12,11 @@ close to the ends of the range of exponents.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.ast_builders import declared, mentions, names_in, unused
 from polytile.frontend.complex_kinds import IMAGINARY_UNIT, Kinds, is_complex_struct

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.assumptions import is_linear, keeps_values, statements_before
 from polytile.frontend.constants import constant_node, convert
 from polytile.frontend.find_scops import ScopPlace

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import INT, LLONG, LONG, UINT, ULLONG, ULONG, CType
 
 _RANK = {"int": 0, "unsigned int": 0, "long": 1, "unsigned long": 1, "long long": 2, "unsigned long long": 2}

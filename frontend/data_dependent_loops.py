@@ -9,11 +9,11 @@ after:  { p = head; while (next[p] > 0) { S; p = next[p]; } }
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.frontend.callees import called_name
 from polytile.frontend.induction_variables import outside_own_loops

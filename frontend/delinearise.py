@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.accesses import RawAccess
 from polytile.frontend.affine import Evaluator

@@ -13,10 +13,10 @@ below n.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import (
     LARGEST,
     block,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, OpaqueCallError, UserError
 from polytile.frontend.access_summaries import AccessSummary
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 from pycparser import c_ast, c_generator
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.line_directives import refuse_line_directives
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below

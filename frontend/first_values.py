@@ -7,10 +7,11 @@ after:  for (i = i_first; i < n; i++) S(i);      with i_first = i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied

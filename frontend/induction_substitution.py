@@ -10,11 +10,11 @@ is, and is refused where it decides what is accessed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.forward_substitution import with_forwarded_counters
 from polytile.frontend.induction_variables import induction_variables, outside_own_loops

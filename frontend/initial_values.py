@@ -7,11 +7,11 @@ after:  double w[8]; for (int polytile_0 = 0; polytile_0 < 8; polytile_0++) w[po
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import copied, map_statements
 from polytile.ir.name_supply import fresh

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.access_summaries import Summaries
 from polytile.frontend.arguments import Arguments, bind_arguments
 from polytile.frontend.callees import Callee, Library, called_name

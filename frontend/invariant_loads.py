@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.induction_variables import deciding_parts
 from polytile.frontend.must_reads import MustReads, shape_of
 from polytile.frontend.parse import location_of, nodes_below

@@ -10,12 +10,13 @@ which say how long rows are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.c_types import literal_type, promote, usual
 from polytile.frontend.invariant_loads import ConstantLoads
 from polytile.frontend.parse import location_of, nodes_below

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 from pycparser import c_ast, c_parser
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, UserError
 from polytile.frontend.access_relations import lift
 from polytile.frontend.accesses import Collector

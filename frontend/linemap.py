@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.frontend.tokens import Token, tokenize
 from polytile.ir.c_text import c_unescaped

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.parse import ParsedFile
 
 _DIGITS = 8

@@ -9,13 +9,13 @@ Where the last value may be read, `i = n > 0 ? n : 0;` follows the loop; where t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.conversions import declared
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.jump_elimination import has_break

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding

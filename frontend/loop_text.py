@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.line_directives import refuse_line_directives
 from polytile.frontend.loop_directives import attached_to, refuse_in_parallel, without_directives

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.affine import LARGEST, Evaluator, NotAffineError
 from polytile.frontend.c_types import where

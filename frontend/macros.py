@@ -7,8 +7,9 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from polytile.dataclass import dataclass
 
 _PREDEFINED = ("__STDC__=1", "__STDC_HOSTED__=1", "__STDC_VERSION__=199901L", "__LP64__=1", "_LP64=1", "__CHAR_BIT__=8")
 

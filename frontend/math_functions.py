@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polytile.dataclass import dataclass
 from polytile.ir.expr import DOUBLE, FLOAT, INT, LLONG, LONG, CType
 
 

@@ -10,11 +10,12 @@ have equally many iterations, so that whatever is inside runs at all only where 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape

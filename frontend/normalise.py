@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.builtin_functions import is_builtin
 from polytile.frontend.constants import constant_node

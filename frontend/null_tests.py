@@ -9,12 +9,13 @@ Loops then split by the condition, and what is used of an array that is not give
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer
 from polytile.frontend.callees import effects_below
 from polytile.frontend.parse import location_of, nodes_below

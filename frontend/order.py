@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
 from polytile.ir.scop import SourceLoop
 

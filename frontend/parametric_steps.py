@@ -9,12 +9,13 @@ The host asks whether s >= 1 when the program runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.assumptions import is_linear
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import location_of, nodes_below

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import CParser, c_ast
 from pycparser.c_lexer import CLexer, Token
 from pycparser.c_parser import ParseError
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location, UserError
 from polytile.frontend.implicit_int import declare_listed_parameters, declared_name, lacks_only_a_type
 from polytile.frontend.preprocess import Preprocessed, identifiers

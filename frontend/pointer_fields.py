@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.must_reads import MustReads, pointer_of, shape_of
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape

@@ -10,11 +10,12 @@ and where nobody asks for it behind the SCoP.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.ast_builders import declared, names_in, unused
 from polytile.frontend.parse import nodes_below

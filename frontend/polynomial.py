@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from polytile.dataclass import dataclass
 
 Monomial = tuple[str, ...]  # sorted names, with repetition: i * n * n is ("i", "n", "n")
 

@@ -8,10 +8,10 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError, UserError, remember_source
 from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.find_scops import ScopPlace

@@ -7,10 +7,10 @@ after:  for (i) { t = a[i]; s += t; float t_ = a[i]; q += t_ * t_; }
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import base_of, declared, names_in, type_of, unused
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.parse import nodes_below

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.frontend.accesses import RawAccess
 from polytile.frontend.polynomial import Monomial
 from polytile.ir.scop import AccessKind

@@ -10,11 +10,11 @@ Rows are of arrays with several dimensions, or in structs; pointers into arrays 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer
 from polytile.frontend.must_reads import shape_of
 from polytile.frontend.parse import nodes_below

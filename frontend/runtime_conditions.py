@@ -10,10 +10,10 @@ after:  the same where -n < k <= n
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.frontend.relations import without
 
 

@@ -7,11 +7,11 @@ after:  double p_x = a[i].x, p_y = a[i].y; p_x += 1; b[i].x = p_x; b[i].y = p_y;
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import declared, is_plain, mentions, names_in, unused
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, StructType

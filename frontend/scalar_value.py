@@ -7,11 +7,12 @@ after:  a[2 * i + lo] = 0;               each leaf in the type of j, so that no 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Self
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.constants import constant_type
 from polytile.frontend.conversions import declared
 from polytile.frontend.normalise import base_node

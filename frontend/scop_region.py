@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
 from polytile.frontend.access_summaries import AccessSummary
 from polytile.frontend.polynomial import Monomial

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate
 from polytile.frontend.parse import location_of

@@ -16,10 +16,10 @@ the variable held before. The loops then have no variable that an iteration take
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import (
     LARGEST,
     PURE,

@@ -6,11 +6,11 @@ It is printed from the parsed C, not from polytile's own representation, so that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.callees import called_name
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol

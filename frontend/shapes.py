@@ -7,8 +7,9 @@ that write. Only a write that happens on some data-dependent paths leaves a depe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.c_types import where

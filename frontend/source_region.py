@@ -8,12 +8,13 @@ has made of the region, its loops, or its statements.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.assemble import FileContext
 from polytile.frontend.builtin_functions import NO_OPERATIONS
 from polytile.frontend.callees import called_name, names_in_callees

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import OpaqueCallError, UserError
 from polytile.frontend.accesses import bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError

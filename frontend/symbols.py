@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.liveness import Liveness

@@ -7,10 +7,11 @@ after:  { S[i, j] -> A[i - 1, j] }, and this moved by one and by two along the f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.frontend.accesses import RawAccess
 from polytile.ir.access_boxes import Offset, moved
 from polytile.ir.identity_key import IdentityKey

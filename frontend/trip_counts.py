@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.trees import copied, variables_in
 
 Linear = tuple[str, int]  # a variable plus a constant

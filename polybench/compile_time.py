@@ -27,9 +27,11 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from statistics import geometric_mean, median
+
+from polytile.dataclass import dataclass
 
 FAMILIES = Path(__file__).resolve().parent
 CHECKOUT = FAMILIES.parent

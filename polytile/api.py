@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,6 +21,7 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.c.host_file import host_file
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.compiled_scop import DRAW_SECONDS, CompiledScop, compile_scop, guard, short, title, unit_of
+from polytile.dataclass import dataclass
 from polytile.diagnostics import (
     InternalError,
     NothingRunsError,

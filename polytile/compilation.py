@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from polytile.codegen.passes.driver import After
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,6 +16,7 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import locate_unit
 from polytile.codegen.targets.source_map import LocatedText
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, is_bug
 from polytile.ir.host import HostProgram
 from polytile.ir.plan import KernelPlan

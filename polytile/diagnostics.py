@@ -6,10 +6,11 @@ authors of polytile (`InternalError`). `ValidationError` is a fourth: the progra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from os.path import basename
 from pathlib import Path
+
+from polytile.dataclass import dataclass
 
 EXIT_DONE = 0
 EXIT_USER = 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.pipeline import sequential_text
 from polytile.runtime.binding import Call

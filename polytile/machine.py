@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.tuning import Tuning
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.machine import (
     MAX_BLOCK_THREADS,

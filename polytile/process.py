@@ -10,8 +10,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from polytile.dataclass import dataclass
 
 MOST_OUTPUT = 200_000_000  # bytes
 

@@ -6,7 +6,7 @@ or that say what its cost model assumes, stand where they are used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polytile.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 
 SECONDS = 30  # of processor time, for one piece of work

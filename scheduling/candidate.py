@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from polytile.dataclass import dataclass
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.plan import Choices, KernelPlan

@@ -8,7 +8,7 @@ after:  for (a = 0; a < 64; a += 16) if (64 * bi + a + ti < ni && 16 * k0 + tj <
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 
 import islpy as isl
@@ -16,6 +16,7 @@ import islpy as isl
 from polytile.codegen.lowering.isl_ast import Instance
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
 from polytile.codegen.passes.plan import WideCopy
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, div, lift, mod, mul
 from polytile.ir.copy_tree import FILL
 from polytile.ir.expr import Access, Assign, CType, Declare, Expr, For, If, Name, Stmt

@@ -10,8 +10,9 @@ a condition of the loop, full of remainders.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Binary, Call, CType, Expr, For, If, Literal, Name, Stmt, with_bodies
 
 

@@ -10,10 +10,11 @@ after:  for (u < 4) if (16 * k0 + k < nk) C_acc[u] += A_tile[16 * u + ti][k] * x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, Binary, Expr, Stmt, walk
 from polytile.ir.plan import Placement
 from polytile.ir.scop import Scop, Statement

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import INT, Access, Binary, CType, Expr, For, If, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression
 from polytile.ir.substitute import with_values

@@ -7,9 +7,10 @@ after:  for (int k = 0; k < nk; k += 1) S1(i, j, k)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytile.codegen.lowering.isl_ast import Instance, Marked, substitute
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Expr, For, If, Name, Stmt
 from polytile.ir.plan import IDENTIFIER
 from polytile.ir.schedule import KERNEL

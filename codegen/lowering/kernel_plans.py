@@ -6,7 +6,7 @@ k: for (k = 0; k < n; ++k) C[i][j] += A[i][k] * B[k][j];        an element of C 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from polytile.codegen.lowering.given_plans import obeyed
@@ -15,6 +15,7 @@ from polytile.codegen.lowering.outline_kernels import KernelShape
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.scalar_replacement import accumulation, is_alone
 from polytile.codegen.passes.tile_scalar_replacement import are_apart, updated_elements
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Execution, For, Stmt, bodies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Storage

@@ -11,11 +11,11 @@ replaced. The result has the same points: isl itself eliminates the quotient by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.copy_tree import with_properties
 from polytile.ir.isl_util import band_members, mark_name, sets

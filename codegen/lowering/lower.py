@@ -7,7 +7,7 @@ faster comes later (codegen/passes).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polytile.codegen.lowering.ast_generation import generate, generate_host
 from polytile.codegen.lowering.copies import Threads, copy_loops, wide_copy
@@ -20,6 +20,7 @@ from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape
 from polytile.codegen.lowering.placed_accesses import Placed, placed
 from polytile.codegen.passes.plan import WideCopy
 from polytile.codegen.passes.prune_signature import pruned
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.atomic_updates import atomically

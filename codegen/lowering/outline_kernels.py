@@ -11,7 +11,7 @@ sequence. Its domain does not mention threads, so every thread of the block reac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import count
 
@@ -22,6 +22,7 @@ from polytile.codegen.lowering.cyclic_distribution import thread_labels
 from polytile.codegen.lowering.grid_ranges import ends, hull_of, range_of
 from polytile.codegen.lowering.known_quotients import chosen, coordinates_around, with_coordinates
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import (
     band_members,
     mark_name,

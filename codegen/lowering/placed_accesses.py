@@ -11,13 +11,14 @@ isl knows the values of all iterators where it makes a leaf, so that cells and e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polytile.codegen.lowering.full_tiles import with_full_tiles
 from polytile.codegen.lowering.guards import Use, guard_domain
 from polytile.codegen.lowering.isl_ast import Detail
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.copy_tree import CopyRun, CopyTree, with_copies
 from polytile.ir.expr import Access, CType, Expr, Literal, Name

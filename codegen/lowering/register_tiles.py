@@ -8,10 +8,11 @@ Everything around the band is a coordinate, so that where a tile is full is a se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import For, Stmt, with_bodies
 from polytile.ir.isl_util import mark_name, sets
 from polytile.ir.schedule import REGISTER_TILE, loop_mark, nodes

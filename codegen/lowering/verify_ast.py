@@ -11,11 +11,11 @@ what it makes of the tree is looked at as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polytile.codegen.lowering.isl_ast import Instance, Marked
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Binary, Call, Expr, For, If, Literal, Name, Stmt, Ternary, Unary
 from polytile.ir.isl_util import OverBudgetError, band_members, budget, sets

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polytile.codegen.ordering.dead_stores import without_dead_stores
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, words
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.ir.arith import add, lift
 from polytile.ir.def_use import mentioned_names, value_names

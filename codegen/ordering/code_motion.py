@@ -10,10 +10,11 @@ it needs last. Loads stand right before their first use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.ordering.label_sweeps import with_late_loads
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, max_live
+from polytile.dataclass import dataclass
 
 MAX_ROUNDS = 3
 

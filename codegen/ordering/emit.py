@@ -9,10 +9,11 @@ A value that is used once, by what follows it at once, is written there; others 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.ordering.build_graph import OPERAND
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, Declare, Expr, Name, Stmt
 from polytile.ir.name_supply import Names
 from polytile.ir.substitute import with_values

@@ -7,10 +7,10 @@ after:  0.5 a[i] + 0.5 a[i + 1] - a[i + 2] + x y              four labels: three
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Binary, Unary
 from polytile.ir.literals import exact_value
 

@@ -11,9 +11,10 @@ take more registers than it frees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
+from polytile.dataclass import dataclass
 
 
 def list_order(graph: ValueGraph) -> tuple[int, ...]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Binary, Unary
 from polytile.ir.literals import exact_value
 

@@ -10,7 +10,6 @@ loaded goes to all sums that it is part of, and few values wait: the sums, and w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -19,6 +18,7 @@ from polytile.codegen.ordering.label_sweeps import label_places, swept
 from polytile.codegen.ordering.linear_forms import Sums, sums_of
 from polytile.codegen.ordering.shared_sums import SharedSums, apart, share
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, max_live, words
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Binary, CType, Expr, Name, Unary
 from polytile.ir.literals import spelt
 

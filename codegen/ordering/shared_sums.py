@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
+
+from polytile.dataclass import dataclass
 
 MOST_PAIRS = 300_000  # of labels in sums, that are looked at in about a second
 Ratio = tuple[int, str]  # a sign, and digits

@@ -12,12 +12,13 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 from math import factorial
 
 from polytile.codegen.ordering.label_sweeps import with_late_loads
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
+from polytile.dataclass import dataclass
 
 MAX_PERMUTED = 5040  # orders of the children of a node that are tried
 MAX_EVALUATIONS = 20_000  # of nodes, each with what is live around it; the rest keep the order of the source

@@ -12,9 +12,10 @@ reach the same element, and the loads that do, keep their order (`after`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
 from polytile.ir.expr import Expr
 from polytile.machine import REGISTER_BYTES

@@ -10,11 +10,12 @@ is live there stays so, and an order of one part changes nothing in others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 from polytile.codegen.ordering.label_sweeps import label_places, with_late_loads
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
+from polytile.dataclass import dataclass
 
 MOST_CUTS = 12  # places at which parts begin or end
 MAX_ROUNDS = 4

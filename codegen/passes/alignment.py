@@ -7,9 +7,10 @@ after:  16 bytes divide its address
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Declare, Expr, For, Name
 from polytile.ir.kernel import Kernel
 from polytile.ir.polynomial import Places, Polynomial, divisor, terms

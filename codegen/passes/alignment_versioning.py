@@ -14,9 +14,10 @@ thread's neighbouring columns, is there once more without them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, mentions, needed
+from polytile.dataclass import dataclass
 from polytile.ir.arith import both
 from polytile.ir.expr import (
     BOOL,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.dataclass import dataclass
 from polytile.ir.def_use import assigned_names, declared_names, value_names, written_arrays
 from polytile.ir.expr import Access, Declare, Execution, Expr, If, Name, Scope, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.ir.def_use import names_of, written_names
 from polytile.ir.expr import (
     Access,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import perf_counter
 
 from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, UsageError
 from polytile.ir.expr import Invoke, While, statements
 from polytile.ir.host import HostProgram

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import gcd
 
 from polytile.codegen.passes.iteration_loads import needed
 from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
+from polytile.dataclass import dataclass
 from polytile.ir.arith import both, select, zero
 from polytile.ir.def_use import value_names
 from polytile.ir.expr import (

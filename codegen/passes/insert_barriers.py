@@ -10,8 +10,9 @@ thread: equal subscripts that no two threads have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import elements, names_of, reads_memory, targets, written_names
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt, expressions, walk, with_bodies

@@ -15,8 +15,9 @@ added up in the order of the single ones, so that all bits are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import both
 from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name, Scope, Stmt, walk
 from polytile.ir.gpu_ops import WarpReduce

@@ -12,11 +12,12 @@ thread touches the element, as nothing orders it with this loop. The first value
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.register_prefetch import load_ahead
 from polytile.codegen.passes.scalar_replacement import guarded
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, statements, walk
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import (

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Any
 
 from polytile.codegen.passes.basic_blocks import AUTO_SHARE, Body, each_block, is_short_of_registers, large_graphs
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.prune_signature import pruned
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, known, lift, mul, sub
 from polytile.ir.expr import (
     BOOL,

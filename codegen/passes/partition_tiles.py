@@ -11,10 +11,11 @@ after:  if (32 * b + 32 <= n && 4 * c + 4 <= m) {
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from polytile.codegen.passes.simplify import simplify
+from polytile.dataclass import dataclass
 from polytile.ir.affine_facts import Facts, implied
 from polytile.ir.def_use import names_of, written_names
 from polytile.ir.expr import (

@@ -7,10 +7,11 @@ after:  int j = t + 64 * b + 32;  part[0][1] += A[i][j];          so that part[1
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.dataclass import dataclass
 from polytile.ir import arith
 from polytile.ir.expr import Access, Binary, Execution, Expr, For, If, Literal, Scope, Stmt, While, rewrite
 from polytile.ir.fold import constant

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polytile.codegen.passes.alignment import Alignment
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

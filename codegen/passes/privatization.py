@@ -15,12 +15,13 @@ chooses the kernel when it runs: updates have to be many for each element of all
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import Any
 
 from polytile.codegen.passes.plan import LoweredPlan
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, div, known, least, lift, most, mul
 from polytile.ir.def_use import names_of
 from polytile.ir.expr import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import known
 from polytile.ir.def_use import assigned_names, declared_names, mentioned_names, targets
 from polytile.ir.expr import (

@@ -13,9 +13,10 @@ has branches, across which no load is moved: each iteration would wait for its o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import (
     Access,
     Assign,

@@ -7,10 +7,11 @@ after:  x = b[0];
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, Declare, Literal, Name, Scope, Stmt, rewrite, walk
 from polytile.ir.gpu_ops import Advance, PrivateArray

@@ -11,10 +11,11 @@ meanwhile, as nothing orders it with this loop; the guard keeps that true when t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import only_store, straight, value_names
 from polytile.ir.expr import (

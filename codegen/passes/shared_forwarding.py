@@ -8,10 +8,11 @@ after:  t[i] = t_held; t_here[i & 15] = t_held; barrier; y_part += A[i][j] * t_h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.dataclass import dataclass
 from polytile.ir.expr import (
     Access,
     Assign,

@@ -7,9 +7,10 @@ after:  A[ti] = ti;  where (b * 32 + ti) % 32 is ti for b = 0
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
+from polytile.dataclass import dataclass
 from polytile.ir import arith
 from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import known

@@ -16,9 +16,10 @@ Copies of tiles behind the last one fill with zeros what nobody reads: no branch
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, lift, select
 from polytile.ir.def_use import names_of

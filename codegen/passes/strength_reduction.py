@@ -12,10 +12,11 @@ after:  const double *p_A = &A[(long long)l * m + j];
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from polytile.codegen.passes.index_width import intervals, widened
+from polytile.dataclass import dataclass
 from polytile.ir.arith import lift
 from polytile.ir.def_use import targets, written_names
 from polytile.ir.expr import Access, CType, Expr, For, Name, Node, Stmt, rewrite, walk, with_bodies

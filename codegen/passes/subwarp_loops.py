@@ -14,7 +14,7 @@ size of an array that the loop goes through, and chooses among kernels when it r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.passes.plan import LoweredPlan
@@ -28,6 +28,7 @@ from polytile.codegen.passes.reduction_loops import (
     stores,
     update_of,
 )
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, div, mul
 from polytile.ir.def_use import names_of
 from polytile.ir.expr import (

@@ -11,13 +11,14 @@ Nothing is stored in the loop then, so that what several instances read is loade
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import islpy as isl
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.passes.scalar_replacement import ElementUpdate, accumulate, accumulation, guarded
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import zero
 from polytile.ir.def_use import value_names

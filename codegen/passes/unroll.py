@@ -13,9 +13,10 @@ A rotation anywhere else is renaming as far as the statements are straight, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytile.codegen.passes.register_rotation import START, Movable, Roles, movables, moves, renamed
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir import arith
 from polytile.ir.def_use import names_of, written_names

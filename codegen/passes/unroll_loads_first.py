@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, prod
 
 from polytile.codegen.passes import launch_bounds
@@ -52,6 +52,7 @@ from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.strip_mine import in_batches, iterations, reaches
 from polytile.codegen.passes.unroll_tile_loads_first import of_tile
+from polytile.dataclass import dataclass
 from polytile.ir.arith import zero
 from polytile.ir.def_use import reads_memory
 from polytile.ir.expr import (

@@ -10,9 +10,10 @@ after:  Store(A[j], (y[0], y[1]))
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytile.codegen.passes.alignment import Alignment, Divisors
+from polytile.dataclass import dataclass
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import Access, Assign, Expr, Name, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Load, Shuffle, Store, WarpReduce

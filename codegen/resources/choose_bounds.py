@@ -11,11 +11,12 @@ where the kernel then needs hardly more registers: each one that is missing is s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.resources.estimate import estimate, needed_registers
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, If, Stmt, walk, with_bodies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

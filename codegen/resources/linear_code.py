@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.resources.instruction_costs import helper_registers, instructions, operation, registers, width
 from polytile.codegen.resources.register_pressure import Loop, Value
 from polytile.codegen.resources.register_variables import register_variable
+from polytile.dataclass import dataclass
 from polytile.ir.expr import (
     Access,
     Assign,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes, shared_bytes
+from polytile.dataclass import dataclass
 from polytile.ir.kernel import Kernel, ceil_div
 from polytile.machine import WARP_SIZE, Machine
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.kernel import Kernel
 

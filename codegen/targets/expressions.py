@@ -7,8 +7,8 @@ The two dialects differ only in names and types (`_Bool` is `bool`, `new` is an 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import (
     COMPARISONS,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Invoke, Stmt, While, walk
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Store

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from textwrap import fill
 
 from polytile.codegen.targets.expressions import Printer, type_name
 from polytile.codegen.targets.line_wrap import INDENT, WIDTH, broken, indented, wrapped
 from polytile.codegen.targets.source_map import Marks
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.c_text import one_line
 from polytile.ir.expr import (

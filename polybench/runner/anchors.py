@@ -6,13 +6,13 @@ import csv
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polybench.runner.errors import RunnerError
 from polybench.runner.rows import Row
 from polybench.runner.tables import ROOT, Entry
+from polytile.dataclass import dataclass
 
 ANCHORS = ROOT / "anchors"
 RATES = ("stencil-generators-h200.csv", "prototypes-h200.csv")

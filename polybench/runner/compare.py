@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from polybench.runner.errors import RunnerError
 from polybench.runner.rows import Key, Row, failed, latest
+from polytile.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

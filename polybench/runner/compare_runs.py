@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polybench.runner.compare import TIME_SLACK
@@ -12,6 +11,7 @@ from polybench.runner.errors import RunnerError
 from polybench.runner.report import Line, chosen_schedule, machines, markdown_grid, save, short
 from polybench.runner.rows import Key, Row, failed, latest, read
 from polybench.runner.tables import Entry
+from polytile.dataclass import dataclass
 
 COLUMNS = ("program", "type", "schedule", "size")  # then ms of each, the ratio, spread of each
 

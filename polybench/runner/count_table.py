@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
 from polybench.runner.ncu import Key, Measured, read_source_page, together, totals
+from polytile.dataclass import dataclass
 
 PAGE, RAW = "ncu-source.csv", "ncu-raw.csv"
 ACCESSES = (("load", "ld"), ("store", "st"))

@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, log, sqrt
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +19,7 @@ from typing import Any
 import polytile
 from polybench.runner.errors import RunnerError
 from polybench.runner.tables import ROOT, Entry
+from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
 from polytile.facts.kernel_facts import estimate_of
 

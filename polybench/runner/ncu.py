@@ -23,10 +23,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 
 from polybench.runner.errors import RunnerError
+from polytile.dataclass import dataclass
 
 INSTRUCTIONS = ("Instructions Executed", "inst_executed")
 LANES = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polybench.runner import rows
@@ -12,6 +11,7 @@ from polybench.runner.anchors import Anchor, Ceiling, ceiling, load_anchors
 from polybench.runner.errors import RunnerError
 from polybench.runner.rows import Row
 from polybench.runner.tables import Entry, figure
+from polytile.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

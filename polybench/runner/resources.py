@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import log
 from pathlib import Path
 from statistics import correlation, median
@@ -19,6 +18,7 @@ from polybench.runner.tables import Entry
 from polytile.api import Program
 from polytile.codegen.resources.estimate import estimate
 from polytile.codegen.resources.occupancy import KernelResources
+from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
 from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc

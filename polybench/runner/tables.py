@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from polybench.runner.errors import RunnerError
+from polytile.dataclass import dataclass
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = ("mini", "small", "medium", "large", "extralarge")

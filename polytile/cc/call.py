@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from polytile.cc.host_arguments import Argument, arguments
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 
 # What is not about objects and programs: the host compiler alone does it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polytile.cc.call import Call
@@ -17,6 +17,7 @@ from polytile.cc.messages import CompilerReport, rendered
 from polytile.cc.own_options import Settings, as_own
 from polytile.cli.arguments import Request, parse
 from polytile.cli.watchdog import watched
+from polytile.dataclass import dataclass
 from polytile.diagnostics import (
     BUGS,
     EXIT_DONE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from polytile.cc.call import DEPENDENCY_OPTIONS, Call
@@ -17,6 +17,7 @@ from polytile.cc.host_arguments import Argument
 from polytile.cc.host_compiler import run
 from polytile.cc.objects import joined
 from polytile.cc.own_options import Settings
+from polytile.dataclass import dataclass
 from polytile.diagnostics import EXIT_DONE
 from polytile.ir.c_text import c_string
 from polytile.runtime.build import Build

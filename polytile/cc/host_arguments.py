@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 
 # Options whose value is the next word, or follows at once.

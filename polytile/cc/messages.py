@@ -9,9 +9,9 @@ after:  two.c:14:11: warning: the subscript `p[i]` of `B` is not affine [-Wpolyt
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 from polytile.cli.report import Report
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, Location, source_line
 
 

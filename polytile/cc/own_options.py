@@ -7,9 +7,9 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polytile.cli.arguments import long_options
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 
 PREFIX = "--polytile-"

@@ -18,7 +18,6 @@ It shares no code with what made the schedule or proved it the first time, and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -35,6 +34,7 @@ from polytile.check.split_tiles import split_problems
 from polytile.check.stream_plans import stream_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
 from polytile.check.tree import LOOP, NODE, THREADS, kernels, mark, nodes, thread_of
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget
 
 MAX_OPERATIONS = 30_000_000  # for the tiles of one array: many seconds; most take a thirtieth

@@ -10,12 +10,13 @@ from the root down to its own; for cells of a thread also the thread, unless the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polytile.check.relations import Check, dimensions
 from polytile.check.tree import LOOP, NODE, THREADS, blocks, kernels, mark, thread_of
+from polytile.dataclass import dataclass
 
 WHOLE = "kernel"
 Key = tuple[int, str]  # the number of a kernel, the label of a loop

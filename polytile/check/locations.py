@@ -9,13 +9,14 @@ Each use of an element is an execution together with the element, and has a loca
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polytile.check.copies import Key, Loop, Run, labelled_loops, runs
 from polytile.check.relations import OUT, Check, accesses, dimensions, maps, padded, union
 from polytile.check.times import Times, times
+from polytile.dataclass import dataclass
 
 Use = tuple[str, int]
 KINDS = ("read", "write", "may-write")

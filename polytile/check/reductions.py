@@ -7,11 +7,12 @@ that the others combine by it, and that a reduction which may leave its element 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polytile.check.relations import BEFORE, Check, accesses, maps, seen, union
+from polytile.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, maps, padded, union
 from polytile.check.tree import NODE
+from polytile.dataclass import dataclass
 
 SET = isl.dim_type.set
 Value = isl.UnionMap

@@ -12,13 +12,14 @@ block, else for executions of one thread.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polytile.check.copies import WHOLE, Run, band_values, layers
 from polytile.check.relations import dimensions, padded, union
 from polytile.check.tree import LOOP, NODE, kernels, mark, thread_of
+from polytile.dataclass import dataclass
 
 KEPT, IN_THREAD, OPEN = "kept", "in thread", "open"
 

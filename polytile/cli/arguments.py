@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polytile import __version__
 from polytile.cli.option_parser import OptionParser
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.options import ORDERS, SCHEDULES
 

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.cli.arguments import PASSES, PLAN, Request
 from polytile.cli.report import Report, as_object
 from polytile.codegen.passes.driver import LOWERING, pass_names
+from polytile.dataclass import dataclass
 from polytile.diagnostics import (
     EXIT_DONE,
     EXIT_VALIDATION,

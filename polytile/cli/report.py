@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 
 from polytile import __version__
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic
 
 JSON_FORMAT = 2

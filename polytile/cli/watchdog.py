@@ -16,12 +16,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
 from polytile import work_pieces
 from polytile.cli.main import SUBCOMMANDS, main, open_streams
+from polytile.dataclass import dataclass
 from polytile.diagnostics import EXIT_BUG, EXIT_USER
 
 _STACK = 100 * 2**20  # bytes; Linux keeps a little more free below a stack

@@ -9,10 +9,11 @@ Subscripts of loops that carry dependences alone (`A[t + 1][i]`) are time too, u
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.drawing.axes import Axes, axes_of, axis_names
 from polytile.drawing.cone import chosen_tile, cone_of

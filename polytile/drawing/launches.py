@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.drawing.model import Point
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polytile.dataclass import dataclass
 
 Point = tuple[int, ...]
 Instance = tuple[str, Point]  # a statement and the values of its iterators

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.drawing.colours import INK, PAPER, SOFT
 from polytile.drawing.panel import Panel, axis_below, ticks
 from polytile.drawing.svg import Svg, width_of

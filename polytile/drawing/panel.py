@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.drawing.colours import INK, PAPER, SOFT, kernel_colour
 from polytile.drawing.model import Cell, Cone, Drawing, Tile
 from polytile.drawing.outline import At, Line, Rectangle, borders, inner_lines, rectangles

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.sax.saxutils import escape, quoteattr
+
+from polytile.dataclass import dataclass
 
 SPACE = "http://www.w3.org/2000/svg"
 FONT = "Helvetica, Arial, sans-serif"

@@ -8,8 +8,9 @@ flow (a write, then a read), anti (a read, then a write) and output (two writes)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from polytile.dataclass import dataclass
 
 Values = tuple[tuple[str, int], ...]  # names and what they are
 

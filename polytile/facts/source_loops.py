@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.facts.model import DependenceKind, LoopFacts, LoopKind, Witness
 from polytile.facts.transformed import origins
 from polytile.facts.witnesses import carried_by, iterator_names, witness

@@ -8,11 +8,11 @@ both called `i` share none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.facts.certain_accesses import accesses_in, element_of, touches_certainly
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe

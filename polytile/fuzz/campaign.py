@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import REFUSED, Outcome

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.forms import JUMPING_TEXTS
 from polytile.fuzz.generate import over_time, program, with_pieces

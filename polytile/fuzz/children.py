@@ -11,12 +11,12 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.outcome import Outcome, outcome_of
 from polytile.runtime.emulator import core
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from polytile.dataclass import dataclass
 
 T = TypeVar("T")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.draw import Draw
 from polytile.fuzz.forms import FORMS, JUMPS, LITERALS, Form
 from polytile.fuzz.helpers import ROW_FUNCTIONS

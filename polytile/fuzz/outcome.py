@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import (
     DeviceError,
     ExtractionError,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents, extents, scope_of
 from polytile.fuzz.helpers import needed_definitions
 from polytile.fuzz.printing_expressions import Speller

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents
 from polytile.fuzz.ranges import Linear, Ranges, below, range_of, shift
 from polytile.fuzz.tree import (

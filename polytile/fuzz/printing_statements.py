@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents, counted, statements
 from polytile.fuzz.printing_expressions import Speller, linear_text
 from polytile.fuzz.ranges import Linear, Ranges, below, within

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,

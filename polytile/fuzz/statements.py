@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.expressions import Context, ExpressionWriter
 from polytile.fuzz.forms import FACTORS, INPUT_SUMMANDS, SUMMANDS, UNSIGNED, WHOLE_CALLS
 from polytile.fuzz.helpers import SWEEP_FUNCTIONS

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.expressions import plus
 from polytile.fuzz.statements import ITERATORS, StatementWriter
 from polytile.fuzz.tree import (

@@ -6,7 +6,7 @@ are computed from the subscripts when it is printed (`ranges.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polytile.dataclass import dataclass
 
 SIZES = ("n", "m")  # at least 0
 OFFSET = "k"  # of any sign, within OFFSET_RANGE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from polytile.api import CompiledScop, Program, compile_file
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
 from polytile.fuzz.case import Case, Choices
 from polytile.fuzz.driver import driver_text

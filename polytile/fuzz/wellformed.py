@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.fuzz.extents import counted, scope_of
 from polytile.fuzz.ranges import PARAMETERS, Linear, Range, Ranges, below, range_of, set_by, within, wraps
 from polytile.fuzz.structs import field_of

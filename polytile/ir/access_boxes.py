@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.identity_key import remembered
 
 Offset = tuple[int, ...]

@@ -7,9 +7,10 @@ after:  facts i = 32 * b + t and n - 1 - i >= 0: it holds, as n - i - 1 is the s
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, known, lift, mul
 from polytile.ir.expr import Access, Binary, Call, CType, Declare, Expr, For, If, Name, Stmt, Unary, walk
 from polytile.ir.fold import is_truth

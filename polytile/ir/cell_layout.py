@@ -8,10 +8,10 @@ after:  cell[r][c] at r * (columns + 4) + c                pad 4
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.gpu_ops import FRAGMENTS
 

@@ -15,10 +15,11 @@ For it the elements of a copy are one execution, `name[place..]`, in each iterat
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
 from polytile.ir.isl_util import sets
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, THREAD_LOOP, LabelledLoop, labelled_loops, unit_of

@@ -8,8 +8,8 @@ after:  a plane of them in shared memory, with a row on either side of the tile,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.machine import REGISTER_BYTES, VECTOR_BYTES
 
 

@@ -7,11 +7,12 @@ Every node is frozen and carries its type (values) or its source location (state
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from dataclasses import field as _field
+from dataclasses import fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
 
 

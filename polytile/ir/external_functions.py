@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
 from polytile.ir.expr import Address, walk
 from polytile.ir.identity_key import remembered

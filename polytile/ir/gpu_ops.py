@@ -11,9 +11,9 @@ elements from where it points).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import field as _field
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.expr import BOOL, DOUBLE, INT, UINT, Access, CType, Expr, Literal, Name, Stmt
 from polytile.machine import ASYNC_COPY_BYTES, SEGMENT_SIZES, VECTOR_BYTES, WARP_SIZE

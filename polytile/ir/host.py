@@ -5,10 +5,11 @@ The same program is printed as C++ (the entry point in the .cu) and executed fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Generic, TypeVar
+
+from polytile.dataclass import dataclass
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import known
 from polytile.ir.expr import Access, Binary, Cast, Expr, Name
 

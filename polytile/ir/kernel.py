@@ -7,8 +7,9 @@ says where each of them lives in this kernel. The block and thread coordinates a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
 from polytile.ir.def_use import assigned_names, names_of

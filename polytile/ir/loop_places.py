@@ -7,11 +7,12 @@ after:  k0 stands at [bi, bj, k0]; for cells of threads at [bi, bj, k0, ty, tx],
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import mark_name, sets, times_at
 from polytile.ir.plan import WHOLE_KERNEL, Owner
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, loop_label, nodes_below, path_of, thread_sizes

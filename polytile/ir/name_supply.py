@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Declare, For, statements
 from polytile.ir.reserved_names import is_free
 from polytile.ir.scop import Scop

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import ROW_MAJOR, Layout, require
 from polytile.ir.gpu_ops import CACHES, FRAGMENTS
 from polytile.ir.isl_util import unbounded

@@ -7,10 +7,10 @@ after:  the interval of i * n + 1 is 1 .. 399980001
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import product
 from math import inf
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import known
 from polytile.ir.expr import BOOL, TRUTHS, Binary, Call, Cast, Expr, Name, Ternary, Unary, children
 

@@ -12,8 +12,9 @@ Stock et al. (PLDI 2014) and section III of Rawat et al. (Proc. IEEE 2018). It c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.expr import Access, Assign, Binary, Cast, CType, Expr, Unary, walk
 from polytile.ir.identity_key import remembered

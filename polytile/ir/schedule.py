@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.ir.isl_util import mark_name
 from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS

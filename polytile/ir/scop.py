@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import KnownFunctions, united
 from polytile.ir.expr import Access, CType, Expr, Stmt

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from polytile.dataclass import dataclass
 from polytile.ir.source_span import Span
 
 

@@ -19,10 +19,10 @@ Grosser, Cohen, Kelly, Ramanujam, Sadayappan, Verdoolaege: Split tiling for GPUs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
 from polytile.machine import WARP_SIZE
 

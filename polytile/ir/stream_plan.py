@@ -20,10 +20,10 @@ generation of high-performance GPU code for stencil computations (Proc. IEEE 201
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import ceil, inf, prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
 from polytile.ir.scop import Array, Origin, Scop
 from polytile.machine import WARP_SIZE

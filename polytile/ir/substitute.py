@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.def_use import declares, written_names

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir import arith
 from polytile.ir.arith import known

@@ -7,9 +7,9 @@ after:  C[i, lane]: { v = polytile_warp_sum(part[i][lane]); if (lane == 0) x[i] 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, binary, compare, mul
 from polytile.ir.expr import INT, Binary, Expr, Name
 from polytile.ir.scop import Combination

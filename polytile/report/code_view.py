@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from markupsafe import Markup
 
+from polytile.dataclass import dataclass
 from polytile.facts import CodePart, CodePartKind, ScopFacts
 from polytile.report.highlight import c_lines, cuda_lines, lines_of
 from polytile.report.words import short_names

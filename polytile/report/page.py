@@ -7,13 +7,13 @@ after:  one file of HTML without scripts, which loads nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from polytile.dataclass import dataclass
 from polytile.facts import ArrayFacts, KernelFacts, LoopFacts, LoopKind, ProgramFacts, ScopFacts, TransferFacts
 from polytile.report import words
 from polytile.report.code_view import MOST_LINES, CodeBlock, entries, host_call, kernels

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from polytile.dataclass import dataclass
 
 _SIZES = re.compile(r"^\[[^\]]*\] -> ")
 _MEMBER = re.compile(r"\{ (.*?) \}")

@@ -8,10 +8,11 @@ after:  1 to 40, folded;  41 to 53, the loop in line 44 is parallel, line 46 is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from markupsafe import Markup
 
+from polytile.dataclass import dataclass
 from polytile.facts import LoopFacts, LoopKind, ProgramFacts, RefusalFacts, ScopFacts, reason_of
 from polytile.report.code_view import MOST_LINES as MOST_CODE_LINES
 from polytile.report.highlight import c_lines, clean, lines_of

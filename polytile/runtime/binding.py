@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Array, Scop

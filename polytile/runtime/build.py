@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, UsageError
 from polytile.runtime.compilers import c_compiler, check_command, nvcc
 from polytile.runtime.emulator import compile_object, host_compiler

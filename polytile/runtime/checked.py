@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.targets.c.header import print_header
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, FindingsError, UsageError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from polytile.dataclass import dataclass
 
 Data = np.ndarray[Any, Any]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polytile.codegen.targets.c.header import print_header
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, Location
 from polytile.ir.evaluate import evaluate
 from polytile.ir.host import HostProgram

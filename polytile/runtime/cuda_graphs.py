@@ -8,9 +8,10 @@ The entry points of the .cu do the same (templates/support.cu.j2).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES
 
 Launches = Sequence[Callable[[], None]]

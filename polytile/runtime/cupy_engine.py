@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, UserError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.host import Buffer, HostProgram

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from polytile.codegen.targets.c.header import print_header
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop

@@ -10,12 +10,12 @@ import math
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
 import numpy as np
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison, compare, differences, finite, leaves, magnitude

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
 import numpy as np
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import CType

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from polytile.codegen.resources.occupancy import KernelResources, resources
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.ir.kernel import Kernel
 from polytile.machine import Machine

@@ -10,13 +10,13 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.ir.scop import Scop
 from polytile.runtime.compilers import c_compiler, check_command

@@ -7,11 +7,11 @@ after:  n = 5, m = 4, the one point of { [n, m] : n = 5 and n = 5 and m = 4 } wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.scop import Array, Scop

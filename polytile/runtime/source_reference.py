@@ -12,11 +12,11 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, ExtractionError, UserError
 from polytile.ir.c_text import c_string
 from polytile.ir.expr import Access, Assign, walk

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from polytile.dataclass import dataclass
 from polytile.runtime.cuda_graphs import capture, worth_a_graph
 from polytile.runtime.cupy_engine import CupyEngine, require_cupy
 from polytile.runtime.engine import Engine, NativeEngine

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import ValidationError
 from polytile.ir.expr import Call, Invoke, walk
 from polytile.ir.scop import Scop

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError, UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as _field
+from dataclasses import replace
 from fractions import Fraction
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.access_boxes import taken_apart
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 

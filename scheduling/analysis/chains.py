@@ -7,10 +7,11 @@ elsewhere, each other one from its predecessor, and nobody but the successor see
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Scope, Stmt, walk
 from polytile.ir.reductions import Accumulation, accumulation
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement

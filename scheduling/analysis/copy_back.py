@@ -9,10 +9,11 @@ for (t < T) {
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import band_members, maps, sets
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.schedule import node_at

@@ -12,11 +12,12 @@ do not share elements (`#pragma polytile independent(x)`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
 

@@ -7,10 +7,11 @@ halos that neighbouring tiles compute, too: S[tile, t, i] -> S[t, i]
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.ir.warp_reductions import WarpReduction

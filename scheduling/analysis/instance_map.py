@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps, mark_name, times_at
 from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.ir.scop import Scop

@@ -6,9 +6,9 @@ Ferrante, Sarkar and Thrash, On Estimating and Enhancing Cache Effectiveness (LC
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Array, Scop
 from polytile.scheduling.analysis.affine_references import LinearPart, Number, Reference, references
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import band_members, functions, maps
 from polytile.ir.schedule import Path, nodes, path_of
 from polytile.ir.scop import Scop

@@ -10,10 +10,10 @@ an array may be read before it is written, too; then the field that writes it co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import Graph, condensed, graph_of, in_order
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement

@@ -12,10 +12,11 @@ section 3, where instances are placed by their iterators).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order
 from polytile.ir.isl_util import band_members, maps

@@ -12,10 +12,11 @@ that is written (StencilForm); the ones in front of them depend on the iteration
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.access_boxes import Offset, taken_apart, united
 from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order
 from polytile.ir.isl_util import maps

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import gcd
 
+from polytile.dataclass import dataclass
 from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Form, Number
 

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.machine import SECTOR_BYTES
 from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup

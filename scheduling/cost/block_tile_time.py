@@ -17,10 +17,10 @@ on an H100, which has 0.7 of its bandwidth (root mean square). What steps wait f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.stream_resources import StreamFigures

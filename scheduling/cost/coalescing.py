@@ -8,11 +8,12 @@ warp, and other iterators that shift an address take all values alike, so that t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import AccessRelation, Scop
 from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import LinearPart, Reference, references

@@ -12,9 +12,9 @@ section 5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.machine import CACHE_LINE_BYTES
 from polytile.scheduling.analysis.affine_references import magnitude

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polytile.dataclass import dataclass
 from polytile.ir.scop import AccessKind
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import ceil, prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.memory import Space, Storage
 from polytile.machine import (
     L1_BYTES_PER_CYCLE,

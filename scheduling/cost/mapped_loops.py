@@ -7,13 +7,14 @@ Tiles and points of one loop (floor(i/32) and i mod 32) belong together: they ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from fractions import Fraction
 from math import gcd, lcm
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import band_members, mark_name, sets
 from polytile.ir.schedule import BLOCK, KERNEL, REGISTER_TILE, SYNC, loop_label, thread_sizes
 from polytile.scheduling.analysis.affine_references import Form, affine_form

@@ -4,11 +4,11 @@ does not matter. For polytopes of up to four dimensions whose sides do not chang
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import floor
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget
 
 DEFAULT_SIZE = 2000  # of a parameter that nobody knows

@@ -9,10 +9,10 @@ open at once; whichever takes fewer registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, product
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Binary, Node, children
 from polytile.ir.scop import Statement
 from polytile.scheduling.analysis.affine_references import Form, Number, Reference

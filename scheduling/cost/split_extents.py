@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.split_plan import SplitPlan
 from polytile.machine import Machine

@@ -8,10 +8,10 @@ the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod, sqrt
 
+from polytile.dataclass import dataclass
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan, SplitRead, SplitWrite

@@ -4,13 +4,14 @@ warps' requests; the bytes that blocks fetch and that the whole launch touches."
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, inf, prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Declare, Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Protocol
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import known
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import AccessKind, Scop, Statement

@@ -14,13 +14,13 @@ number registers and shared memory bound:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamPlan
 from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine

@@ -17,10 +17,10 @@ gradient, and so is that reciprocal ones in single precision, which have no bran
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.stream_plan import ROOMY_PLANES, StreamPlan
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, VECTOR_ELEMENTS, Machine
 from polytile.scheduling.cost.multiprocessor import value_cycles

@@ -7,9 +7,9 @@ Large tiles read less and leave few blocks; small ones the other way round. Of a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 
+from polytile.dataclass import dataclass
 from polytile.machine import L1_BYTES_PER_CYCLE, WARP_SIZE, Machine
 from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached, resident_blocks, thread_registers
 

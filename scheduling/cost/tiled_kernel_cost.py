@@ -12,10 +12,11 @@ The numbers were fitted to measured kernels of an H200, products of 4 x 4 to 8 x
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, isqrt, prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.memory import Space
 from polytile.ir.plan import WHOLE_KERNEL, Copy, KernelPlan, Owner, Placement
 from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, SHARED_ALIGNMENT, WARP_SIZE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 
+from polytile.dataclass import dataclass
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost.addresses import Along
 from polytile.scheduling.cost.coalescing import Request

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import ROW_MAJOR, Layout
 from polytile.ir.loop_places import LabelledLoop
 from polytile.ir.plan import Owner

@@ -7,10 +7,10 @@ after:  C_acc: 4 x 4 of a thread, for the kernel; A_tile: 64 x 16, B_tile: 16 x 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, mark_name
 from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.memory import Space

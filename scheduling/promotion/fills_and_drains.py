@@ -10,10 +10,11 @@ as it was where no other block of the launch fills or drains it. Boxes have shor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.bounding_box import bounding_box
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.promotion.footprint_boxes import IN, OUT, Box, box_around, box_elements

@@ -9,11 +9,12 @@ Verdoolaege et al., Polyhedral parallel code generation for CUDA (TACO 2013), se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd, prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import constant_value
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out

@@ -9,12 +9,13 @@ The boxes are those of full tiles, so that they hold for partial ones and for th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import groupby
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir import access_boxes
 from polytile.ir.access_boxes import Offset, taken_apart
 from polytile.ir.identity_key import remembered

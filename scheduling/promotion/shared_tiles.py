@@ -10,12 +10,13 @@ less memory leaves room for more blocks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
 from polytile.ir.memory import Space
 from polytile.ir.plan import Owner, Placement

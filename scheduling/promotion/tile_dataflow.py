@@ -7,11 +7,12 @@ after:  filled { [h, b] -> A[e] } with a halo, drained { [h, b] -> A[e] } and { 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind
 from polytile.scheduling.analysis.dependences import ArrayDependences

@@ -13,12 +13,12 @@ instead (fills_and_drains.py). Grosser et al. 2013 keep the values of split tile
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import inf
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import Layout
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop

@@ -12,10 +12,10 @@ access, so that no two operands of an instance change places.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import connected
 from polytile.ir.isl_util import maps
 from polytile.ir.plain_copies import is_plain_copy

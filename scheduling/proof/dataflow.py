@@ -15,10 +15,11 @@ partial results counts as one node on both sides; what goes on inside is shown i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.plain_copies import is_plain_copy, takes_one_element
 from polytile.ir.scop import AccessKind, Scop, Statement

@@ -20,10 +20,11 @@ after:  { [h, b] -> A[i] } read, written, filled, drained: some hundredths of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.bounding_box import bounding_box
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop

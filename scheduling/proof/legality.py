@@ -9,10 +9,11 @@ suffices to prove the dependences of dependences.py, which leave out pairs that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import IllegalSchedule, Location, UserError
 from polytile.ir.isl_util import OverBudgetError, budget, maps, mark_name, sample, sets
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of

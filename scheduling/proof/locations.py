@@ -8,10 +8,11 @@ after:  S1[i, j, k] reads the cell [k0 mod 3, i - 128 bi, k - 16 k0] of A_tile t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.copy_tree import DRAIN, CopyRun, CopyTree
 from polytile.ir.memory import Space
 from polytile.ir.plan import KernelPlan, Placement, relation

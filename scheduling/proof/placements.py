@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
 from polytile.ir.copy_tree import LANDING, CopyRun, CopyTree, with_copies
 from polytile.ir.isl_util import OverBudgetError, budget, maps

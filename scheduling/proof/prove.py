@@ -6,10 +6,11 @@ A proof of what most compilations have not, such as tiles of time, is imported b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.host import Transfer
 from polytile.ir.isl_util import OverBudgetError, budget, sample

@@ -14,10 +14,11 @@ That the others see the same of each result on both sides is shown with all othe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_util import OverBudgetError, union_of

@@ -14,10 +14,11 @@ of their block only, and the last writer of each cell that is seen afterwards is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents

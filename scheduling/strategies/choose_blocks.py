@@ -28,12 +28,13 @@ Estimates are means over parts of one architecture, whose memories differ; they 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.placed_storage import Homes
 from polytile.ir.schedule import Path, node_at, path_of
 from polytile.ir.scop import Scop

@@ -11,10 +11,11 @@ that takes least, or one of fewer points that takes hardly more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign
 from polytile.ir.placed_storage import Homes
 from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine

@@ -10,10 +10,10 @@ every other piece runs its remaining loops in parallel. Pieces whose parallel lo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import condensed, generations, graph_of
 from polytile.ir.isl_util import affine_rank, band_members
 from polytile.ir.schedule import node_at

@@ -7,11 +7,12 @@ leaves out members that are one constant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import CONTEXT, functions, is_constant, mark_name
 from polytile.ir.schedule import nodes
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of

@@ -10,10 +10,11 @@ coalesce and a deeper coincident loop does, blocks take the outer loop and threa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import CONTEXT, transform_node
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, node_at, thread_mark
 from polytile.ir.scop import Scop

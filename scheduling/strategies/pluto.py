@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_time_limit import in_bounded_time
 from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, maps, transform_node
 from polytile.ir.scop import Scop

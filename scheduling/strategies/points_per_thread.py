@@ -10,10 +10,11 @@ The loops are parallel, so that the order of points is free; all of a full tile 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError
 from polytile.ir.isl_util import band_members, mark_name, sets
 from polytile.ir.schedule import (

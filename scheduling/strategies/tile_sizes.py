@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.plan import Choices
 from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS, Machine

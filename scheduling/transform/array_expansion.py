@@ -11,10 +11,11 @@ uses alone shrinks back to a register after mapping (array_contraction.py).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression, parameter_expression
 from polytile.ir.isl_util import constant_value, maps

@@ -10,10 +10,11 @@ carried does not depend on the one before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import LONG, Access, Binary, Expr, Literal, Name, Stmt, rewrite
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value, maps

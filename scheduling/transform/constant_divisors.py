@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Binary, Cast, CType, Expr, Literal, Unary
 from polytile.ir.scop import Scop
 from polytile.scheduling.transform.rewritten_bodies import with_rewritten_bodies

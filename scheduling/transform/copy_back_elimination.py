@@ -15,10 +15,11 @@ copied are the same in both versions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import INT, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value

@@ -7,10 +7,11 @@ after:  B[i][j] += A[i][k] * B_in[k][j];       the reads of B[k][j] are chosen, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, Expr, Stmt, bodies, expressions, rewrite, walk
 from polytile.ir.polynomial import Linear, linear
 from polytile.ir.scop import AccessKind, AccessRelation, Statement

@@ -10,11 +10,12 @@ S0[i, j, k] has to read B[k][j] before S0[k, j, ...] overwrites it, which keeps 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, Name
 from polytile.ir.isl_util import affine_rank
 from polytile.ir.name_supply import fresh, names_of_scop

@@ -7,10 +7,11 @@ after:  for (i) { S1: B[i] = y[i]; S2: { A[i][0] = x[i]; A[i][1] = 2 * x[i]; } }
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Declare, Scope, Stmt
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.schedule import nodes

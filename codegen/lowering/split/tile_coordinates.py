@@ -7,10 +7,10 @@ after:  int until = min((x - P * K) / a, (G - 1 - (x - P * K)) / b);        the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm
 from polytile.codegen.lowering.streaming.written_cells import TIME, Cells, Writer, cell_name
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, div, least, lift, most, mul, select, sub
 from polytile.ir.expr import BOOL, CType, Declare, Expr, Name, Stmt
 from polytile.ir.name_supply import Names

@@ -15,7 +15,6 @@ of other warps before they wait.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.touched_cells import Band
@@ -23,6 +22,7 @@ from polytile.codegen.lowering.split.warp_boundary_exchange import WarpEnds
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over, runs
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, known, least, lift, mod, most, mul, sub
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt

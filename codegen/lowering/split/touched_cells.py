@@ -12,11 +12,11 @@ after:  row_rank[r] = h(r), -s(r) or 0;  column_rank[v] = s(v), -h(v) or 0;    R
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from polytile.codegen.lowering.split.tile_coordinates import NEVER_ENDS, TilePlaces
 from polytile.codegen.lowering.streaming.plane_rings import each
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, CType, Expr, If, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray, Shuffle

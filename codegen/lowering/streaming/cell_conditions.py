@@ -7,8 +7,8 @@ after:  x1 <= n - 2 as a condition at a cell; left + 127 <= n - 2 for the whole 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, known, mul, sub
 from polytile.ir.expr import Binary, Call, CType, Expr, Literal, Name
 

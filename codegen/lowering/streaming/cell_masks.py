@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
@@ -20,6 +19,7 @@ from polytile.codegen.lowering.streaming.plane_rings import each
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_grid import Axis, axes
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Writer, cell_name
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, both, compare, known, lift, mul, sub
 from polytile.ir.expr import UINT, ULLONG, Assign, Cast, CType, Declare, Expr, Literal, Name, Stmt, Ternary

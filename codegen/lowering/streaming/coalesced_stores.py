@@ -13,8 +13,8 @@ Banks: with an odd V no two lanes meet in one, with an even V lanes put as many 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, lift, mul
 from polytile.ir.edge_rows import columns_at_once
 from polytile.ir.expr import Access, CType, Expr, Name, Stmt

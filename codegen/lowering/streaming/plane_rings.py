@@ -8,10 +8,11 @@ after:  double x3[3][1 + V + 1]: V columns of the lane's own in each plane, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, known, lift
 from polytile.ir.expr import (

@@ -10,11 +10,11 @@ after:  sum1[0][v] = sum1[0][v] + 0.3 * x0[0][v]; x1[0][v] = sum1[0][v];        
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from polytile.codegen.lowering.streaming.plane_rings import late
 from polytile.codegen.lowering.streaming.written_cells import Writer
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
 from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt, walk

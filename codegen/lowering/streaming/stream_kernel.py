@@ -8,11 +8,11 @@ writes is the user's in all of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm, Range, conjunction
 from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, either, lift
 from polytile.ir.expr import BOOL, Access, CType, Expr, Literal, Name, Unary
 from polytile.ir.scop import Scop

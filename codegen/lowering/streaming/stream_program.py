@@ -12,7 +12,6 @@ after:  if (rest) in <<<>>> ()                                  1 where there ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from polytile.codegen.lowering.kernel_arrays import array_storage, parameters_of, statement_lines
@@ -24,6 +23,7 @@ from polytile.codegen.lowering.streaming.tile_grid import axes, chunk_length, ch
 from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, div, lift, most, mul, select, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt, walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex

@@ -6,10 +6,10 @@ The first and the last tile along a dimension own what is beside them: nothing b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells
+from polytile.dataclass import dataclass
 from polytile.ir.arith import add, binary, div, least, lift, most, mul, sub
 from polytile.ir.expr import Expr
 from polytile.ir.kernel import ceil_div

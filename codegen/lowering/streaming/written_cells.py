@@ -8,12 +8,12 @@ after:  the cell (x0, x1) is written at time t by S0[t, x0, x1], where 1 <= x0 <
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.arith import add, lift

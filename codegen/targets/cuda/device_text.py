@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polytile.codegen.targets.cuda.device_functions import ATOMIC_NAMES, reduction_name
 from polytile.codegen.targets.dialects import Dialect
 from polytile.codegen.targets.expressions import Printer, type_name
 from polytile.codegen.targets.line_wrap import WIDTH, broken, wrapped
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.c_text import one_line

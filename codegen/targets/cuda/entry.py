@@ -7,13 +7,14 @@ after:  extern "C" int NAME(int n, double *y, const double *x) { ... return run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.codegen.targets.expressions import Printer, type_name
 from polytile.codegen.targets.line_wrap import indented, wrapped
 from polytile.codegen.targets.statements import StatementPrinter, comment
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import declared_names
 from polytile.ir.expr import Access, Binary, Call, Expr, Literal, Name, Unary

@@ -5,10 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar
+
+from polytile.dataclass import dataclass
 
 T = TypeVar("T")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from polybench.runner.digests.texts import TIMED
 from polybench.runner.digests.variants import Variant
 from polybench.runner.errors import RunnerError
+from polytile.dataclass import dataclass
 
 FORMAT = "1"
 Digests = Mapping[Variant, Mapping[str, str]]

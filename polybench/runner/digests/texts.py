@@ -7,13 +7,13 @@ import os
 import re
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polybench.runner.digests.variants import Variant
 from polybench.runner.tables import Entry
 from polytile.api import CompiledScop, Program
+from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.options import Options

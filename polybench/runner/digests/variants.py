@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
 
 from polybench.runner.errors import RunnerError
 from polybench.runner.tables import Entry
+from polytile.dataclass import dataclass
 
 RANDOM = "random"
 DRAWN = "drawn"  # the type of a random program: each of its arrays has its own

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import hypot
 
+from polytile.dataclass import dataclass
 from polytile.drawing.svg import number
 
 At = tuple[float, float]

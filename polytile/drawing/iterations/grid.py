@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polytile.dataclass import dataclass
 from polytile.drawing.iterations.model import Dot
 from polytile.drawing.iterations.model import Panel as Nest
 from polytile.drawing.page_layout import Range, axis_left

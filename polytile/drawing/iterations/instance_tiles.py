@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.drawing.instances import Launches, launch_numbers, points
 from polytile.drawing.iterations.stream_instance_tiles import StreamInstanceTiles
 from polytile.drawing.iterations.view import Shown, at_least

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polytile.dataclass import dataclass
 from polytile.drawing.model import Instance, Point, Tile
 
 At = tuple[int, int]  # column and row

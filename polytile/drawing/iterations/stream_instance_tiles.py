@@ -4,9 +4,9 @@ tile's neighbours may compute them, too."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.drawing.instances import points
 from polytile.drawing.iterations.view import Shown
 from polytile.drawing.model import Instance, Tile

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.runtime.parameters import point
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, product
 
 import islpy as isl
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.drawing.axes import names_along
 from polytile.drawing.build import MAX_PANELS, MAX_ROWS, spread

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.drawing.model import Instance, Point
 from polytile.ir.stream_plan import StreamPlan, StreamStep
 

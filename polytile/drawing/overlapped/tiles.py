@@ -7,12 +7,12 @@ Where tiles begin and how many there are is computed by the host and the kernels
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from polytile.codegen.lowering.lower import index_type
 from polytile.codegen.lowering.streaming.stream_program import cells_of_plan
 from polytile.codegen.lowering.streaming.tile_grid import Axis, axes, chunk_length, chunks
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells, extents_of
+from polytile.dataclass import dataclass
 from polytile.drawing.overlapped.model import Box, Span, TileGrid, TileSpan
 from polytile.drawing.sizes import Extents, Values
 from polytile.ir.arith import lift

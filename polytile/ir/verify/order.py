@@ -4,9 +4,9 @@ every arrival has its wait."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Declare, For, If, Scope, Stmt, children, walk
 from polytile.ir.gpu_ops import (
     Arrive,

@@ -7,9 +7,10 @@ after:  for (i = t; ...) x[i] = 0;  for (i'1 = 0; ...) y[i'1] = 0;
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, While, rewrite
 
 _Node = TypeVar("_Node", bound=Expr | Stmt)

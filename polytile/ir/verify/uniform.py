@@ -4,9 +4,10 @@ condition that may differ between them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.def_use import targets
 from polytile.ir.expr import (
     Access,

@@ -7,9 +7,9 @@ import re
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.core import shared_core
 from polytile.runtime.emulator.host_compiler import HostCompiler, host_compiler

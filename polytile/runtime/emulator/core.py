@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.runtime.emulator.host_compiler import HostCompiler
 from polytile.runtime.emulator.process import run_to_end
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.runtime.emulator.library import EmulatorLibrary
 from polytile.runtime.emulator.line_table import columns

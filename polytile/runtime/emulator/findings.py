@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, Location
 from polytile.runtime.emulator.instrument import CHECKS
 from polytile.runtime.emulator.library import EmulatorLibrary

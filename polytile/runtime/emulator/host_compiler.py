@@ -7,10 +7,10 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.process import run_to_end, words_of
 

@@ -8,8 +8,8 @@ functions (include/polytile_emulator/access.h says how), so that no sanitizer li
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UnsupportedCompilerError
 from polytile.runtime.emulator.host_compiler import HostCompiler
 

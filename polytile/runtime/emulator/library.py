@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.sites import Sites
 

@@ -6,9 +6,9 @@ import os
 import shlex
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.process import RunawayError, run_bounded
 

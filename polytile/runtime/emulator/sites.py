@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.process import run_to_end
 

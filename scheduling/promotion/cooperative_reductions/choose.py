@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, walk
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement

@@ -10,10 +10,11 @@ instance that the new Scop adds is a part of one of C's; a barrier goes where al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import mark_name, transform_node
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, SYNC, Path, node_at, nodes, path_of, thread_sizes

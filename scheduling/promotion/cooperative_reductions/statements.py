@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import binary
 from polytile.ir.expr import Access, Assign, Declare, Expr, If, Literal, Name, Stmt, rewrite
 from polytile.ir.expr import Scope as Braces

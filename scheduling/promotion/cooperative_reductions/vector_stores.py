@@ -7,11 +7,11 @@ after:  part_all[c][j], which others read in their own way
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.arith import known, lift
 from polytile.ir.expr import LONG, Binary, Call, Expr
 

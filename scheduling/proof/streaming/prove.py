@@ -10,8 +10,7 @@ Sizes, the first iteration of a block and the owner box of a tile are any. Owner
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences

@@ -9,10 +9,11 @@ Cells of an array that no instance makes are constant: their elements keep what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import band_members, maps, sample
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
 from polytile.scheduling.proof.wrong_plans import WrongStreamError

@@ -11,10 +11,11 @@ have left the cell had before the SCoP. Then it holds of whatever a kernel runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.access_boxes import taken_apart, united
 from polytile.ir.isl_util import maps
 from polytile.ir.retiming import plane_terms

@@ -16,11 +16,11 @@ generation of high-performance GPU code for stencil computations (Proc. IEEE 201
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import Graph, graph_of, in_order, reached
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop

@@ -14,11 +14,11 @@ generation of high-performance GPU code for stencil computations (Proc. IEEE 201
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.kernel import ceil_div
 from polytile.ir.scop import Scop
 from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, halo_units

@@ -10,7 +10,8 @@ last, then slots.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from polytile.dataclass import dataclass
 
 Offset = tuple[int, ...]
 MOST_DIMENSIONS = 3  # of space: one streams, and two are a tile of a block

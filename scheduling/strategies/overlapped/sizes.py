@@ -7,9 +7,10 @@ shared memory, so that fewer warps have a place. The estimate of time weighs tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, prod
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.kernel import ceil_div
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, halo_units

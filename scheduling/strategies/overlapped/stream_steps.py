@@ -12,8 +12,9 @@ the last, then slots. Boxes cover what an exact slice of the values would.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.name_supply import Names
 from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import Scop

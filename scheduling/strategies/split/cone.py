@@ -12,10 +12,10 @@ Bellman-Ford algorithm find; offsets are the longest paths then. One slope for a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from polytile.dataclass import dataclass
 from polytile.scheduling.analysis.stencil_form import Distance, StencilForm
 
 

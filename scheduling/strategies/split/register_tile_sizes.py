@@ -8,8 +8,9 @@ dimensions, a step of a band runs 2^d prod(S) cells for prod(P) places.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.split_plan import SplitPlan
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import StencilForm

@@ -8,9 +8,9 @@ along each of d dimensions, is about 2^d * prod(S) / (H * prod(P)) elements a pl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, inf, prod
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.split.cone import Cone

@@ -15,7 +15,7 @@ With u = t - H b the step within band b, along each dimension, for a statement w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import reduce
 from itertools import product
@@ -23,6 +23,7 @@ from math import ceil, lcm
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.scheduling.analysis.stencil_form import StencilForm, StencilStatement
 from polytile.scheduling.strategies.split.cone import Cone
 

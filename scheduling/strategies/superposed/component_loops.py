@@ -11,9 +11,10 @@ serial loop, the one that leaves the most parallelism; below that it may fall ap
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import condensed, graph_of, in_order
 from polytile.ir.scop import Scop
 from polytile.scheduling.strategies.superposed.distances import Edge, among, together

@@ -7,10 +7,11 @@ the last of them then stands for dependences on all, so those of other statement
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps, union_of
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences

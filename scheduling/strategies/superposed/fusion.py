@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import Graph, graph_of, has_path, in_order, merged, reached
 from polytile.scheduling.strategies.superposed.distances import Edge, among, together
 from polytile.scheduling.strategies.superposed.fusion_candidates import Common, Judge, best_match, moved, nest_of

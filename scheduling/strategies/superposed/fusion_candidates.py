@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.scheduling.strategies.superposed.distances import Edge
 from polytile.scheduling.strategies.superposed.fusion_reuse import Locality

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.affine_references import Number, Reference, references
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost import coalescing, is_coalesced

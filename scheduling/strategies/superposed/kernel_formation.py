@@ -8,9 +8,9 @@ group:        blocks (r, q), inside: threads (r, q, p) of S and T, then of U
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import AccessKind, Scop
 from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.strategies.superposed.block_level import block_loops

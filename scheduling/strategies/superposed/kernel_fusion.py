@@ -11,10 +11,10 @@ chunks are as long as a block has iterations of i: what these read is still in t
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.superposed.fusion_reuse import Locality

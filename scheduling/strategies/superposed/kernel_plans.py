@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf, prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop, Split
 from polytile.scheduling.strategies.superposed.kernel_formation import (
     FormedKernel,

@@ -8,8 +8,8 @@ shift of the statement at its other end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import both_ways, graph_of, reached
 from polytile.scheduling.strategies.superposed.distances import Edge
 from polytile.scheduling.strategies.superposed.loop_tree import Row

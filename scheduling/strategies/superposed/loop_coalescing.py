@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.scheduling.cost import coalescing
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Loop, Row

@@ -9,11 +9,11 @@ through all its iterators, each once.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop, Statement
 
 CONSTANT = -1  # the iterator of a row whose time is its shift

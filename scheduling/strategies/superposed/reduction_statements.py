@@ -7,10 +7,11 @@ i and l, and for their combination C[i] the rows i and 0.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row, time_of
 

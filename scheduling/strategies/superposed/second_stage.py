@@ -12,10 +12,10 @@ their own; those from before the partial results also have to mind nothing that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.digraph import connected
 from polytile.ir.scop import AccessKind, Statement
 from polytile.scheduling.strategies.superposed.kernel_formation import FormedKernel, Host

@@ -15,10 +15,9 @@ Sums that have nothing to do with one another are made by blocks of their own: b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row, time_of

@@ -9,9 +9,9 @@ A tile is a chunk of the sum (privatise.py) that its thread adds up by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Split
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost import DistinctLines, distinct_lines

@@ -15,10 +15,11 @@ stands before what the threads run, their combination behind it, and the sum ove
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.analysis.dependences import Dependences

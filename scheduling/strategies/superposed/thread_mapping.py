@@ -10,8 +10,8 @@ after:  t repeated { threads (i, j) of S; threads (i, j) of T }
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from polytile.dataclass import dataclass
 from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.superposed.block_level import blocks

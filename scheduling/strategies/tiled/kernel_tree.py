@@ -11,10 +11,11 @@ short runs in tiles, the others outside of what threads do, so that every sum ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.loop_nest import Band, Loop, Mark, Nest, Order, Point, domain_of, in_order

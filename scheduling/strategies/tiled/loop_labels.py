@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import functions, sets
 from polytile.ir.plan import WHOLE_KERNEL
 from polytile.ir.schedule import loop_mark

@@ -6,10 +6,10 @@ C[i][j] += A[i][k] * B[k][j]: all j read the same A[i][k], all i the same B[k][j
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import is_constant, maps, sets
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.analysis.affine_references import references

@@ -8,11 +8,12 @@ after:  tiled (f, x), as x coalesces and all filters f read the same; blocks (y)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, prod
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.cost.array_layout import element_size

@@ -11,10 +11,11 @@ value from another in the same iteration, which then need not go through memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import is_constant
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.loop_nest import Loop, Nest, Order, domain_of, in_order, is_single, on_domain

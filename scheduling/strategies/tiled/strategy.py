@@ -7,10 +7,11 @@ sum changes its order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.options import CODE_OPERATIONS

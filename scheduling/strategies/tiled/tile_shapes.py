@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
+from polytile.dataclass import dataclass
 from polytile.machine import Machine
 from polytile.scheduling.cost.point_count import DEFAULT_SIZE
 from polytile.scheduling.cost.tile_shape_cost import TileShape, serial_step

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.band_rewriting import members_of
 from polytile.scheduling.strategies.loop_nest import (

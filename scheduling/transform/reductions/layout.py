@@ -8,11 +8,12 @@ dimensions, of which a block needs the second alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import (
     INT,
     LONG,

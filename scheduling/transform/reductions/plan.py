@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt, walk
 from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import Accumulation
