@@ -34,7 +34,7 @@ from polytile.work_pieces import deep_recursion
 if TYPE_CHECKING:
     from polytile.execution import Execution
     from polytile.facts import LoopFacts, ProgramFacts, ScopFacts
-    from polytile.runtime.binding import Call
+    from polytile.runtime.binding import Call, KnownSizes
     from polytile.runtime.checked import Unit
     from polytile.runtime.counted import Counted
     from polytile.runtime.engine import Engine
@@ -52,6 +52,7 @@ class CompiledScop:
 
     compilation: Compilation
     _engines: dict[str, Engine] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known_sizes: list[KnownSizes] = field(default_factory=list, init=False, repr=False, compare=False)
     _loops: list[tuple[LoopFacts, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -205,10 +206,10 @@ class CompiledScop:
         `on="gpu"`, `"emulator"` or `"auto"` says where the kernels run. `auto` is the GPU, or the emulator where there
         is none, or no CuPy, with a warning, once. (It is an argument of the C where that has one of this name.)
         """
-        from polytile.runtime.binding import bind, names
+        from polytile.runtime.binding import names
 
         on = "auto" if "on" in names(self.scop) else named.pop("on", "auto")
-        self.run(bind(self.scop, arguments, named), on=on)
+        self.run(self._bind(arguments, named), on=on)
 
     @for_callers
     def as_torch_op(self, name: str, *, on: str = "auto") -> Any:
@@ -224,9 +225,14 @@ class CompiledScop:
         return torch_op(self.scop, name, lambda **given: self._call_at(on, given))
 
     def _call_at(self, on: str, given: Mapping[str, Any]) -> None:
-        from polytile.runtime.binding import bind
+        self.run(self._bind((), given), on=on)
 
-        self.run(bind(self.scop, (), given), on=on)
+    def _bind(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+        from polytile.runtime.binding import KnownSizes, bind
+
+        if not self._known_sizes:
+            self._known_sizes.append(KnownSizes())
+        return bind(self.scop, arguments, named, self._known_sizes[0])
 
     def run(self, call: Call, *, on: str = "auto") -> None:
         """Run the SCoP on checked arguments at a chosen place."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from polytile.runtime.layout import Layout, complex_dtype, element_dtype, flatte
 from polytile.runtime.native import address
 from polytile.runtime.parameters import check_parameters, point, with_products
 from polytile.runtime.signature import signature
-from polytile.runtime.solve_sizes import solve_sizes
+from polytile.runtime.solve_sizes import Shapes, solve_sizes
 from polytile.runtime.torch_tensors import check_tensor, is_tensor
 
 CPU_DEVICES = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
@@ -33,31 +34,60 @@ class Call:
     on_device: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """What a call's sizes and shapes alone decide: a value for every parameter, and how the arrays lie."""
+
+    values: Mapping[str, int]
+    layouts: Mapping[str, Layout]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSizes:
+    """What was decided for the sizes and shapes of earlier calls, the latest `most` of them: isl takes milliseconds."""
+
+    most: int = 64
+    found: dict[Hashable, Sized] = field(default_factory=dict)
+
+    def sized(self, scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
+        """As for the call before with these sizes and shapes, or decided now; raises UsageError and UserError."""
+        key = (tuple(sizes.items()), tuple(shapes.items()))
+        found = self.found.pop(key, None) or _sized(scop, sizes, shapes)
+        self.found[key] = found  # the latest is last
+        if len(self.found) > self.most:
+            del self.found[next(iter(self.found))]
+        return found
+
+
 def names(scop: Scop) -> tuple[str, ...]:
     """The names of all arguments."""
     return (*(p.name for p in scop.parameters), *(a.name for a in scop.external_arrays))
 
 
-def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
+def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any], known: KnownSizes | None = None) -> Call:
     """Check the arguments of a call and normalise them; raises UsageError that shows the signature.
 
-    Sizes may be left out where the extents of arrays say them.
+    Sizes may be left out where the extents of arrays say them. Calls that share `known` are cheap at equal sizes.
     """
     given = _by_name(scop, positional, keywords)
     sizes = {p.name: _integer(scop, p.name, given[p.name]) for p in scop.parameters if p.name in given}
-    sizes = with_products(scop, sizes)
-    check_parameters(scop.parameters, sizes)
     passed = {array.name: _array(scop, array, given[array.name]) for array in scop.external_arrays}
     memory = {name: data for name, (data, _) in passed.items()}
-    values = solve_sizes(scop, sizes, {name: tuple(data.shape) for name, data in memory.items()})
-    if scop.checked and scop.context.intersect_params(point(values)).is_empty():
-        raise _wrong(scop, f"its kernels are for {scop.checked} alone, and the C for other sizes is not run here")
-    shapes = layouts(scop, values)
-    for array in scop.external_arrays:
-        _check(scop, shapes[array.name], memory[array.name], values)
+    sized = (known or KnownSizes()).sized(scop, sizes, {name: tuple(data.shape) for name, data in memory.items()})
+    for name, layout in sized.layouts.items():
+        _check(scop, layout, memory[name], sized.values)
     on_device = frozenset(name for name, (_, device) in passed.items() if device)
     _check_overlap(scop, memory, on_device)
-    return Call(values, memory, shapes, on_device)
+    return Call(sized.values, memory, sized.layouts, on_device)
+
+
+def _sized(scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
+    given = with_products(scop, sizes)
+    check_parameters(scop.parameters, given)
+    values = solve_sizes(scop, given, shapes)
+    if scop.checked and scop.context.intersect_params(point(values)).is_empty():
+        raise _wrong(scop, f"its kernels are for {scop.checked} alone, and the C for other sizes is not run here")
+    return Sized(values, layouts(scop, values))
 
 
 def _wrong(scop: Scop, message: str) -> UsageError:

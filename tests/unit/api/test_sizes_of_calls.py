@@ -109,3 +109,61 @@ def test_masked_arrays_are_refused(f: Any) -> None:
     with pytest.raises(polytile.UsageError, match="A is a masked array") as error:
         f(**{**arrays(), "A": masked}, k=0)
     assert error.value.hint == "pass A.data, if all of its elements count"
+
+
+GATHER = """
+void gather(int n, int m, double y[n], const double x[m], const int p[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        y[i] = x[p[i]];
+#pragma endscop
+}
+"""
+
+
+def test_equal_sizes_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """isl takes milliseconds, kernels often less: calls with the sizes and shapes of an earlier one ask it nothing."""
+    asked: list[dict[str, Any]] = []
+
+    def solved(scop: Scop, given: Any, shapes: Any) -> dict[str, int]:
+        asked.append(dict(given))
+        return solve_sizes(scop, given, shapes)
+
+    monkeypatch.setattr("polytile.runtime.binding.solve_sizes", solved)
+    gather = polytile.compile(GATHER)["gather"]
+    rng = np.random.default_rng(5)
+    for n, m, times in ((5, 3, 3), (0, 0, 2), (5, 3, 1), (3, 5, 2)):
+        for _ in range(times):
+            x, p, y = rng.random(m), rng.integers(0, max(m, 1), n).astype(np.int32), np.zeros(n)
+            gather(y=y, x=x, p=p, on="emulator")
+            np.testing.assert_array_equal(y, x[p] if n else y)
+    assert asked == [{}, {}, {}]
+    y = np.zeros(3)
+    gather(y=y, x=np.ones(5), p=np.arange(3, dtype=np.int32), n=3, m=5, on="emulator")
+    assert asked[3:] == [{"n": 3, "m": 5}] and (y == 1).all()
+
+
+def test_wrong_calls_stay_wrong_between_right_ones() -> None:
+    gather = polytile.compile(GATHER)["gather"]
+    y, x, p = np.zeros(4), np.arange(4.0), np.array([3, 2, 1, 0], np.int32)
+    for _ in range(2):
+        gather(y=y, x=x, p=p, on="emulator")
+        with pytest.raises(polytile.UsageError, match=r"p holds int64, but the C element type is int"):
+            gather(y=y, x=x, p=p.astype(np.int64), on="emulator")
+        with pytest.raises(polytile.UsageError, match="share memory"):
+            gather(y=x, x=x, p=p, on="emulator")
+        with pytest.raises(polytile.UsageError, match="n"):
+            gather(y=y, x=x, p=p[:3], on="emulator")
+
+
+def test_sizes_of_the_latest_calls_are_kept() -> None:
+    from polytile.runtime.binding import KnownSizes
+
+    (scop,) = polytile.compile(GATHER).scops
+    known = KnownSizes(most=2)
+    first, *_ = (known.sized(scop.scop, {}, {"y": (n,), "x": (4,), "p": (n,)}) for n in (1, 2))
+    assert known.sized(scop.scop, {}, {"y": (1,), "x": (4,), "p": (1,)}) is first
+    known.sized(scop.scop, {}, {"y": (3,), "x": (4,), "p": (3,)})
+    assert len(known.found) == 2
+    assert known.sized(scop.scop, {}, {"y": (1,), "x": (4,), "p": (1,)}) is first
