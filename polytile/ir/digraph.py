@@ -1,17 +1,130 @@
-"""Directed graphs of statements (of networkx): who reaches whom, in which order, and what hangs together.
+"""Directed graphs of statements: who reaches whom, in which order, and what hangs together.
 
-networkx is imported with the first graph: what needs none should not wait a tenth of a second for it.
+Where edges lead back, networkx is asked for cycles and orders, and imported with the first question: it takes a tenth
+of a second. Where all of them lead forward in the order of the nodes, as in most programs, that order is the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 from polytile.diagnostics import InternalError
 
-Graph = Any  # networkx's DiGraph
 N = TypeVar("N", bound=Hashable)
+Graph: TypeAlias = Mapping[N, Mapping[N, None]]  # the nodes in their order, each with those that its edges lead to
+
+
+def graph_of(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> Graph[N]:
+    """The graph of these nodes and edges; the ends of edges are nodes, too."""
+    sinks: dict[N, dict[N, None]] = {node: {} for node in nodes}
+    for source, sink in edges:
+        sinks.setdefault(source, {})[sink] = None
+        sinks.setdefault(sink, {})
+    return sinks
+
+
+def edges_of(graph: Graph[N]) -> list[tuple[N, N]]:
+    """The edges, those of the first node first."""
+    return [(source, sink) for source, sinks in graph.items() for sink in sinks]
+
+
+def both_ways(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
+    """Each edge with the one back."""
+    return [edge for a, b in edges for edge in ((a, b), (b, a))]
+
+
+def reached(graph: Graph[N], start: N) -> list[N]:
+    """A node and all that it reaches, the nearest first."""
+    found, seen = [start], {start}
+    for node in found:  # which grows
+        new = [sink for sink in graph[node] if sink not in seen]
+        seen.update(new)
+        found += new
+    return found
+
+
+def has_path(graph: Graph[N], start: N, end: N) -> bool:
+    """Whether `start` reaches `end`; every node reaches itself."""
+    return end in reached(graph, start)
+
+
+def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:
+    """What hangs together when edges lead both ways, in the order of the first nodes."""
+    given = graph_of(nodes, edges)
+    around = graph_of(given, both_ways(edges_of(given)))
+    found: list[set[N]] = []
+    seen: set[N] = set()
+    for node in given:
+        if node not in seen:
+            found.append(set(reached(around, node)))
+            seen |= found[-1]
+    return found
+
+
+def condensed(graph: Graph[N]) -> tuple[list[set[N]], Graph[int]]:
+    """The sets of nodes that all reach one another, and the graph of their numbers, which has no cycles."""
+    components = [{node} for node in graph]
+    if not _leads_forward(graph, graph):
+        components = list(_networkx().strongly_connected_components(_of_networkx(graph)))
+    number = {node: k for k, members in enumerate(components) for node in members}
+    edges = ((number[source], number[sink]) for source, sink in edges_of(graph))
+    return components, graph_of(range(len(components)), ((a, b) for a, b in edges if a != b))
+
+
+def in_order(graph: Graph[N], key: Callable[[N], Any]) -> list[N]:
+    """The nodes, sources first; of those that may come next, the one with the least key.
+
+    Raises InternalError when there is a cycle.
+    """
+    preferred = sorted(graph, key=key)
+    if _leads_forward(graph, preferred) and not _has_loop(graph):
+        return preferred
+    try:
+        return list(_networkx().lexicographical_topological_sort(_of_networkx(graph), key))
+    except _networkx().NetworkXUnfeasible:
+        raise InternalError("what should have an order has a cycle") from None
+
+
+def edge_of_a_cycle(graph: Graph[N]) -> tuple[N, N] | None:
+    """The least edge of a cycle, if there is one."""
+    if _leads_forward(graph, graph) and not _has_loop(graph):
+        return None
+    nx, own = _networkx(), _of_networkx(graph)
+    if nx.is_directed_acyclic_graph(own):
+        return None
+    source, sink = min(nx.find_cycle(own))[:2]
+    return source, sink
+
+
+def generations(graph: Graph[N]) -> list[list[N]]:
+    """The nodes without predecessors, then those that only these precede, and so on; the graph has no cycles."""
+    levels: dict[N, int] = {}
+    for node in in_order(graph, list(graph).index):
+        levels[node] = max((levels[before] + 1 for before in predecessors(graph, node)), default=0)
+    return [[node for node in graph if levels[node] == level] for level in sorted(set(levels.values()))]
+
+
+def predecessors(graph: Graph[N], node: N) -> list[N]:
+    """The nodes from which an edge leads to this one."""
+    return [source for source, sinks in graph.items() if node in sinks]
+
+
+def merged(graph: Graph[N], kept: N, gone: N) -> Graph[N]:
+    """The graph with one node in place of two, and without an edge to itself."""
+    ends = ((kept if a == gone else a, kept if b == gone else b) for a, b in edges_of(graph))
+    return graph_of((node for node in graph if node != gone), ((a, b) for a, b in ends if a != b or a != kept))
+
+
+def _leads_forward(graph: Graph[N], order: Iterable[N]) -> bool:
+    """Whether no edge leads back in this order of the nodes; one to the node itself may be there."""
+    place = {node: k for k, node in enumerate(order)}
+    return all(place[source] <= place[sink] for source, sink in edges_of(graph))
+
+
+def _has_loop(graph: Graph[N]) -> bool:
+    """Whether an edge leads from a node to itself."""
+    return any(node in sinks for node, sinks in graph.items())
 
 
 def _networkx() -> Any:
@@ -20,73 +133,8 @@ def _networkx() -> Any:
     return networkx
 
 
-def graph_of(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> Graph:
-    """The graph of these nodes and edges; the ends of edges are nodes, too."""
-    graph = _networkx().DiGraph()
-    graph.add_nodes_from(nodes)
-    graph.add_edges_from(edges)
-    return graph
-
-
-def both_ways(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
-    """Each edge with the one back."""
-    return [edge for a, b in edges for edge in ((a, b), (b, a))]
-
-
-def reached(graph: Graph, start: N) -> list[N]:
-    """A node and all that it reaches, the nearest first."""
-    return [start, *(sink for _, sink in _networkx().bfs_edges(graph, start))]
-
-
-def has_path(graph: Graph, start: N, end: N) -> bool:
-    """Whether `start` reaches `end`; every node reaches itself."""
-    seen, left = {start}, [start]
-    while left:
-        node = left.pop()
-        if node == end:
-            return True
-        new = [n for n in graph[node] if n not in seen]
-        seen.update(new)
-        left += new
-    return False
-
-
-def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:
-    """What hangs together when edges lead both ways, in the order of the first nodes."""
-    return list(_networkx().weakly_connected_components(graph_of(nodes, edges)))
-
-
-def condensed(graph: Graph) -> tuple[list[set[Any]], Graph]:
-    """The sets of nodes that all reach one another, and the graph of their numbers, which has no cycles."""
-    components = list(_networkx().strongly_connected_components(graph))
-    return components, _networkx().condensation(graph, components)
-
-
-def in_order(graph: Graph, key: Callable[[Any], Any]) -> list[Any]:
-    """The nodes, sources first; of those that may come next, the one with the least key.
-
-    Raises InternalError when there is a cycle.
-    """
-    try:
-        return list(_networkx().lexicographical_topological_sort(graph, key))
-    except _networkx().NetworkXUnfeasible:
-        raise InternalError("what should have an order has a cycle") from None
-
-
-def edge_of_a_cycle(graph: Graph) -> tuple[Any, Any] | None:
-    """The least edge of a cycle, if there is one."""
-    nx = _networkx()
-    if nx.is_directed_acyclic_graph(graph):
-        return None
-    source, sink = min(nx.find_cycle(graph))[:2]
-    return source, sink
-
-
-def generations(graph: Graph) -> list[list[Any]]:
-    """The nodes without predecessors, then those that only these precede, and so on; the graph has no cycles."""
-    return list(_networkx().topological_generations(graph))
-
-
-def merged(graph: Graph, kept: N, gone: N) -> Graph:
-    """The graph with one node in place of two, and without an edge to itself."""
-    return _networkx().contracted_nodes(graph, kept, gone, self_loops=False)
+def _of_networkx(graph: Graph[N]) -> Any:
+    found = _networkx().DiGraph()
+    found.add_nodes_from(graph)
+    found.add_edges_from(edges_of(graph))
+    return found

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.digraph import Graph, condensed, graph_of, in_order
+from polytile.ir.digraph import condensed, graph_of, in_order
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences
@@ -226,7 +226,7 @@ class _Builder:
 
     def _order(self, reads: dict[str, list[tuple[str, int, Array, bool, Offset | None]]]) -> list[str]:
         flow = ((a.name, array) for array in self.arrays for _, _, a, made, _ in reads[array] if made)
-        graph: Graph = graph_of(self.arrays, [*flow, *self._overwritten(reads)])
+        graph = graph_of(self.arrays, [*flow, *self._overwritten(reads)])
         cycles = [one for one in condensed(graph)[0] if len(one) > 1]
         if cycles:
             names = " and ".join(sorted(cycles[0]))

@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
-from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order
+from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order, predecessors
 from polytile.ir.isl_util import band_members, maps
 from polytile.ir.schedule import node_at
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -183,7 +183,7 @@ def _levels(
         raise carried_in_space(scop, dependences, *edge)
     levels: dict[str, int] = {}
     for name in in_order(graph, key=list(names).index):
-        levels[name] = max((levels[other] + 1 for other in graph.predecessors(name)), default=0)
+        levels[name] = max((levels[other] + 1 for other in predecessors(graph, name)), default=0)
     return levels
 
 

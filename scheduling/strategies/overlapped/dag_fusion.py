@@ -203,17 +203,17 @@ class _Search:
         return (-node.exchanged_planes, -node.registers(tile), -node.shared_bytes(tile))
 
     # Convexity -----------------------------------------------------------------------------------------
-    def _graph(self) -> Graph:
+    def _graph(self) -> Graph[int]:
         """The groups by their first fields, and who reads or overwrites what another one has."""
         home = {k: group[0] for group in self.groups for k in group}
         edges = ((home[a], home[b]) for a, b in self.dag.edges if home[a] != home[b])
         return graph_of((g[0] for g in self.groups), edges)
 
-    def _between(self, graph: Graph, first: Group, then: Group) -> bool:
+    def _between(self, graph: Graph[int], first: Group, then: Group) -> bool:
         """Whether a path leads from one to the other through a third."""
         ends = {first[0], then[0]}
         for a, b in ((first[0], then[0]), (then[0], first[0])):
-            for other in graph.successors(a):
+            for other in graph[a]:
                 if other not in ends and b in reached(graph, other):
                     return True
         return False
@@ -289,7 +289,7 @@ class _Search:
         unfused = sum(self.node((k,)).moved_bytes for k in range(len(self.dag.fields)))
         return Fusion(tuple(map(self.alone, ordered)), tuple(stopped), self.limits, unfused)
 
-    def _why_apart(self, graph: Graph, first: Group, then: Group) -> str:
+    def _why_apart(self, graph: Graph[int], first: Group, then: Group) -> str:
         if self._between(graph, first, then):
             return "a path leads out of both and back"
         return self.together(first, then).stopped

@@ -192,8 +192,6 @@ def serial_loops(tree: Tree) -> tuple[int, ...]:
 
 def components(names: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
     """The strongly connected components of the dependences, sources first, else in the given order."""
-    if len(names) == 1:  # without a graph of networkx, whose import takes a tenth of a second
-        return [list(names)]
     position = {name: i for i, name in enumerate(names)}
     graph = graph_of(names, ((e.source, e.sink) for e in edges if not e.relaxed))
     found, order = condensed(graph)

@@ -99,7 +99,7 @@ class Fusion:
         return [i for i, statement in enumerate(self.judge.scop.statements) if statement.name in own]
 
     def _pair(
-        self, groups: dict[int, Tree], graph: Graph, pair: tuple[int, int], edges: Listed[Edge], around: Around
+        self, groups: dict[int, Tree], graph: Graph[int], pair: tuple[int, int], edges: Listed[Edge], around: Around
     ) -> _Joined | None:
         first, second = (groups[k] for k in (reversed(pair) if has_path(graph, *reversed(pair)) else pair))
         return self._fused(first, second, edges, around)
@@ -165,19 +165,19 @@ def _serial_loop(tree: Tree) -> Loop | None:
     return replace(serial, body=replace(nest, body=serial.body).without(()))
 
 
-def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph:
+def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph[int]:
     """Which child must run before which."""
     place = {name: i for i, child in enumerate(children) for name in statements_of(child)}
     inner = (e for e in edges if not e.relaxed and place[e.source] != place[e.sink])
     return graph_of(range(len(children)), ((place[e.source], place[e.sink]) for e in inner))
 
 
-def _neighbours(graph: Graph, groups: Iterable[int]) -> list[tuple[int, int]]:
+def _neighbours(graph: Graph[int], groups: Iterable[int]) -> list[tuple[int, int]]:
     """The pairs between which nothing has to run."""
     behind = {i: set(reached(graph, i)) - {i} for i in groups}
     pairs = ((i, j) for i in groups for j in groups if i < j)
     return [(i, j) for i, j in pairs if _adjacent(graph, behind, i, j) and _adjacent(graph, behind, j, i)]
 
 
-def _adjacent(graph: Graph, behind: dict[int, set[int]], first: int, second: int) -> bool:
+def _adjacent(graph: Graph[int], behind: dict[int, set[int]], first: int, second: int) -> bool:
     return second not in behind[first] or not any(second in behind[k] for k in graph[first] if k != second)

@@ -123,7 +123,5 @@ def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Ro
 
 def _connected(statements: Sequence[str], edges: Sequence[Edge]) -> list[str]:
     """The statements, each behind one that it depends on or that depends on it."""
-    if len(statements) == 1:
-        return list(statements)
     related = ((e.source, e.sink) for e in edges if e.source != e.sink)
     return reached(graph_of(statements, both_ways(related)), statements[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import networkx  # noqa: F401 - no example should wait for it
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from polytile.ir.digraph import (
     both_ways,
     condensed,
     connected,
+    edge_of_a_cycle,
     generations,
     graph_of,
     has_path,
@@ -98,6 +100,22 @@ def test_the_least_that_may_come_next_comes_next() -> None:
 def test_a_cycle_has_no_order() -> None:
     with pytest.raises(InternalError, match="cycle"):
         in_order(graph_of((), [(0, 1), (1, 2), (2, 1)]), lambda n: n)
+
+
+def test_edges_that_lead_forward_need_no_networkx(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polytile.ir.digraph._networkx", lambda: pytest.fail("networkx is imported"))
+    graph = graph_of(range(4), [(0, 1), (1, 3), (2, 3), (3, 3)])
+    components, order = condensed(graph)
+    assert components == [{0}, {1}, {2}, {3}] and generations(order) == [[0, 2], [1], [3]]
+    assert in_order(order, lambda n: n) == [0, 1, 2, 3] and edge_of_a_cycle(order) is None
+    assert connected(range(5), [(0, 1), (1, 3)]) == [{0, 1, 3}, {2}, {4}]
+
+
+@given(EDGES)
+def test_the_edge_of_a_cycle(edges: list[tuple[int, int]]) -> None:
+    found, paths = edge_of_a_cycle(graph_of(range(SIZE), edges)), closure(edges)
+    assert (found is None) == all((b, a) not in paths for a, b in edges)
+    assert found is None or (found in edges and (found[1], found[0]) in paths)
 
 
 def test_one_node_in_place_of_two() -> None:

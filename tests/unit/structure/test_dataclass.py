@@ -1,4 +1,4 @@
-"""polytile's dataclasses do what the standard library's do, and everything that is imported for a compilation has them."""
+"""Dataclasses do what those of the standard library do, and all that a compilation imports has them."""
 
 from __future__ import annotations
 
