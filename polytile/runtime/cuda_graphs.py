@@ -1,8 +1,9 @@
-"""Repeated runs of a host program as CUDA graphs, through CuPy.
+"""Repeated runs of a host program through CuPy: its launches are kept, and where asked for become a CUDA graph.
 
-A run on the values and memory of the one before launches the same kernels with the same arguments. The second such run
-records them, because making a graph takes longer than the launches of a single run; from then on one call does it all.
-The entry points of the .cu do the same (templates/support.cu.j2).
+A run on the values and memory of the one before launches the same kernels with the same arguments, so that the host
+program need not be gone through again. With graphs the second such run records them, because making a graph takes
+longer than the launches of a single run; from then on one call does it all. The entry points of the .cu do the same
+(templates/support.cu.j2).
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any
 from polytile.dataclass import dataclass
 from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES
 
-Launches = Sequence[Callable[[], None]]
+Launch = Callable[[], None]
+Launches = Sequence[Launch]
+Each = Callable[[Callable[[Launch], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """A run: what it depended on, and the graph of its launches."""
+    """A run: what it depended on, its launches (None: more than are kept), and their graph."""
 
     key: Hashable
+    launches: Launches | None
     graph: Any = None
 
 
@@ -31,20 +35,32 @@ class Replays:
 
     latest: _Latest | None = None
 
-    def run(self, cupy: Any, key: Hashable, record: Callable[[], Launches]) -> None:
-        """Launch what `record` gives, which depends on `key` alone."""
+    def run(self, cupy: Any, key: Hashable, each: Each, *, graphs: bool) -> None:
+        """Launch what `each` passes to its argument, one after the other; they depend on `key` alone."""
         latest = self.latest
-        if latest is not None and latest.key == key and latest.graph is not None:
+        if latest is None or latest.key != key:
+            self.latest = _Latest(key, _launch_and_keep(each))
+        elif latest.launches is None:
+            each(lambda launch: launch())
+        elif graphs and worth_a_graph(len(latest.launches)):
+            if latest.graph is None:
+                latest = self.latest = replace(latest, graph=capture(cupy, latest.launches))
             latest.graph.launch()
-            return
-        launches = record()
-        if latest is not None and latest.key == key and worth_a_graph(len(launches)):
-            self.latest = replace(latest, graph=capture(cupy, launches))
-            self.latest.graph.launch()
-            return
-        for launch in launches:
-            launch()
-        self.latest = _Latest(key)
+        else:
+            for launch in latest.launches:
+                launch()
+
+
+def _launch_and_keep(each: Each) -> Launches | None:
+    kept: list[Launch] = []
+
+    def launch_and_keep(launch: Launch) -> None:
+        launch()
+        if len(kept) <= MOST_LAUNCHES:
+            kept.append(launch)
+
+    each(launch_and_keep)
+    return kept if len(kept) <= MOST_LAUNCHES else None
 
 
 def worth_a_graph(launches: int) -> bool:

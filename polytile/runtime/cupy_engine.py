@@ -88,10 +88,8 @@ class Bound:
 
     def launch_all(self) -> None:
         """Run the loops and launches of the host program; kernels run asynchronously."""
-        if self.engine.program.graphs:
-            self.engine.replays.run(require_cupy(), self._key(), self.record)
-            return
-        execute(self.engine.program.body, self.values, lambda *launch: self._launch(*launch)())
+        program = self.engine.program
+        self.engine.replays.run(require_cupy(), self._key(), self.for_each_launch, graphs=program.graphs)
 
     def _key(self) -> Hashable:
         """All that the launches depend on."""
@@ -102,13 +100,19 @@ class Bound:
     def record(self) -> list[Callable[[], None]]:
         """The launches of one run, to be repeated without the cost of finding them."""
         found: list[Callable[[], None]] = []
-        early = self.engine.launches_early
+        self.for_each_launch(found.append)
+        return found
+
+    def for_each_launch(self, use: Callable[[Callable[[], None]], None]) -> None:
+        """Pass the launches of one run to `use`, as the host program comes to them."""
+        early = False  # the first one comes after the run before
 
         def launch(*what: Any) -> None:
-            found.append(self._launch(*what, early=early and bool(found)))  # the first one comes after the run before
+            nonlocal early
+            use(self._launch(*what, early=early))
+            early = self.engine.launches_early
 
         execute(self.engine.program.body, self.values, launch)
-        return found
 
     def _launch(
         self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int], *, early: bool = False

@@ -75,12 +75,14 @@ def programmatic_launch(
     values = [np.array(argument) for argument in arguments]  # each at an address of its own
     pointers = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
 
+    config = _Config(
+        (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, None, ctypes.pointer(attribute), 1
+    )
+    by_reference, current_stream = ctypes.byref(config), cupy.cuda.get_current_stream
+
     def launch() -> None:
-        stream = cupy.cuda.get_current_stream().ptr
-        config = _Config(
-            (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, stream, ctypes.pointer(attribute), 1
-        )
-        if status := call(config, function, pointers, None):
+        config.stream = current_stream().ptr
+        if status := call(by_reference, function, pointers, None):
             raise cupy.cuda.driver.CUDADriverError(status)
         _ = values  # alive until the last launch
 

@@ -15,9 +15,10 @@ from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import FEWEST_LAUNCHES, HostProgram
 from polytile.ir.kernel import Launch
 from polytile.options import Options
-from polytile.runtime import cupy_engine
+from polytile.runtime import cuda_graphs, cupy_engine
 from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.cupy_engine import CupyEngine
+from polytile.runtime.host_interpreter import execute
 from polytile.runtime.layout import layouts
 
 VALUES = {"n": 3, "m": 4}
@@ -148,6 +149,28 @@ def test_graphs_are_made_when_asked_for(sample: Any, cupy: Any, gpu: Gpu) -> Non
     assert gpu.captures == 0 and len(gpu.ran) == 20
 
 
+@pytest.mark.parametrize("graphs", [False, True])
+def test_an_equal_run_repeats_the_launches_of_the_one_before(
+    sample: Any, cupy: Any, gpu: Gpu, monkeypatch: pytest.MonkeyPatch, graphs: bool
+) -> None:
+    """Without going through the host program, unless there are more launches than are kept."""
+    walks: list[int] = []
+
+    def counted(*what: Any) -> None:
+        walks.append(1)
+        execute(*what)
+
+    monkeypatch.setattr(cupy_engine, "execute", counted)
+    run = runner(sample, gpu, 20, graphs=graphs)
+    first = run()
+    assert run() == run() == first and len(walks) == 1
+    assert [a[3] for a in run(address=8192)] == [8192.0] * 20 and len(walks) == 2
+    assert run() == first and len(walks) == 3
+    monkeypatch.setattr(cuda_graphs, "MOST_LAUNCHES", 19)
+    many = runner(sample, gpu, 20, graphs=graphs)
+    assert many() == many() == many() == first and len(walks) == 6 and gpu.captures == graphs
+
+
 def test_a_launch_that_fails_ends_the_capture(cupy: Any, gpu: Gpu) -> None:
     replays, failing = Replays(), False
 
@@ -156,13 +179,17 @@ def test_a_launch_that_fails_ends_the_capture(cupy: Any, gpu: Gpu) -> None:
             raise RuntimeError("no")
         gpu.launch("k")
 
-    replays.run(cupy, 1, lambda: [launch] * 9)
+    def nine(use: Callable[[Callable[[], None]], None]) -> None:
+        for _ in range(9):
+            use(launch)
+
+    replays.run(cupy, 1, nine, graphs=True)
     failing = True
     with pytest.raises(RuntimeError):
-        replays.run(cupy, 1, lambda: [launch] * 9)
+        replays.run(cupy, 1, nine, graphs=True)
     failing = False
     assert gpu.record is None
-    replays.run(cupy, 1, lambda: [launch] * 9)
+    replays.run(cupy, 1, nine, graphs=True)
     assert gpu.replays == 1
 
 

@@ -47,7 +47,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         driver=failing,
         memory=failing,
         compiler=SimpleNamespace(CompileException=Failure),
-        Device=lambda: SimpleNamespace(synchronize=lambda: None),
+        Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
     )
     module = SimpleNamespace(ndarray=Block, full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)), cuda=cuda)
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
