@@ -20,8 +20,10 @@ from polytile.frontend.counted_loops import while_loops, with_counted_loops, wit
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
+from polytile.frontend.escapes import Escapes
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
+from polytile.frontend.host_reads import host_reads
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.initial_values import with_assigned_elements
@@ -59,6 +61,7 @@ class FileContext:
 
     file: ParsedFile
     functions: Mapping[str, tuple[c_ast.FuncDef, Scope]]
+    escapes: Escapes
     summaries: Summaries = field(default_factory=dict)  # of functions that are not inlined
     device_source: str = ""
 
@@ -66,7 +69,7 @@ class FileContext:
     def of(cls, file: ParsedFile, device_source: str = "") -> FileContext:
         summaries = access_summaries(file)
         own = {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file) if f.decl.name not in summaries}
-        return cls(file, own, summaries, device_source)
+        return cls(file, own, Escapes(file.tree), summaries, device_source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
     symbols, tables = symbols_of(place, used, liveness)
+    symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols}
+    values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips}
+    reads = host_reads(place, context.escapes, symbols, {**values, **fields.pointers})
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
     shapes = _shapes(result, symbols, place.scope)
     structs = structs_of(shapes, place.location)
@@ -132,7 +138,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.function_name,
         result.body,
         span,
-        {**symbols, **firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols},
+        symbols,
         place.location,
         (*assumptions, *nulls.known, *stepped.known, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
@@ -143,10 +149,12 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         known=known.constants,
         initial={name: value for name, value in known.initial.items() if name in counted.names | firsts.used},
         numbers=known.numbers,
-        loads={**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips},
+        loads=values,
         products=products.known,
         pointers=fields.pointers,
         tables=tables,
+        host_reads=reads.places,
+        reachable=reads.reachable,
         independent=independent,
         asked=stepped.asked,
         summaries=summaries,

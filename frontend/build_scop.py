@@ -16,6 +16,7 @@ from polytile.frontend.access_relations import lift
 from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
+from polytile.frontend.alias_checks import alias_checks
 from polytile.frontend.data_subscripts import reads_data, unknown_size
 from polytile.frontend.delinearise import (
     Strides,
@@ -97,11 +98,12 @@ class _Assembler:
         tree = schedule(orders, {s.name: s.domain for s in statements})
         assert tree is not None
         context, products = self._context(space), self.region.products
+        arrays = self._arrays(statements)
         return Scop(
             self.region.name,
             parameters,
             context,
-            self._arrays(statements),
+            arrays,
             statements,
             tree,
             self.region.span,
@@ -121,6 +123,7 @@ class _Assembler:
             device_source=self.region.device_source if self.region.summaries else "",
             set_before=tuple(self.region.numbers.items()),
             products=tuple((p.name, products[p.name].value) for p in parameters if p.name in products),
+            alias_checks=alias_checks(self.region, parameters, arrays, statements),
         )
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:

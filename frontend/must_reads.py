@@ -127,7 +127,9 @@ class MustReads:
 def pointer_of(load: c_ast.Node, scope: Scope) -> c_ast.Node | None:
     """The pointer through which a field is read: p of `p->a`, `p->inner.a`; None for `s.a` of a variable."""
     node = load
-    while isinstance(node, c_ast.StructRef | c_ast.ArrayRef):
+    while isinstance(node, c_ast.StructRef | c_ast.ArrayRef | c_ast.UnaryOp):
+        if isinstance(node, c_ast.UnaryOp):
+            return node.expr if node.op == "*" else None
         if isinstance(node, c_ast.StructRef) and node.type == "->":
             return node.name
         if isinstance(node, c_ast.ArrayRef) and _is_pointer(shape_of(node.name, scope)):
@@ -144,16 +146,22 @@ def shape_of(node: c_ast.Node, scope: Scope, own: dict[str, Shape] | None = None
                 return own[name]
             binding = scope.lookup(name)
             return None if binding is None or binding.kind not in ("variable", "parameter") else binding.shape
-        case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
-            shape = shape_of(inner, scope, own)
-            if shape is None or not shape.layers:
+        case c_ast.ArrayRef(name=inner) | c_ast.StructRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
+            return part_shape(node, shape_of(inner, scope, own))
+    return None
+
+
+def part_shape(node: c_ast.Node, whole: Shape | None) -> Shape | None:
+    """The type of `whole[i]`, `*whole`, `whole.f` or `whole->f`; None for another node, or where there is no such."""
+    if whole is None:
+        return None
+    match node:
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*") if whole.layers:
+            return Shape(whole.base, whole.layers[1:], whole.const, whole.struct, whole.reason)
+        case c_ast.StructRef(type=kind, field=member):
+            if whole.struct is None or len(whole.layers) != (0 if kind == "." else 1):
                 return None
-            return Shape(shape.base, shape.layers[1:], shape.const, shape.struct, shape.reason)
-        case c_ast.StructRef(name=inner, type=kind, field=member):
-            shape = shape_of(inner, scope, own)
-            if shape is None or shape.struct is None or len(shape.layers) != (0 if kind == "." else 1):
-                return None
-            return next((m.shape for m in shape.struct.members if m.name == member.name), None)
+            return next((m.shape for m in whole.struct.members if m.name == member.name), None)
     return None
 
 

@@ -40,7 +40,7 @@ def ownership(binding: Binding, place: ScopPlace) -> Ownership:
     counted = any(isinstance(n, c_ast.UnaryOp) and written_name(n) == name for n in nodes_below(body))
     if len(values) != 1 or counted or not _is_allocation(values[0]):
         return Ownership.SHARED
-    fates = {_fate(use, chain, len(binding.shape.layers)) for use, chain in _uses(body, name, ())}
+    fates = {_fate(use, chain, len(binding.shape.layers)) for use, chain in mentions(body, name, ())}
     return next((f for f in (Ownership.SHARED, Ownership.PASSED) if f in fates), Ownership.OWNED)
 
 
@@ -50,19 +50,19 @@ def _is_allocation(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name in _ALLOCATORS
 
 
-_Chain = tuple[c_ast.Node, ...]
+Chain = tuple[c_ast.Node, ...]
 
 
-def _uses(node: c_ast.Node, name: str, parents: _Chain) -> Iterator[tuple[c_ast.Node, _Chain]]:
+def mentions(node: c_ast.Node, name: str, parents: Chain) -> Iterator[tuple[c_ast.Node, Chain]]:
     """Each mention of a variable with the nodes above it, nearest first."""
     if isinstance(node, c_ast.ID) and node.name == name:
         yield node, parents
     for _, child in node.children():
         if not (isinstance(node, c_ast.StructRef) and child is node.field):
-            yield from _uses(child, name, (node, *parents))
+            yield from mentions(child, name, (node, *parents))
 
 
-def _fate(use: c_ast.Node, parents: _Chain, rank: int) -> Ownership:
+def _fate(use: c_ast.Node, parents: Chain, rank: int) -> Ownership:
     """What becomes of the address in one mention of a pointer: followed upwards until it is a plain value."""
     child, steps = use, 0
     for parent in parents:
@@ -88,7 +88,7 @@ def _fate(use: c_ast.Node, parents: _Chain, rank: int) -> Ownership:
     return Ownership.OWNED
 
 
-def _under_address(node: c_ast.Node, parents: _Chain) -> bool:
+def _under_address(node: c_ast.Node, parents: Chain) -> bool:
     above = parents[parents.index(node) + 1 :]
     first = next((p for p in above if not isinstance(p, c_ast.ArrayRef | c_ast.StructRef)), None)
     return isinstance(first, c_ast.UnaryOp) and first.op == "&"

@@ -46,6 +46,21 @@ class SizeProduct:
 
 
 @dataclass(frozen=True, slots=True)
+class HostRead:
+    """A place in memory whose value the host reads before a SCoP, `lvalue` in C, where `guard` holds ("" is always).
+
+    `type` is that of a number or a struct, None of a pointer; `indirect` says that the program reaches it through a
+    pointer, so that it may be a part of any variable; `parts` that it is a struct of which the SCoP reads fields.
+    """
+
+    lvalue: str
+    type: CType | None
+    guard: str = ""
+    indirect: bool = False
+    parts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """One SCoP as pycparser nodes, macros expanded and calls to small functions of the file inlined.
 
@@ -74,6 +89,8 @@ class Region:
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what pointers are set to before the SCoP
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents
+    host_reads: Mapping[str, tuple[HostRead, ...]] = field(default_factory=dict)  # by the symbols that have the values
+    reachable: frozenset[str] = frozenset()  # symbols that pointers may lead to, or to what they point to
     independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent
     asked: tuple[c_ast.Node, ...] = ()  # conditions on sizes that the host asks when it runs
     summaries: Mapping[str, AccessSummary] = field(default_factory=dict)  # of functions that it calls

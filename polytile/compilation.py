@@ -140,8 +140,10 @@ class Compilation:
     def shown(self) -> tuple[str, ...]:
         """What was proven, and for which values, where the host asks for them."""
         asked = self.source.checked
-        only = (f"for {asked} alone: the program asks when it runs, and runs the C elsewhere",) if asked else ()
-        return (*only, *self.proof.facts) if self.proof else only
+        only = [f"for {asked} alone: the program asks when it runs, and runs the C elsewhere"] if asked else []
+        apart = (f"where {c.lvalue} does not lie in {', '.join(c.arrays)} alone" for c in self.source.alias_checks)
+        only += [f"{text}: the program compares addresses, and runs the C elsewhere" for text in apart]
+        return (*only, *self.proof.facts) if self.proof else tuple(only)
 
     def explain(self) -> str:
         """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""

@@ -17,6 +17,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import KnownFunctions, united
+from polytile.ir.alias_checks import AliasCheck
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.isl_util import union_of
@@ -311,12 +312,12 @@ class Scop:
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
     the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"), and `pointers`
     those that pointers are set to which the C does not have: ("p_data", "p->data"); `products` are the parameters that
-    are products of other ones, in every call: w_h = w * h; `checked` is
-    the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
-    where the rows of one of `tables` do not lie at equal distances, or one of `reached` ends within a row; `loops` are
-    those of the C, outer ones first, as they were before any transformation; `independent` are (array, loop) of which
-    the user promises that no two iterations of the loop use one element of the array, if one writes it ("" is all
-    arrays that come from outside); `external` are the functions it calls that are defined elsewhere, in
+    are products of other ones, in every call: w_h = w * h; `checked` is the part of the context, in C, that the host
+    checks when it runs: where it does not hold the user's C runs, and so where the rows of one of `tables` do not lie
+    at equal distances, one of `reached` ends within a row, or one of `alias_checks` finds a value inside an array;
+    `loops` are those of the C, outer ones first, as they were before any transformation; `independent` are (array,
+    loop) of which the user promises that no two iterations of the loop use one element of the array, if one writes it
+    ("" is all arrays that come from outside); `external` are the functions it calls that are defined elsewhere, in
     `device_source` where that is known; `set_before` are parameters and scalars that the C sets to numbers before it:
     others are right, too, but need not fit its arrays.
     """
@@ -348,6 +349,7 @@ class Scop:
     device_source: str = ""
     set_before: tuple[tuple[str, int], ...] = ()
     products: tuple[tuple[str, Expr], ...] = ()
+    alias_checks: tuple[AliasCheck, ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 

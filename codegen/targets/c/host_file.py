@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 
+from polytile.codegen.targets.c.alias_checks import APART, alias_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import even_rows, pointers, row_table_checks
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
@@ -37,16 +39,12 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     pieces, position = [], 0
-    passed = {_span(scop): {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)} for scop, _ in replaced}
-    conditions = {_span(scop): _condition(scop) for scop, _ in replaced}
-    asked = {_span(scop): (_questions(scop), _why(scop)) for scop, _ in replaced}
-    pointers_of = {_span(scop): [f"__typeof__({c}) {name} = {c};" for name, c in scop.pointers] for scop, _ in replaced}
-    for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
+    for scop, program in sorted(replaced, key=lambda pair: _span(pair[0]).start):
+        span = _span(scop)
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
-        guard = pointers_of[span], conditions[span], asked[span]
-        block = _replacement(text, file, span, program, newline, macros, passed[span], guard)
-        pieces += [text[position : span.start], block]
+        passed = {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)}
+        pieces += [text[position : span.start], _replacement(text, file, scop, program, newline, macros, passed)]
         position = span.end
     return "".join([*pieces, text[position:]])
 
@@ -60,19 +58,19 @@ def _span(scop: Scop) -> Span:
 def _replacement(
     text: str,
     file: str,
-    span: Span,
+    scop: Scop,
     program: HostProgram,
     newline: str,
     macros: Collection[str],
     spelt: Mapping[str, str],
-    guard: tuple[list[str], str, tuple[list[str], str]],
 ) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line.
 
-    `guard` are the variables of the block, the condition under which kernels run, the statements before it, and when
-    the C runs.
+    `spelt` is the C that is passed for what the C has no variables for.
     """
-    variables, condition, (questions, otherwise) = guard
+    span = _span(scop)
+    variables = [f"__typeof__({c}) {name} = {c};" for name, c in scop.pointers]
+    questions, condition, otherwise = _asked(scop, program, spelt)
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
@@ -148,23 +146,35 @@ def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _condition(scop: Scop) -> str:
-    """The condition under which the kernels may run, as C over the variables of the function; "" where always."""
-    found = [*map(even_rows, scop.tables), *map(ends_with_its_rows, scop.reached)]
-    asked = [f"({scop.checked})" if found else scop.checked] if scop.checked else []
-    return _spelt(scop, " && ".join([*found, *asked]))
-
-
-def _questions(scop: Scop) -> list[str]:
-    """Statements before that condition, which depends on what they find in tables of rows and of subscripts."""
+def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[list[str], str, str]:
+    """Statements that look at tables of rows, subscripts and addresses; the condition under which the kernels may run,
+    as C over the variables of the function and over what these statements found, "" where always; and when the user's
+    C runs."""
     lines = [line for table in scop.tables for line in row_table_checks(table)]
     lines += [line for reached in scop.reached for line in reached_extent_checks(reached)]
-    return [_spelt(scop, line) for line in lines]
+    lines = [_spelt(scop, line) for line in lines]
+    found = [_spelt(scop, c) for c in (*map(even_rows, scop.tables), *map(ends_with_its_rows, scop.reached))]
+    why = ["rows that lie elsewhere" if scop.tables else "other subscripts"] if found else []
+    apart = alias_checks(scop.alias_checks, program, partial(_wide, scop), partial(_address, program, spelt))
+    if apart:
+        found.append(APART)
+        why.append("values that it changes through a pointer")
+    if scop.checked:
+        found.append(_spelt(scop, f"({scop.checked})" if found else scop.checked))
+        why = why or ["other sizes"]
+    return [*lines, *apart], " && ".join(found), " or ".join(why)
 
 
-def _why(scop: Scop) -> str:
-    """When the user's C runs."""
-    return "rows that lie elsewhere" if scop.tables else "other subscripts" if scop.reached else "other sizes"
+def _address(program: HostProgram, spelt: Mapping[str, str], array: str) -> str:
+    """The C for element 0 of an array."""
+    return spelt.get(array) or next(_passed(a) for a in arguments(program) if a.array.name == array)
+
+
+def _wide(scop: Scop, text: str) -> str:
+    """C over parameters as C over the variables of the function, in 64 bits."""
+    spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}, **_extents(scop)}
+    values = {p.name: spelt.get(p.name, p.name) for p in scop.parameters}
+    return _replaced(text, {n: f"(long long){c if c.isidentifier() else f'({c})'}" for n, c in values.items()})
 
 
 def _extents(scop: Scop) -> dict[str, str]:

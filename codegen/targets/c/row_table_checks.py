@@ -14,14 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from polytile.codegen.targets.c.index_macros import with_index_macros
 from polytile.codegen.targets.line_wrap import INDENT
 from polytile.ir.scop import RowTable
-
-_HELPERS = {
-    "polytile_min": "#define polytile_min(a, b) ((a) < (b) ? (a) : (b))",
-    "polytile_max": "#define polytile_max(a, b) ((a) > (b) ? (a) : (b))",
-    "polytile_floord": "#define polytile_floord(a, b) ((a) / (b) - ((a) % (b) < 0))",
-}
 
 
 def row_table_checks(table: RowTable) -> list[str]:
@@ -46,8 +41,7 @@ def row_table_checks(table: RowTable) -> list[str]:
         lines += [f"{call[1]}{part.format(row=call[2])}" for part in body] if call else [line]
     lines.append(f"if ({step} % {table.size} != 0) {rows} = -1;")
     lines += [f"{base} -= {first} * {step};", f"{step} /= {table.size};"]
-    used = [name for name in _HELPERS if name in table.loops]
-    return [*(_HELPERS[name] for name in used), *lines, *(f"#undef {name}" for name in used)]
+    return with_index_macros(lines)
 
 
 def even_rows(table: RowTable) -> str:
