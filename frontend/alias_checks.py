@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytile.dataclass import dataclass
 from polytile.frontend.scop_region import HostRead, Region
 from polytile.frontend.type_based_aliasing import may_change
 from polytile.ir.alias_checks import AliasCheck

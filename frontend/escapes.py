@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.must_reads import part_shape
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.pointers import Chain, mentions

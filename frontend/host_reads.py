@@ -7,11 +7,12 @@ after:  p->n, through a pointer, and g, where another file or a pointer may know
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.dataclass import dataclass
 from polytile.frontend.escapes import Escapes
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.must_reads import pointer_of, shape_of

@@ -5,7 +5,7 @@ void f(double *q, int n, double *restrict a) { for (i < n) { *q += 1; a[i] = g; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polytile.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
