@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Hashable, Mapping
 from dataclasses import field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any], k
     memory = {name: data for name, (data, _) in passed.items()}
     sized = (known or KnownSizes()).sized(scop, sizes, {name: tuple(data.shape) for name, data in memory.items()})
     for name, layout in sized.layouts.items():
-        _check(scop, layout, memory[name], sized.values)
+        _check(scop, layout, memory[name])
     on_device = frozenset(name for name, (_, device) in passed.items() if device)
     _check_overlap(scop, memory, on_device)
     return Call(sized.values, memory, sized.layouts, on_device)
@@ -87,7 +88,10 @@ def _sized(scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
     values = solve_sizes(scop, given, shapes)
     if scop.checked and scop.context.intersect_params(point(values)).is_empty():
         raise _wrong(scop, f"its kernels are for {scop.checked} alone, and the C for other sizes is not run here")
-    return Sized(values, layouts(scop, values))
+    found = layouts(scop, values)
+    for name, layout in found.items():
+        _check_shape(scop, layout, shapes[name], values)
+    return Sized(values, found)
 
 
 def _wrong(scop: Scop, message: str) -> UsageError:
@@ -96,7 +100,7 @@ def _wrong(scop: Scop, message: str) -> UsageError:
 
 def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
     known = names(scop)
-    by_position = scop.positional
+    by_position = scop.positional if positional else ()
     if len(positional) > len(by_position):
         raise _wrong(scop, f"{len(positional)} arguments given by position, {len(by_position)} expected")
     given = dict(zip(by_position, positional, strict=False))
@@ -164,7 +168,7 @@ def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
     return number
 
 
-def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> None:
+def _check(scop: Scop, layout: Layout, data: Any) -> None:
     array, written = layout.array, scop.written(layout.array.name)
     if data.dtype not in (layout.dtype, complex_dtype(array)):
         raise UsageError(
@@ -178,10 +182,13 @@ def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> 
     if written and isinstance(data, np.ndarray) and not data.flags.writeable:
         hint = "pass an array that can be written to"
         raise UsageError(f"{scop.name}: {array.name} is written, but the array is read-only", hint=hint)
-    if not _fits(layout, data.shape, values):
-        shape = "x".join(map(str, layout.shape)) or "1"
+
+
+def _check_shape(scop: Scop, layout: Layout, shape: tuple[int, ...], values: Mapping[str, int]) -> None:
+    if not _fits(layout, shape, values):
+        needed = "x".join(map(str, layout.shape)) or "1"
         raise UsageError(
-            f"{scop.name}: {array.name} has shape {tuple(data.shape)}, but {shape} elements are needed",
+            f"{scop.name}: {layout.array.name} has shape {shape}, but {needed} elements are needed",
             hint=f"the call is {signature(scop)}",
         )
 
@@ -201,7 +208,7 @@ def _fits(layout: Layout, shape: tuple[int, ...], values: Mapping[str, int]) -> 
 
     The outermost extent may be larger: C does not know it, or does not check it.
     """
-    size = int(np.prod(shape, dtype=object))
+    size = prod(shape)
     if layout.array.rank == 0:
         return size == 1
     if len(shape) == len(layout.shape) > 1:
