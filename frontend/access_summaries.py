@@ -25,7 +25,7 @@ from polytile.frontend.math_functions import is_known
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scope import Scope, Shape
-from polytile.frontend.trees import copied, possible_bases, variables_in
+from polytile.frontend.trees import copied, possible_bases, statements_below, variables_in
 from polytile.ir.expr import CType
 from polytile.ir.external_functions import ExternalFunction
 
@@ -94,7 +94,7 @@ def access_summaries(file: ParsedFile) -> dict[str, AccessSummary]:
                 summary = _read(pragma, item, scope)
                 found[summary.name] = summary
             waiting = []
-        for node in nodes_below(item) if isinstance(item, c_ast.FuncDef) else ():
+        for node in statements_below(item) if isinstance(item, c_ast.FuncDef) else ():
             if _is_summary(node):
                 raise _misplaced(node)
     if waiting:

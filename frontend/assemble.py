@@ -33,6 +33,7 @@ from polytile.frontend.invariant_products import with_invariant_products
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
 from polytile.frontend.null_tests import with_null_tests
 from polytile.frontend.parametric_steps import with_counted_steps
@@ -98,9 +99,10 @@ class _Statements:
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
     span = _checked_span(context, place)
-    assumptions = assumptions_of(context.file, place)
+    function = NodeIndex.of([place.function.body])
+    assumptions = assumptions_of(context.file, place, function)
     independent = independent_loops(place.items, place.scope)
-    known, liveness = known_values(place), Liveness.around(place)
+    known, liveness = known_values(place, function), Liveness.around(place, function)
 
     def live_after(name: str) -> bool:
         return _live_after(place, liveness, name)

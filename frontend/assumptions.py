@@ -12,10 +12,11 @@ from pycparser.c_parser import ParseError
 from polytile.diagnostics import UserError
 from polytile.frontend.builtin_functions import PROMISES, WITHOUT_EFFECT, calls
 from polytile.frontend.find_scops import ScopPlace, polytile_pragma
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import address_taken, block_items, variables_in, written_name
+from polytile.frontend.trees import block_items, variables_in
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
@@ -25,8 +26,8 @@ def is_assumption(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.Pragma) or calls(node, WITHOUT_EFFECT)
 
 
-def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]:
-    """The conditions that hold throughout a SCoP.
+def assumptions_of(file: ParsedFile, place: ScopPlace, body: NodeIndex) -> tuple[c_ast.Node, ...]:
+    """The conditions that hold throughout a SCoP; `body` is that of its function.
 
     They stand at the top of the SCoP, before it in one of the blocks around it, or in a pragma outside functions;
     one that names a variable which changes on the way, or an iterator, is left out.
@@ -36,14 +37,12 @@ def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]
         condition = _condition(item, place.scope)
         if condition is not None and _known(condition, place.scope):
             found += normalised((condition,), place.scope)
-    body = list(nodes_below(place.function.body))
-    order = {id(n): k for k, n in enumerate(body)}
-    changed = {name for item in place.items for n in nodes_below(item) if (name := written_name(n)) is not None}
-    for item in (*statements_before(place, order), *place.items):
+    changed = NodeIndex.of(place.items).written
+    for item in (*statements_before(place, body), *place.items):
         condition = _condition(item, place.scope)
         if not isinstance(item, c_ast.Pragma) and condition is not None and _names(condition) & changed:
             continue  # true at its place only
-        if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body, order):
+        if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body):
             found += normalised((condition,), place.scope)
     return tuple(found)
 
@@ -106,38 +105,27 @@ def _known(condition: c_ast.Node, scope: Scope) -> bool:
     return all(scope.lookup(use.name) is not None for use in variables_in(condition))
 
 
-def statements_before(place: ScopPlace, order: dict[int, int]) -> Iterator[c_ast.Node]:
+def statements_before(place: ScopPlace, body: NodeIndex) -> Iterator[c_ast.Node]:
     """The statements that run whenever the SCoP does, before it: earlier ones of the blocks around it."""
-    start = order[id(place.items[0])]
+    start = body.order[id(place.items[0])]
     for block in place.path:
         for item in block_items(block) if isinstance(block, c_ast.Compound) else ():
-            if order[id(item)] < start:
+            if body.order[id(item)] < start:
                 yield item
 
 
-def _stable(
-    condition: c_ast.Node, item: c_ast.Node, place: ScopPlace, body: list[c_ast.Node], order: dict[int, int]
-) -> bool:
+def _stable(condition: c_ast.Node, item: c_ast.Node, place: ScopPlace, body: NodeIndex) -> bool:
     """Whether the condition's variables keep their values from `item` to the end of the SCoP."""
-    return keeps_values({str(u.name) for u in variables_in(condition)}, item, place, body, order)
+    return keeps_values({str(u.name) for u in variables_in(condition)}, item, place, body)
 
 
 def keeps_values(
-    names: set[str],
-    item: c_ast.Node,
-    place: ScopPlace,
-    body: list[c_ast.Node],
-    order: dict[int, int],
-    *,
-    to_start: bool = False,
+    names: set[str], item: c_ast.Node, place: ScopPlace, body: NodeIndex, *, to_start: bool = False
 ) -> bool:
     """Whether variables that no pointer leads to keep the values that they have after `item`, a statement of the
-    function `body`, to the end of the SCoP, or to its start. `order` are the places of its nodes, by id."""
-    start = max(order[id(n)] for n in nodes_below(item)) + 1
-    last = order[id(place.items[0])] - 1
-    end = last if to_start else max(order[id(n)] for n in nodes_below(place.items[-1]))
-    spans = [(start, end)]
-    for loop in place.path:
-        if isinstance(loop, _LOOPS) and order[id(loop)] >= start:
-            spans.append((order[id(loop)], max(order[id(n)] for n in nodes_below(loop))))
-    return not any((written_name(n) or address_taken(n)) in names for low, high in spans for n in body[low : high + 1])
+    function `body`, to the end of the SCoP, or to its start."""
+    start = body.span(item)[1] + 1
+    end = body.order[id(place.items[0])] - 1 if to_start else body.span(place.items[-1])[1]
+    loops = [body.span(loop) for loop in place.path if isinstance(loop, _LOOPS)]
+    spans = [(start, end), *(span for span in loops if span[0] >= start)]
+    return not any(name in names and low <= at <= high for at, name in body.changes for low, high in spans)

@@ -8,7 +8,6 @@ after:  for (i = 0; i < last; i += 4) ...                 where last == n - 1 is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -18,9 +17,9 @@ from polytile.dataclass import dataclass
 from polytile.frontend.assumptions import is_linear, keeps_values, statements_before
 from polytile.frontend.constants import constant_node, convert
 from polytile.frontend.find_scops import ScopPlace
-from polytile.frontend.parse import nodes_below
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.scope import Binding
-from polytile.frontend.trees import address_taken, copied, substituted, variables_in, written_name
+from polytile.frontend.trees import copied, statements_below, substituted, variables_in, written_name
 from polytile.ir.expr import CType
 
 
@@ -36,22 +35,20 @@ class KnownValues:
     numbers: Mapping[str, int] = field(default_factory=dict)
 
 
-def known_values(place: ScopPlace) -> KnownValues:
+def known_values(place: ScopPlace, body: NodeIndex) -> KnownValues:
     """What is known of the scalars that keep one value from a statement before the SCoP to its end.
 
     Only parameters and automatic variables whose address is never taken count, of which the function declares one by
     each name, and constants of the file. What bounds a loop of the SCoP or is the size of an array stays a name: the
     program is compiled for all sizes.
     """
-    return _Finder.of(place).run()
+    return _Finder.of(place, body).run()
 
 
 @dataclass(slots=True)
 class _Finder:
     place: ScopPlace
-    body: list[c_ast.Node]
-    order: dict[int, int]
-    declared: Mapping[str, int]  # how often the function declares a name
+    body: NodeIndex  # of the function
     plain: dict[str, CType]  # the scalars whose every change is an assignment to their name
     constants: dict[str, c_ast.Node] = field(default_factory=dict)
     relations: list[c_ast.Node] = field(default_factory=list)
@@ -59,22 +56,19 @@ class _Finder:
     numbers: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, place: ScopPlace) -> _Finder:
-        body = list(nodes_below(place.function.body))
-        declared = Counter(str(n.name) for n in body if isinstance(n, c_ast.Decl) and n.name)
-        addressed = set(filter(None, map(address_taken, body)))
+    def of(cls, place: ScopPlace, body: NodeIndex) -> _Finder:
         plain: dict[str, CType] = {}
         for binding in place.scope.bindings():
-            twice = declared[binding.name] > (binding.kind == "variable")
+            twice = body.declared.get(binding.name, 0) > (binding.kind == "variable")
             ctype = _integer(binding)
-            if ctype is not None and not binding.static and not twice and binding.name not in addressed:
+            if ctype is not None and not binding.static and not twice and binding.name not in body.addressed:
                 plain[binding.name] = ctype
-        return cls(place, body, {id(n): k for k, n in enumerate(body)}, declared, plain)
+        return cls(place, body, plain)
 
     def run(self) -> KnownValues:
         for binding in self.place.scope.bindings():
             self._constant_of_file(binding)
-        for item in statements_before(self.place, self.order):
+        for item in statements_before(self.place, self.body):
             name, value = _set_by(item)
             if name in self.plain and value is not None and not self._is_jumped_over(item):
                 self._set(name, value, item)
@@ -85,17 +79,18 @@ class _Finder:
 
     def _is_jumped_over(self, item: c_ast.Node) -> bool:
         """Whether the SCoP may run without a statement before it, or again after others than those between."""
-        start, end = self.order[id(item)], max(self.order[id(n)] for n in nodes_below(self.place.items[-1]))
-        if any(isinstance(n, c_ast.Switch) and self.order[id(n)] < start for n in self.place.path):
+        order = self.body.order
+        start, end = order[id(item)], self.body.span(self.place.items[-1])[1]
+        if any(isinstance(n, c_ast.Switch) and order[id(n)] < start for n in self.place.path):
             return True
-        labels = {n.name for n in self.body if isinstance(n, c_ast.Label) and start < self.order[id(n)] <= end}
-        jumps = (n for n in self.body if isinstance(n, c_ast.Goto) and n.name in labels)
-        return any(not start < self.order[id(n)] <= end for n in jumps)
+        labels = {n.name for n in self.body.all(c_ast.Label) if start < order[id(n)] <= end}
+        jumps = (n for n in self.body.all(c_ast.Goto) if n.name in labels)
+        return any(not start < order[id(n)] <= end for n in jumps)
 
     def _constant_of_file(self, binding: Binding) -> None:
         """`static const int size = 64;`"""
         ctype, node = _integer(binding), binding.node
-        fixed = binding.level == "global" and binding.shape.const and not self.declared.get(binding.name)
+        fixed = binding.level == "global" and binding.shape.const and not self.body.declared.get(binding.name)
         if fixed and ctype is not None and isinstance(node, c_ast.Decl) and node.init is not None:
             constant = self._constant(node.init, ctype)
             if constant is not None:
@@ -104,12 +99,12 @@ class _Finder:
     def _set(self, name: str, value: c_ast.Node, item: c_ast.Node) -> None:
         value = substituted(copied(value), self.initial)
         used = {str(u.name) for u in variables_in(value)}
-        if not keeps_values({name}, item, self.place, self.body, self.order, to_start=True):
+        if not keeps_values({name}, item, self.place, self.body, to_start=True):
             return
         constant = self._constant(value, self.plain[name])
         if constant is not None:
             self.numbers[name] = self._number(constant)
-        if not keeps_values({name}, item, self.place, self.body, self.order):
+        if not keeps_values({name}, item, self.place, self.body):
             if constant is not None:
                 self.initial[name] = constant
             elif self._is_sum(name, value, used, item):
@@ -146,13 +141,13 @@ class _Finder:
         types = [self.plain.get(u) for u in used]
         narrow = all(t is not None and t.signed and t.size <= own.size for t in types)
         stable = narrow and own.signed and own.size >= 4 and is_linear(value, self.place.scope)
-        return bool(used) and stable and keeps_values(used, item, self.place, self.body, self.order)
+        return bool(used) and stable and keeps_values(used, item, self.place, self.body)
 
 
 def _sizes(place: ScopPlace) -> set[str]:
     """The names in bounds of loops of the SCoP and in extents of arrays."""
     parts: list[c_ast.Node | None] = [layer.extent for b in place.scope.bindings() for layer in b.shape.layers]
-    for node in (n for item in place.items for n in nodes_below(item)):
+    for node in (n for item in place.items for n in statements_below(item)):
         if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile):
             parts += [getattr(node, "init", None), node.cond]
     return {str(u.name) for part in parts for u in variables_in(part)}

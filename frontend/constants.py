@@ -82,7 +82,8 @@ def evaluate(node: c_ast.Node, meanings: Meanings) -> Constant | None:
         case c_ast.UnaryOp(op=("+" | "-" | "~" | "!") as op, expr=operand):
             return _unary(op, evaluate(operand, meanings))
         case c_ast.BinaryOp(op=op, left=left, right=right):
-            return _binary(op, evaluate(left, meanings), evaluate(right, meanings))
+            first = evaluate(left, meanings)
+            return None if first is None else _binary(op, first, evaluate(right, meanings))
         case c_ast.TernaryOp(cond=condition, iftrue=first, iffalse=second):
             return _ternary(evaluate(condition, meanings), evaluate(first, meanings), evaluate(second, meanings))
         case c_ast.Cast(to_type=to_type, expr=operand):

@@ -91,7 +91,13 @@ def _set_by_statements(node: c_ast.Node) -> Iterator[str]:
             continue
         if (name := written_name(top)) is not None:
             yield name
-        stack += list(top)
+        kind = type(top)
+        if kind is c_ast.BinaryOp:  # most nodes
+            stack += (top.left, top.right)
+        elif kind is c_ast.ArrayRef:
+            stack += (top.name, top.subscript)
+        elif kind is not c_ast.ID:
+            stack += list(top)
 
 
 def _as_while(node: c_ast.For) -> c_ast.Node:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import variables_in, written_name
@@ -15,15 +16,16 @@ from polytile.frontend.trip_counts import count_of, increment
 
 def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Callable[[str], bool]) -> list[str]:
     """Scalars that are set, and are used in subscripts, bounds or conditions, or as iterators and elsewhere, too."""
-    nodes = [n for node in body for n in nodes_below(node)]
-    loops = [n for n in nodes if isinstance(n, c_ast.For)]
+    index = NodeIndex.of(body)
+    loops = index.all(c_ast.For)
     counters = {c.name for loop in loops if (c := count_of(loop)) is not None and not c.declared}
-    changed = {name for n in nodes if (name := written_name(n)) is not None}
+    changed = set(index.written)
     changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
-    deciding = [p for n in nodes for p in deciding_parts(n)]
+    deciding = [p for n in index.all(c_ast.ArrayRef, c_ast.For, c_ast.If) for p in deciding_parts(n)]
     used = {str(use.name) for part in deciding for use in variables_in(part)}
     candidates = (changed - counters) & used
-    declared = {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name and n.init is not None}
+    declared = {str(n.name) for n in index.all(c_ast.Decl) if n.name and n.init is not None}
+    nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.Decl)  # what sets variables
     behind = _set_to(nodes, candidates) & ((changed | declared) - counters)
     varying = {name for name in candidates | behind if _changes_in(loops, name) or _set_again(nodes, name)}
     varying |= {name for name in candidates if _set_to(nodes, {name}) & varying}

@@ -13,6 +13,7 @@ from polytile.frontend.access_summaries import Summaries
 from polytile.frontend.arguments import Arguments, bind_arguments
 from polytile.frontend.callees import Callee, Library, called_name
 from polytile.frontend.conversions import cast_to, declared
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
 from polytile.frontend.trees import copied, map_children, substituted
@@ -40,8 +41,11 @@ def inlined(
     before: static double sq(double x) { return x * x; }      y[i] = sq(a[i]);
     after:                                                    y[i] = a[i] * a[i];
     """
+    index = NodeIndex.of(body)
+    if not index.all(c_ast.FuncCall):
+        return Inlined(body)
     library = Library(functions)
-    done = tuple(_Inliner(scope.child(), library, _names(body), summaries or {}).items(list(body)))
+    done = tuple(_Inliner(scope.child(), library, set(index.names), summaries or {}).items(list(body)))
     left: dict[str, c_ast.FuncDef] = {}
     for node in done:
         _collect_left(node, library, left)

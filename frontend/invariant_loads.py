@@ -18,10 +18,11 @@ from pycparser.c_generator import CGenerator
 from polytile.dataclass import dataclass
 from polytile.frontend.induction_variables import deciding_parts
 from polytile.frontend.must_reads import MustReads, shape_of
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
-from polytile.frontend.trees import WRITING, address_taken, copied, map_children, possible_bases, variables_in
+from polytile.frontend.trees import WRITING, copied, map_children, possible_bases, variables_in
 from polytile.ir.name_supply import fresh
 
 _ANY_STRUCT = "struct"
@@ -68,20 +69,20 @@ class _Replacement:
     def of(
         cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str], has_address: Callable[[str], bool]
     ) -> _Replacement:
-        nodes = [n for item in body for n in nodes_below(item)]
-        targets = [t for n in nodes if (t := _target(n)) is not None]
+        index = NodeIndex.of(body)
+        targets = [n.lvalue for n in index.all(c_ast.Assignment)]
+        targets += [n.expr for n in index.all(c_ast.UnaryOp) if n.op in WRITING]
         written = {str(base.name) for target in targets for base in possible_bases(target)}
-        written |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        written |= changed.union(name for n in nodes if (name := address_taken(n)) is not None)
+        written |= changed.union(index.declared, index.addressed)
         pointed = {name for target in targets for name in _written_through(target, scope)}
         pointed |= {name for called in changed for name in _written_through(c_ast.ID(called), scope)}
-        deciding = {_text(n) for part in nodes for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
+        decided = index.all(c_ast.ArrayRef, c_ast.For, c_ast.If)
+        deciding = {_text(n) for part in decided for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
         first = [item for item in body if isinstance(item, c_ast.For)]
         headers = [part for loop in first for part in (loop.init, loop.cond) if part is not None]
         always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
-        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
         reads = MustReads.of(body, scope)
-        taken |= {b.name for b in scope.bindings()}
+        taken = {*index.names, *(b.name for b in scope.bindings())}
         return cls(scope, written, pointed, always, deciding, reads, taken, has_address)
 
     def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:
@@ -100,13 +101,15 @@ class _Replacement:
 
     def _name(self, load: c_ast.Node) -> str | None:
         """The scalar for a load, or None where it has to stay."""
+        shape = self._shape(load)
+        if shape is None or shape.base is None or shape.layers or shape.base.kind == "struct":
+            return None
         text = _text(load)
         if text in self.found:
             return self.found[text][0]
         bases = {str(use.name) for use in variables_in(load)}
-        shape = self._shape(load)
         base = self.scope.lookup(next(iter(bases))) if len(bases) == 1 else None
-        if base is None or shape is None or shape.base is None or shape.layers or shape.base.kind == "struct":
+        if base is None:
             return None
         alone = self._is_private(base) and not _has_numbers_alone(base.shape)  # kernels cannot get such a struct
         if not (alone or (text in self.deciding and shape.base.kind == "int")):
@@ -152,8 +155,8 @@ class _Replacement:
                 binding = self.scope.lookup(name)
                 return None if binding is None or binding.kind not in ("variable", "parameter") else binding.shape
             case c_ast.ArrayRef(name=inner, subscript=subscript):
-                shape, at = self._shape(inner), self.scope.constant(subscript)
-                if shape is None or not shape.layers or at is None or at.value < 0:
+                at = self.scope.constant(subscript)  # which most subscripts are not
+                if at is None or at.value < 0 or (shape := self._shape(inner)) is None or not shape.layers:
                     return None
                 extent = shape.layers[0].extent
                 size = None if extent is None else self.scope.constant(extent)
@@ -187,17 +190,11 @@ def _is_plain(shape: Shape) -> bool:
 
 def _is_load(node: c_ast.Node) -> bool:
     """Whether an expression is an element or a field: `a[2]`, `p->n`, `s.sizes[1]`."""
-    return isinstance(node, c_ast.ArrayRef | c_ast.StructRef)
+    return type(node) in (c_ast.ArrayRef, c_ast.StructRef)
 
 
 def _text(node: c_ast.Node) -> str:
     return str(CGenerator().visit(node))
-
-
-def _target(node: c_ast.Node) -> c_ast.Node | None:
-    if isinstance(node, c_ast.Assignment):
-        return node.lvalue
-    return node.expr if isinstance(node, c_ast.UnaryOp) and node.op in WRITING else None
 
 
 def _written_through(target: c_ast.Node, scope: Scope) -> Iterator[str]:

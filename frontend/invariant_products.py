@@ -19,10 +19,11 @@ from pycparser.c_generator import CGenerator
 from polytile.dataclass import dataclass
 from polytile.frontend.c_types import literal_type, promote, usual
 from polytile.frontend.invariant_loads import ConstantLoads
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import SizeProduct, Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import address_taken, copied, map_children, substituted, variables_in, written_name
+from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in
 from polytile.ir.expr import Binary, Cast, CType, Expr, Literal, Name, Unary
 from polytile.ir.name_supply import fresh
 
@@ -62,14 +63,12 @@ class _Products:
 
     @classmethod
     def of(cls, loads: ConstantLoads, scope: Scope) -> _Products:
-        nodes = [n for node in loads.body for n in nodes_below(node)]
-        changed = {name for n in nodes if (name := written_name(n) or address_taken(n)) is not None}
-        changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-        return cls(loads, scope, changed, taken | {b.name for b in scope.bindings()} | set(loads.symbols))
+        index = NodeIndex.of(loads.body)
+        taken = {*index.names, *(b.name for b in scope.bindings()), *loads.symbols}
+        return cls(loads, scope, index.changed, taken)
 
     def visit(self, node: Any) -> Any:
-        map_children(node, self.visit)
+        map_statements(node, self.visit)
         if isinstance(node, c_ast.For):
             if isinstance(node.init, c_ast.Assignment):
                 node.init.rvalue = self._replaced(node.init.rvalue)

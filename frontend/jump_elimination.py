@@ -15,7 +15,6 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import (
     alike,
     block_items,
@@ -106,8 +105,8 @@ def without_labels(node: Any, named: Collection[str]) -> Any:
 
 def goto_targets(node: c_ast.Node, but: Sequence[c_ast.Node] = ()) -> frozenset[str]:
     """The labels that some `goto` below a node names, but for those below others."""
-    own = {id(n) for other in but for n in nodes_below(other)}
-    return frozenset(str(n.name) for n in nodes_below(node) if isinstance(n, c_ast.Goto) and id(n) not in own)
+    own = {id(n) for other in but for n in statements_below(other)}
+    return frozenset(str(n.name) for n in statements_below(node) if isinstance(n, c_ast.Goto) and id(n) not in own)
 
 
 def has_break(loop: Any) -> bool:

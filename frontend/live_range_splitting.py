@@ -19,6 +19,7 @@ from polytile.dataclass import dataclass
 from polytile.frontend.conversions import declared
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.jump_elimination import has_break
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import changes
 from polytile.frontend.scope import Scope, Shape
@@ -53,10 +54,10 @@ def with_own_iterators(body: Sequence[c_ast.Node], scope: Scope, live_after: _As
     """The statements of a SCoP, with loops changed in place. `live_after` says whether a variable may be read after
     them, `has_address` whether pointers may lead to it."""
     items = list(body)
-    nodes = [n for node in items for n in nodes_below(node)]
-    counts = [c for n in nodes if isinstance(n, c_ast.For) and (c := count_of(n)) is not None and not c.declared]
-    taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-    taken |= {b.name for b in scope.bindings()}
+    index = NodeIndex.of(items)
+    nodes = index.nodes
+    counts = [c for n in index.all(c_ast.For) if (c := count_of(n)) is not None and not c.declared]
+    taken = {*index.names, *(b.name for b in scope.bindings())}
     names: set[str] = set()
     for name in dict.fromkeys(c.name for c in counts):
         shape = _shape(name, nodes, scope)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import field
 
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.frontend.find_scops import ScopPlace
-from polytile.frontend.parse import nodes_below
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.scope import Binding
-from polytile.frontend.trees import address_taken, block_items, variables_in
+from polytile.frontend.trees import block_items, statements_below, variables_in
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _Live = frozenset[str]
@@ -28,54 +28,48 @@ class Liveness:
     """
 
     place: ScopPlace
+    body: NodeIndex  # of the function
     _before: _Live = _NONE
     _after: _Live = _NONE
     _opaque: bool = False
-    _address_taken: _Live = _NONE
-    _nodes: tuple[c_ast.Node, ...] = ()  # of the function, parents first
-    _order: dict[int, int] = field(default_factory=dict)  # their places in it, by id
 
     @classmethod
-    def around(cls, place: ScopPlace) -> Liveness:
-        body = place.function.body
-        found = cls(place)
-        found._nodes = tuple(nodes_below(body))
-        found._order = {id(n): k for k, n in enumerate(found._nodes)}
-        found._opaque = not (_goes_forwards(found._nodes) and all(map(_is_flat, _switches(found._nodes))))
-        found._address_taken = frozenset(filter(None, map(address_taken, found._nodes)))
+    def around(cls, place: ScopPlace, body: NodeIndex) -> Liveness:
+        found = cls(place, body)
+        found._opaque = not (_goes_forwards(body) and all(map(_is_flat, body.all(c_ast.Switch))))
         if not found._opaque:
             flow = _Backward(place.items[0], place.items[-1])
-            flow.statement(body, _NONE)
+            flow.statement(place.function.body, _NONE)
             found._before, found._after = flow.before, flow.after
         return found
 
     def of(self, binding: Binding) -> tuple[bool, bool]:
         """(live before, live after) of a parameter or an automatic variable."""
         name = binding.name
-        if name in self._address_taken:
+        if name in self.body.addressed:
             return True, True
         return self.reads_first(binding) and self._may_be_set(binding), self._opaque or name in self._after
 
     def has_address(self, name: str) -> bool:
         """Whether the function takes the address of a variable."""
-        return name in self._address_taken
+        return name in self.body.addressed
 
     def reads_first(self, binding: Binding) -> bool:
         """Whether the SCoP may read a variable before it assigns it, as far as its control flow tells: also where the
         loop that assigns it might run no iteration, or only later ones read it."""
-        return self._opaque or binding.name in self._address_taken or binding.name in self._before
+        return self._opaque or binding.name in self.body.addressed or binding.name in self._before
 
     def _may_be_set(self, binding: Binding) -> bool:
         if binding.kind == "parameter" or self._opaque:
             return True
         if isinstance(binding.node, c_ast.Decl) and binding.node.init is not None:
             return True
-        order = self._order
+        order = self.body.order
         declared, start = order.get(id(binding.node), -1), order[id(self.place.items[0])]
         for loop in self.place.path:
             if isinstance(loop, _LOOPS) and order[id(loop)] > declared and _mentions(loop, binding.name):
                 return True
-        between = self._nodes[declared + 1 : start]
+        between = self.body.nodes[declared + 1 : start]
         return any(isinstance(n, c_ast.ID) and n.name == binding.name for n in between)
 
 
@@ -83,27 +77,19 @@ def _mentions(node: c_ast.Node, name: str) -> bool:
     return any(i.name == name for i in variables_in(node))
 
 
-def _goes_forwards(nodes: Sequence[c_ast.Node]) -> bool:
+def _goes_forwards(body: NodeIndex) -> bool:
     """Whether labels stand behind the `goto` statements that lead to them."""
-    ahead = {str(n.name) for n in nodes if isinstance(n, c_ast.Label)}
-    for node in nodes:
-        if isinstance(node, c_ast.Label):
-            ahead.discard(str(node.name))
-        elif isinstance(node, c_ast.Goto) and str(node.name) not in ahead:
-            return False
-    return True
-
-
-def _switches(nodes: Sequence[c_ast.Node]) -> Iterator[c_ast.Switch]:
-    return (n for n in nodes if isinstance(n, c_ast.Switch))
+    last = {str(n.name): body.order[id(n)] for n in body.all(c_ast.Label)}
+    return all(body.order[id(n)] < last.get(str(n.name), 0) for n in body.all(c_ast.Goto))
 
 
 def _is_flat(switch: c_ast.Switch) -> bool:
     """Whether all cases stand beside one another, none inside a loop or a condition."""
     if not isinstance(switch.stmt, c_ast.Compound):
         return False
-    inner = {id(n) for other in _switches(tuple(nodes_below(switch.stmt))) for n in nodes_below(other.stmt)}
-    own = [n for n in nodes_below(switch.stmt) if isinstance(n, c_ast.Case | c_ast.Default) and id(n) not in inner]
+    below = list(statements_below(switch.stmt))
+    inner = {id(n) for other in below if isinstance(other, c_ast.Switch) for n in statements_below(other.stmt)}
+    own = [n for n in below if isinstance(n, c_ast.Case | c_ast.Default) and id(n) not in inner]
     return len(own) == sum(isinstance(n, c_ast.Case | c_ast.Default) for n in block_items(switch.stmt))
 
 

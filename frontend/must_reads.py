@@ -17,9 +17,10 @@ from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.jump_elimination import has_break
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
-from polytile.frontend.trees import copied, substituted, variables_in, written_name
+from polytile.frontend.trees import copied, substituted, variables_in
 
 _Loops = tuple[c_ast.For, ...]
 
@@ -44,11 +45,9 @@ class MustReads:
 
     @classmethod
     def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> MustReads:
-        nodes = [n for item in body for n in nodes_below(item)]
-        changed = {name for n in nodes if (name := written_name(n)) is not None}
-        changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        made = cls(scope, frozenset(changed))
-        if any(_reached(n) is not None for n in nodes):
+        index = NodeIndex.of(body)
+        made = cls(scope, index.written.union(index.declared))
+        if any(_reached(n) is not None for n in index.all(c_ast.StructRef)):
             for item in body:
                 made._walk(copied(item), (), True)  # others change the statements in place
         return made

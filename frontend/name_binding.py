@@ -134,6 +134,13 @@ class Names:
     # Scopes ---------------------------------------------------------------------------------------------------------
     def _visit(self, node: c_ast.Node) -> None:
         match node:
+            case c_ast.BinaryOp(left=first, right=second) | c_ast.ArrayRef(name=first, subscript=second):
+                self._visit(first)  # most nodes
+                self._visit(second)
+            case c_ast.ID():
+                self.uses[id(node)] = self._find(node)
+            case c_ast.Constant():
+                pass
             case c_ast.For():
                 self._visit_for(node)
             case c_ast.Compound() | c_ast.If() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
@@ -142,8 +149,6 @@ class Names:
                 self._scopes.pop()
             case c_ast.Decl():
                 self._declare(node)
-            case c_ast.ID():
-                self.uses[id(node)] = self._find(node)
             case c_ast.Assignment():
                 self._visit_children(node)
                 self._note_assignment(node.lvalue)

@@ -26,6 +26,9 @@ def normalised(nodes: tuple[c_ast.Node, ...], scope: Scope) -> tuple[c_ast.Node,
     return tuple(walk.items([copied(n) for n in nodes]))
 
 
+_PLAIN = frozenset((c_ast.BinaryOp, c_ast.ArrayRef, c_ast.Constant))  # most nodes, whose parts alone matter
+
+
 @dataclass(slots=True)
 class _Normaliser:
     scope: Scope
@@ -39,6 +42,8 @@ class _Normaliser:
         return self.visit(node)
 
     def visit(self, node: Any) -> Any:
+        if type(node) in _PLAIN:
+            return map_children(node, self.visit)
         match node:
             case c_ast.Typedef():
                 self.scope.bind(node)

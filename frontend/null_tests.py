@@ -18,10 +18,11 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer
 from polytile.frontend.callees import effects_below
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import address_taken, map_children, written_name
+from polytile.frontend.trees import map_children
 from polytile.ir.expr import INT
 from polytile.ir.name_supply import fresh
 
@@ -44,13 +45,21 @@ class NullTests:
 
 def with_null_tests(body: Sequence[c_ast.Node], scope: Scope) -> NullTests:
     """Replace tests of pointers that no statement changes."""
-    nodes = [n for node in body for n in nodes_below(node)]
-    changed = {name for n in nodes if (name := written_name(n) or address_taken(n)) is not None}
-    changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-    taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-    tests = _Tests(scope, changed, taken | {b.name for b in scope.bindings()})
+    index = NodeIndex.of(body)
+    if not _may_test(index):
+        return NullTests(tuple(body))
+    tests = _Tests(scope, index.changed, {*index.names, *(b.name for b in scope.bindings())})
     made = tuple(tests.visit(node) for node in body)
     return NullTests(made, tests.symbols, tests.values)
+
+
+def _may_test(index: NodeIndex) -> bool:
+    """Whether there is a condition besides comparisons of sizes, as most bodies of stencils have none."""
+    if index.all(c_ast.If, c_ast.TernaryOp, c_ast.While, c_ast.DoWhile):
+        return True
+    bounds = [loop.cond for loop in index.all(c_ast.For) if isinstance(loop.cond, c_ast.ID)]
+    operators = {n.op for n in index.all(c_ast.BinaryOp, c_ast.UnaryOp)}
+    return bool(bounds) or not operators.isdisjoint(("&&", "||", "!", "==", "!="))
 
 
 @dataclass(slots=True)

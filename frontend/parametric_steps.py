@@ -18,11 +18,12 @@ from pycparser.c_generator import CGenerator
 from polytile.dataclass import dataclass
 from polytile.frontend.assumptions import is_linear
 from polytile.frontend.jump_elimination import has_break
-from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.node_index import NodeIndex
+from polytile.frontend.parse import location_of
 from polytile.frontend.scalar_value import changes
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import address_taken, copied, map_statements, substituted, variables_in, written_name
+from polytile.frontend.trees import copied, map_statements, substituted, variables_in, written_name
 from polytile.frontend.trip_counts import minus, plus, total
 from polytile.ir.expr import CType
 from polytile.ir.name_supply import fresh
@@ -71,11 +72,8 @@ class _Steps:
 
     @classmethod
     def of(cls, body: tuple[c_ast.Node, ...], scope: Scope, live_after: Callable[[str], bool]) -> _Steps:
-        nodes = [n for node in body for n in nodes_below(node)]
-        changed = {name for n in nodes if (name := written_name(n) or address_taken(n)) is not None}
-        changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-        return cls(body, scope, live_after, changed, taken | {b.name for b in scope.bindings()})
+        index = NodeIndex.of(body)
+        return cls(body, scope, live_after, index.changed, {*index.names, *(b.name for b in scope.bindings())})
 
     def visit(self, node: Any) -> Any:
         node = map_statements(node, self.visit)

@@ -16,9 +16,10 @@ from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.must_reads import MustReads, pointer_of, shape_of
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape
-from polytile.frontend.trees import WRITING, address_taken, copied, map_children, variables_in
+from polytile.frontend.trees import WRITING, copied, map_children, variables_in
 from polytile.ir.name_supply import fresh
 
 _CHARS = ("char", "signed char", "unsigned char")
@@ -61,12 +62,12 @@ class _Fields:
     @classmethod
     def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Fields | None:
         """What is known of the statements; None where no pointer can be replaced."""
-        nodes = [n for item in body for n in nodes_below(item)]
-        if not any(isinstance(n, c_ast.StructRef) and _is_pointer(shape_of(n, scope)) for n in nodes):
+        index = NodeIndex.of(body)
+        if not any(_is_pointer(shape_of(n, scope)) for n in index.all(c_ast.StructRef)):
             return None
-        own = {str(n.name): scope.shape(n.type) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        targets = [n.lvalue for n in nodes if isinstance(n, c_ast.Assignment)]
-        targets += [n.expr for n in nodes if isinstance(n, c_ast.UnaryOp) and n.op in WRITING]
+        own = {str(n.name): scope.shape(n.type) for n in index.all(c_ast.Decl) if n.name}
+        targets = [n.lvalue for n in index.all(c_ast.Assignment)]
+        targets += [n.expr for n in index.all(c_ast.UnaryOp) if n.op in WRITING]
         shapes = [shape_of(target, scope, own) for target in targets if not _is_own(target, own, scope)]
         written = set()
         for shape in shapes:
@@ -76,10 +77,8 @@ class _Fields:
         if written & {*_CHARS}:
             return None
         reads = MustReads.of(body, scope)
-        addresses = {name for n in nodes if (name := address_taken(n)) is not None}
-        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-        taken |= {b.name for b in scope.bindings()}
-        return cls(scope, reads, reads.changed | changed | addresses, written, taken)
+        taken = {*index.names, *(b.name for b in scope.bindings())}
+        return cls(scope, reads, reads.changed | changed | index.addressed, written, taken)
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, c_ast.StructRef):

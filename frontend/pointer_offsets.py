@@ -18,6 +18,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.ast_builders import declared, names_in, unused
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
 from polytile.frontend.trees import block_items, copied, map_children, variables_in, written_name
@@ -30,8 +31,9 @@ def with_pointer_offsets(
 ) -> tuple[tuple[c_ast.Node, ...], frozenset[str]]:
     """The statements of a SCoP, whose types are spelt out, with offsets in the place of pointers that they set; and
     these pointers."""
-    own = {str(n.name) for item in body for n in nodes_below(item) if _declares_pointer(n)}
-    if not own and not any(_sets_pointer(n, scope) for item in body for n in nodes_below(item)):
+    index = NodeIndex.of(body)
+    own = {str(n.name) for n in index.all(c_ast.Decl) if _declares_pointer(n)}
+    if not own and not any(_is_pointer_in(scope, name) for name in index.written):
         return tuple(body), frozenset()
     apart = with_names_apart(body, scope, own)
     found = _Pointers.of(apart, scope, live_after)
@@ -42,9 +44,8 @@ def with_pointer_offsets(
     return tuple(_Rewriting(found.bases, offsets).items(apart)), frozenset(found.bases)
 
 
-def _sets_pointer(node: c_ast.Node, scope: Scope) -> bool:
-    name = written_name(node)
-    binding = None if name is None else scope.lookup(name)
+def _is_pointer_in(scope: Scope, name: str) -> bool:
+    binding = scope.lookup(name)
     return binding is not None and _is_pointer(binding.shape)
 
 

@@ -13,6 +13,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import base_of, declared, names_in, type_of, unused
 from polytile.frontend.math_functions import is_known
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import WRITING, copied, statements_below, substituted, variables_in, written_name
@@ -35,11 +36,10 @@ def with_terms_rematerialized(body: Sequence[c_ast.Node], scope: Scope) -> tuple
 
 def _sums(loop: c_ast.For) -> frozenset[str]:
     """The variables that a loop only adds to."""
-    nodes = list(nodes_below(loop))
-    added = {name for n in nodes if isinstance(n, c_ast.Assignment) and (name := _sum_of(n)) is not None}
-    kept = {id(n) for n in nodes if isinstance(n, c_ast.Assignment) and _sum_of(n) is not None}
-    others = {written_name(n) for n in nodes if id(n) not in kept}
-    return frozenset(added - others - {str(n.name) for n in nodes if isinstance(n, c_ast.Decl)})
+    index = NodeIndex.of([loop])
+    sums = {id(n): name for n in index.all(c_ast.Assignment) if (name := _sum_of(n)) is not None}
+    others = {written_name(n) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in sums}
+    return frozenset(sums.values()) - others - index.declared.keys()
 
 
 def _sum_of(node: c_ast.Node) -> str | None:

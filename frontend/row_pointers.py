@@ -19,7 +19,7 @@ from polytile.frontend.ast_builders import integer
 from polytile.frontend.must_reads import shape_of
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import address_taken, copied, map_children, written_name
+from polytile.frontend.trees import address_taken, copied, map_children, map_statements, written_name
 
 _TYPES = (c_ast.Typename, c_ast.TypeDecl, c_ast.IdentifierType)
 _PLAIN = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp, c_ast.Cast, *_TYPES)
@@ -48,7 +48,7 @@ def _inside(node: Any, scope: Scope, shared: frozenset[str]) -> Any:
     if isinstance(node, c_ast.Compound):
         node.block_items = with_row_pointers(node.block_items or [], scope, shared)
         return node
-    return map_children(node, lambda child: _inside(child, scope, shared))
+    return map_statements(node, lambda child: _inside(child, scope, shared))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,44 +7,20 @@ from dataclasses import replace
 
 from pycparser import c_ast
 
-from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.liveness import Liveness
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
-from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.parse import location_of
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.row_tables import is_row_table, pitch_extent, pitch_symbol
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
-from polytile.frontend.trees import address_taken, variables_in, written_name
+from polytile.frontend.trees import variables_in
 from polytile.ir.expr import CType
 
 _MOST_ELEMENTS = 1000  # of an array in a struct
-
-
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """Where a function changes its variables, or hands out their addresses: by the number of the node, in order."""
-
-    places: dict[int, int]  # of each node, by id
-    names: tuple[tuple[int, str], ...]
-
-    @classmethod
-    def of(cls, body: c_ast.Node) -> _Changes:
-        places: dict[int, int] = {}
-        names: list[tuple[int, str]] = []
-        for place, node in enumerate(nodes_below(body)):
-            places.setdefault(id(node), place)
-            changed = written_name(node) or address_taken(node)
-            if changed is not None:
-                names.append((place, changed))
-        return cls(places, tuple(names))
-
-    def since(self, declaration: c_ast.Node) -> Iterable[str]:
-        """What changes behind a declaration; all that does for a parameter."""
-        start = self.places.get(id(declaration), 0)
-        return (name for place, name in self.names if place >= start)
 
 
 def symbols_of(
@@ -52,7 +28,6 @@ def symbols_of(
 ) -> tuple[dict[str, Symbol], dict[str, str]]:
     """A symbol for each name in `used`, and for each name in the extents of one; the pitches of pointers to rows."""
     symbols: dict[str, Symbol] = {}
-    changes = _Changes.of(place.function.body)
     waiting = list(used)
     while waiting:
         use = waiting.pop(0)
@@ -62,7 +37,7 @@ def symbols_of(
         binding = place.scope.lookup(name)
         if binding is None:
             continue
-        symbols[name] = _symbol(binding, use, place, liveness, changes)
+        symbols[name] = _symbol(binding, use, place, liveness)
         for extent in symbols[name].extents:
             waiting.extend(variables_in(extent))
     symbols, tables = _with_pitches(symbols, place)
@@ -71,8 +46,7 @@ def symbols_of(
 
 def _with_pitches(symbols: dict[str, Symbol], place: ScopPlace) -> tuple[dict[str, Symbol], dict[str, str]]:
     """Pointers to rows have rows of a length that the host finds when it runs; what they point to may alias."""
-    inside = (n for item in place.items for n in nodes_below(item) if isinstance(n, c_ast.ID | c_ast.Decl) and n.name)
-    taken = {b.name for b in place.scope.bindings()} | {str(n.name) for n in inside}
+    taken = {*NodeIndex.of(place.items).names, *(b.name for b in place.scope.bindings())}
     tables: dict[str, str] = {}
     made: dict[str, Symbol] = {}
     for name, symbol in symbols.items():
@@ -102,7 +76,7 @@ def _with_owners(symbols: dict[str, Symbol], tables: Collection[str], place: Sco
     return {n: replace(s, restrict=True) if owners.get(n) in alone else s for n, s in symbols.items()}
 
 
-def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness, changes: _Changes) -> Symbol:
+def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness) -> Symbol:
     shape = binding.shape
     reason = unsupported(binding)
     if reason:
@@ -115,7 +89,7 @@ def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Livenes
     return Symbol(
         binding.name,
         shape.base,
-        _extents(binding, use, place, changes),
+        _extents(binding, use, place, liveness.body),
         scalar_fields(shape),
         binding.level,
         pointer,
@@ -174,11 +148,11 @@ def _numbers(way: str, shape: Shape) -> list[tuple[str, CType]]:
     return [(way, shape.base)]
 
 
-def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, changes: _Changes) -> tuple[c_ast.Node | None, ...]:
+def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, body: NodeIndex) -> tuple[c_ast.Node | None, ...]:
     layers = binding.shape.layers
     extents: list[c_ast.Node | None] = []
     for k, layer in enumerate(layers):
-        changed = None if layer.extent is None else _changed_name(layer.extent, binding, place, changes)
+        changed = None if layer.extent is None else _changed_name(layer.extent, binding, place, body)
         outermost_of_pointer = k == 0 and binding.kind == "parameter"
         if outermost_of_pointer and layer.least and place.scope.constant(layer.extent) is not None:
             extents.append(None)  # `double a[static 1]` has one element at least
@@ -194,7 +168,7 @@ def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, changes: _Change
     return tuple(extents)
 
 
-def _changed_name(extent: c_ast.Node, binding: Binding, place: ScopPlace, changes: _Changes) -> str | None:
+def _changed_name(extent: c_ast.Node, binding: Binding, place: ScopPlace, body: NodeIndex) -> str | None:
     """A variable of the extent that does not have its old value in the SCoP, or is not the same variable there."""
     names = {str(i.name) for i in variables_in(extent)}
     if not names:
@@ -203,7 +177,8 @@ def _changed_name(extent: c_ast.Node, binding: Binding, place: ScopPlace, change
         known = place.scope.lookup(name)
         if known is None or _declared_after(known, binding):
             return name
-    return next((name for name in changes.since(binding.node) if name in names), None)
+    start = body.order.get(id(binding.node), 0)  # of a parameter there is no place
+    return next((name for at, name in body.changes if at >= start and name in names), None)
 
 
 def _declared_after(inner: Binding, outer: Binding) -> bool:

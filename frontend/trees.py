@@ -18,8 +18,16 @@ _EXPRESSIONS = frozenset((
 
 def copied(node: Any) -> Any:
     """A copy in which no node is shared with the original or appears twice; coordinates are shared."""
-    new = twin(node)
-    return map_children(new, copied) if _child_slots(type(node)) else new
+    kind = type(node)
+    if kind is c_ast.BinaryOp:
+        return c_ast.BinaryOp(node.op, copied(node.left), copied(node.right), node.coord)
+    if kind is c_ast.ArrayRef:
+        return c_ast.ArrayRef(copied(node.name), copied(node.subscript), node.coord)
+    if kind is c_ast.ID:
+        return c_ast.ID(node.name, node.coord)
+    if kind is c_ast.Constant:
+        return c_ast.Constant(node.type, node.value, node.coord)
+    return map_children(twin(node), copied)
 
 
 def twin(node: Any) -> Any:
@@ -47,8 +55,9 @@ def _child_slots(kind: Any) -> tuple[str, ...]:
 
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
     """Replace each direct child c of `node` by change(c), in place."""
-    for slot in _child_slots(type(node)):
-        value = getattr(node, slot, None)
+    kind = type(node)
+    for slot in _CHILD_SLOTS[kind] if kind in _CHILD_SLOTS else _child_slots(kind):
+        value = getattr(node, slot)
         if isinstance(value, c_ast.Node):
             changed = change(value)
             if changed is not value:
@@ -163,7 +172,9 @@ def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
         match top := stack.pop():
             case c_ast.ID():
                 yield top
-            case c_ast.BinaryOp(left=left, right=right):
+            case c_ast.Constant():
+                pass
+            case c_ast.ArrayRef(name=left, subscript=right) | c_ast.BinaryOp(left=left, right=right):
                 stack += (right, left)
             case c_ast.Compound():
                 yield from free_variables_in(top.block_items or ())
