@@ -43,9 +43,11 @@ class Replays:
         elif latest.launches is None:
             each(lambda launch: launch())
         elif graphs and worth_a_graph(len(latest.launches)):
-            if latest.graph is None:
-                latest = self.latest = replace(latest, graph=capture(cupy, latest.launches))
-            latest.graph.launch()
+            graph = latest.graph
+            if graph is None:
+                graph = capture(cupy, latest.launches)
+                self.latest = replace(latest, graph=graph)
+            graph.launch()
         else:
             for launch in latest.launches:
                 launch()
