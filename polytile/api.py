@@ -210,10 +210,18 @@ class Program:
         return tuple(files)
 
     @for_callers
-    def build(self, executable: str | os.PathLike[str], *, on: str = "auto", link: Sequence[str | Path] = ()) -> Path:
+    def build(
+        self,
+        executable: str | os.PathLike[str],
+        *,
+        on: str = "auto",
+        link: Sequence[str | Path] = (),
+        managed: bool = False,
+    ) -> Path:
         """Compile and link the whole program, for the GPU with nvcc or for the emulator with the host compilers.
 
-        `auto` is nvcc where it is installed, with or without a GPU, else the emulator."""
+        `auto` is nvcc where it is installed, with or without a GPU, else the emulator. With `managed`, its C files
+        allocate memory that host and GPU share, which SCoPs use in place."""
         from polytile.execution import build_place
         from polytile.runtime.build import build_program
 
@@ -230,6 +238,7 @@ class Program:
                 defines=self.defines,
                 arch=self.options.arch,
                 strict=self.options.strict,
+                managed=managed,
             )
         return target
 

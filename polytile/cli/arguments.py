@@ -56,6 +56,7 @@ class Request:
     on: str
     build: str | None
     link: tuple[str, ...]
+    managed: bool
     explain: bool
     verify_passes: bool
     keep_going: bool
@@ -157,6 +158,7 @@ def _run_options(group: argparse._ArgumentGroup) -> None:
     add("--seed", metavar="N", help="the seed of the random inputs")
     add("--build", metavar="EXE", help="compile and link the whole program")
     add("--link", metavar="FILE", action="append", default=[], help="a C file, object or library to link (repeatable)")
+    add("--managed", action="store_true", help="with --build: heap memory that host and GPU share, which is not copied")
 
 
 def parse(arguments: Sequence[str]) -> Request:
@@ -192,6 +194,7 @@ def parse(arguments: Sequence[str]) -> Request:
         on=found.on,
         build=found.build,
         link=tuple(found.link),
+        managed=found.managed,
         explain=found.explain,
         verify_passes=found.verify_passes,
         keep_going=found.keep_going,
@@ -214,6 +217,8 @@ def _check_together(found: argparse.Namespace) -> None:
     """Raises UsageError where an option needs another one."""
     if found.link and found.build is None:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
+    if found.managed and found.build is None:
+        raise UsageError("--managed needs --build", hint="--build EXE --managed")
     if found.sanitize is not None and (not found.validate or found.on == "gpu"):
         raise UsageError("--sanitize checks what --validate runs in the emulator", hint="--validate --on emulator")
     if found.count and (not found.validate or found.on == "gpu"):

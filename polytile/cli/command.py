@@ -78,7 +78,7 @@ def _build(request: Request, report: Report, program: Program, executable: str) 
 
     place = build_place(request.on)
     with report.stage("build"):
-        program.build(executable, on=place, link=request.link)
+        program.build(executable, on=place, link=request.link, managed=request.managed)
     report.add(executable=executable, built_for=place)
     if place == "gpu":
         how = f"with nvcc, for {request.arch}"

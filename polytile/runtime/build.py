@@ -13,6 +13,7 @@ from pathlib import Path
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, UsageError
+from polytile.runtime import managed_heap
 from polytile.runtime.compilers import c_compiler, check_command, nvcc
 from polytile.runtime.emulator import compile_object, host_compiler
 from polytile.runtime.emulator.build import LINK_LIBRARIES
@@ -36,6 +37,7 @@ class Build:
     defines: tuple[str, ...]
     arch: str
     strict: bool
+    managed: bool = False
 
     def object(self, source: Path) -> Path:
         """Compile one C, C++ or CUDA file."""
@@ -48,7 +50,8 @@ class Build:
         flags = words_of(variable, default)
         exact = ["-ffp-contract=off"] if self.strict else []
         includes = [f"-I{d}" for d in self.include_dirs]
-        defines = [f"-D{d}" for d in self.defines]
+        heap = managed_heap.definitions() if self.managed and source.suffix not in _CPP_SUFFIXES else []
+        defines = [*heap, *(f"-D{d}" for d in self.defines)]
         target = self._object(source)
         self._run([*compiler, *flags, *exact, *includes, *defines, "-c", str(source), "-o", str(target)], source)
         return target
@@ -98,13 +101,15 @@ def build_program(
     defines: Sequence[str] = (),
     arch: str = "sm_90",
     strict: bool = False,
+    managed: bool = False,
 ) -> None:
     """Compile and link a program for the GPU ("gpu", with nvcc) or for this machine's CPU ("emulator").
 
     `link` takes C and C++ sources, generated .cu files, objects, archives, shared libraries and linker flags such as
     `-lfftw3`.
     `include_dirs` starts with the folder of the user's file, whose own headers are looked up there. `strict` compiles
-    without contraction. Raises DeviceError when a compiler is missing or fails.
+    without contraction. With `managed`, C files allocate memory that host and GPU share. Raises DeviceError when a
+    compiler is missing or fails.
     """
     if on not in PLACES:
         raise UsageError(f"unknown place to run: {on!r}", hint=f"one of {', '.join(PLACES)}")
@@ -113,8 +118,9 @@ def build_program(
     if on == "gpu":
         _nvcc()
     with tempfile.TemporaryDirectory(prefix="polytile-build-") as folder:
-        build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict)
-        objects = [build.object(source) for source in (host_c, *sources, kernel_cu)]
+        build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict, managed)
+        heap = [managed_heap.SOURCE] if managed else []
+        objects = [build.object(source) for source in (host_c, *sources, kernel_cu, *heap)]
         build.linked(objects, libraries, executable)
 
 
