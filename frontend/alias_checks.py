@@ -37,7 +37,7 @@ def alias_checks(
     return tuple(found.values())
 
 
-def _may_change(written: Iterable[CType], types: Iterable[CType | None], read: HostRead) -> bool:
+def _may_change(written: Iterable[CType | None], types: Iterable[CType | None], read: HostRead) -> bool:
     return any(may_change(one, other, declared=not read.indirect) for one in written for other in types)
 
 
@@ -54,8 +54,8 @@ def _add(found: dict[str, AliasCheck], check: AliasCheck) -> None:
 class _Use:
     """The types that statements write to arrays, and the fields of structs that they read."""
 
-    written: dict[str, set[CType]] = field(default_factory=dict)
-    parts_read: dict[str, dict[str, set[CType]]] = field(default_factory=dict)  # by the way to a field, "" for all
+    written: dict[str, set[CType | None]] = field(default_factory=dict)
+    parts_read: dict[str, dict[str, set[CType | None]]] = field(default_factory=dict)  # by the way, "" for all of it
 
     @classmethod
     def of(cls, statements: Iterable[Statement], fields: Mapping[str, Sequence[CType]]) -> _Use:
@@ -79,6 +79,6 @@ class _Use:
             yield f"{place.lvalue}.{way}" if way else place.lvalue, types
 
 
-def _types(access: Access, fields: Mapping[str, Sequence[CType]]) -> Sequence[CType]:
-    """The types of the numbers that an access is of."""
-    return fields[access.array] if access.type.kind == "struct" else (access.type,)
+def _types(access: Access, fields: Mapping[str, Sequence[CType]]) -> Sequence[CType | None]:
+    """The types of the numbers that an access is of; structs may have pointers besides."""
+    return (*fields[access.array], None) if access.type.kind == "struct" else (access.type,)

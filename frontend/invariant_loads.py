@@ -8,7 +8,7 @@ after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     wit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -17,15 +17,13 @@ from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.induction_variables import deciding_parts
-from polytile.frontend.must_reads import MustReads, shape_of
+from polytile.frontend.must_reads import MustReads
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import WRITING, copied, map_children, possible_bases, variables_in
 from polytile.ir.name_supply import fresh
-
-_ANY_STRUCT = "struct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,9 @@ def with_constant_loads(
     changed: frozenset[str] = frozenset(),
     has_address: Callable[[str], bool] = lambda _: True,
 ) -> ConstantLoads:
-    """Replace loads with constant subscripts, whose variable no statement writes and no written pointer may lead to;
-    calls write the variables in `changed`, and `has_address` says whether the function takes a variable's address.
+    """Replace loads with constant subscripts, whose variable no statement writes; calls write the variables in
+    `changed`, and `has_address` says whether the function takes a variable's address. What is written through other
+    pointers may change them where the host does not find that it does not.
 
     A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds, or to reach
     its struct for certain where they use it.
@@ -56,7 +55,6 @@ def with_constant_loads(
 class _Replacement:
     scope: Scope
     written: set[str]
-    pointed: set[str]  # the types that are written through pointers which may lead anywhere
     always: set[str]  # what is read whenever the SCoP runs
     deciding: set[str]
     reads: MustReads
@@ -74,8 +72,6 @@ class _Replacement:
         targets += [n.expr for n in index.all(c_ast.UnaryOp) if n.op in WRITING]
         written = {str(base.name) for target in targets for base in possible_bases(target)}
         written |= changed.union(index.declared, index.addressed)
-        pointed = {name for target in targets for name in _written_through(target, scope)}
-        pointed |= {name for called in changed for name in _written_through(c_ast.ID(called), scope)}
         decided = index.all(c_ast.ArrayRef, c_ast.For, c_ast.If)
         deciding = {_text(n) for part in decided for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
         first = [item for item in body if isinstance(item, c_ast.For)]
@@ -83,7 +79,7 @@ class _Replacement:
         always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
         reads = MustReads.of(body, scope)
         taken = {*index.names, *(b.name for b in scope.bindings())}
-        return cls(scope, written, pointed, always, deciding, reads, taken, has_address)
+        return cls(scope, written, always, deciding, reads, taken, has_address)
 
     def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:
         made = tuple(self._visit(node) for node in body)
@@ -115,9 +111,8 @@ class _Replacement:
         if not (alone or (text in self.deciding and shape.base.kind == "int")):
             return None
         through = any(layer.pointer for layer in base.shape.layers) or (base.kind == "parameter" and base.shape.layers)
-        changed = base.name in self.written or self._may_be_pointed_to(shape.base.name, base)
         value = self._guarded(load) if through and text not in self.always else load
-        if changed or value is None:
+        if base.name in self.written or value is None:
             return None
         name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
         self.taken.add(name)
@@ -138,15 +133,6 @@ class _Replacement:
         """Whether no pointer leads to a variable: a struct of the function's own whose address nobody has."""
         own = not base.shape.layers and base.shape.struct is not None and not base.static
         return own and not self.has_address(base.name) and _is_apart(base.shape)
-
-    def _may_be_pointed_to(self, scalar: str, base: Binding) -> bool:
-        """Whether C lets a pointer that the SCoP writes through lead to the scalar: of its type, of a char, of its
-        struct, and whole structs where it is a field."""
-        if self._is_private(base):
-            return False
-        chars = {"char", "signed char", "unsigned char"}
-        structs = {_ANY_STRUCT, base.shape.struct.name} if base.shape.struct is not None else set()
-        return bool(self.pointed & {scalar, *structs, *chars})
 
     def _shape(self, node: c_ast.Node) -> Shape | None:
         """The type of a load whose subscripts are constants within known extents."""
@@ -195,23 +181,3 @@ def _is_load(node: c_ast.Node) -> bool:
 
 def _text(node: c_ast.Node) -> str:
     return str(CGenerator().visit(node))
-
-
-def _written_through(target: c_ast.Node, scope: Scope) -> Iterator[str]:
-    """The type of what is written where a pointer may lead to other variables, and that of what it points to."""
-    for use in possible_bases(target):
-        binding = scope.lookup(str(use.name))
-        if binding is not None and binding.shape.base is not None and _may_lead_anywhere(binding):
-            shape = shape_of(target, scope)
-            written = shape.base if shape is not None and shape.base is not None else binding.shape.base
-            yield from (written.name, binding.shape.base.name)
-            if written.kind == "struct":
-                yield _ANY_STRUCT  # which may be a part of others
-
-
-def _may_lead_anywhere(binding: Binding) -> bool:
-    """Whether a variable is a pointer that may point into others."""
-    if not binding.shape.layers:
-        return False
-    outermost = binding.shape.layers[0]
-    return (outermost.pointer or binding.kind == "parameter") and not outermost.restrict

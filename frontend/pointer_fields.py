@@ -22,8 +22,6 @@ from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import WRITING, copied, map_children, variables_in
 from polytile.ir.name_supply import fresh
 
-_CHARS = ("char", "signed char", "unsigned char")
-
 
 @dataclass(frozen=True, slots=True)
 class PointerFields:
@@ -35,8 +33,9 @@ class PointerFields:
 
 
 def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> PointerFields:
-    """Replace pointers in structs which no statement can change, and which the host may read before. Calls write the
-    variables in `changed`. The statements, whose types are spelt out, are changed in place."""
+    """Replace pointers in structs which no statement can change, but for characters, which the host looks for, and
+    which it may read before. Calls write the variables in `changed`. The statements, whose types are spelt out, are
+    changed in place."""
     found = _Fields.of(body, scope, changed)
     if found is None:
         return PointerFields(tuple(body), scope)
@@ -74,8 +73,6 @@ class _Fields:
             if shape is None or shape.layers or shape.base is None or shape.base.kind == "struct":
                 return None  # a whole struct may have pointers inside
             written.add(shape.base.name)
-        if written & {*_CHARS}:
-            return None
         reads = MustReads.of(body, scope)
         taken = {*index.names, *(b.name for b in scope.bindings())}
         return cls(scope, reads, reads.changed | changed | index.addressed, written, taken)

@@ -19,6 +19,7 @@ FILE = """
 #include <complex.h>
 struct inner { double s; int n; };
 struct cfg { double s; int n; unsigned flags; char c; double v[3]; struct inner in; };
+struct image { int w, h; unsigned char *data; };
 double g = 1;
 double data[64];
 int w = 8;
@@ -139,6 +140,41 @@ CASES: Mapping[str, Case] = {
         " for (int i = 0; i < 4; i++) own[i] = i; END }",
         ["f(2, &whole, data);", "f(0, NULL, data);"],
         {"p->n": ("own",)},
+        [0, 1],
+    ),
+    "the size of what is written": case(
+        "void f(int *p, double *restrict a) { SCOP for (int i = 0; i < grid[2]; i++) { p[i] = i - 1; a[i] = 1; } END }",
+        ["int x[9]; f(x, data);", "f(grid, data); grid[2] = 7;", "grid[2] = 2; f(grid, data);"],
+        {"grid[2]": ("p",)},
+        [0, 2],
+    ),
+    "a field beside what is written": case(
+        "void f(struct cfg *p, int *q) { SCOP for (int i = 0; i < p->n; i++) { q[i] = i + 1; data[i] = 1; } END }",
+        [
+            "int x[9]; f(&whole, x);",
+            "struct cfg c = {1, 3}; int x[9]; f(&c, &c.n);",
+            "whole.n = 1; f(&whole, &whole.n);",
+        ],
+        {"p->n": ("q",)},
+        [0],
+    ),
+    "an image": case(
+        "void f(struct image *m, int v) {"
+        " SCOP for (int y = 0; y < m->h; y++) for (int x = 0; x < m->w; x++) m->data[y * m->w + x] = v + y - x; END"
+        " for (int i = 0; i < 8; i++) data[i] = m->data[i]; }",
+        [
+            "unsigned char x[20]; struct image m = {5, 4, x}; f(&m, 9);",
+            "union { struct image m; unsigned char all[64]; } u = {{3, 1}}; u.m.data = u.all; f(&u.m, 0);",
+        ],
+        {"m->h": ("m_data",), "m->w": ("m_data",), "m->data": ("m_data",)},
+        [0],
+    ),
+    "an image that is not there": case(
+        "void f(struct image *m, int n) {"
+        " SCOP for (int i = 0; i < n; i++) for (int x = 0; x < m->w; x++) m->data[i * m->w + x] = n + x; END"
+        " for (int i = 0; i < 5 * n; i++) data[i] = m->data[i]; }",
+        ["unsigned char x[20]; struct image m = {5, 4, x}; f(&m, 2);", "f(NULL, 0);"],
+        {"m->w": ("m_data",), "m->data": ("m_data",)},
         [0, 1],
     ),
     "characters change everything": case(

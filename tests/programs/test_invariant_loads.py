@@ -62,10 +62,6 @@ def test_loads_are_passed(name: str) -> None:
 
 STAYING = {
     "written": ("double a[60]", "for (int i = 0; i < grid[0]; i++) { grid[1] = i; a[i] = 1; }"),
-    "written through a pointer": ("double a[60], int *p", "for (int i = 0; i < grid[0]; i++) { p[i] = i; a[i] = 1; }"),
-    "written as a struct": (
-        "double a[60], struct dim *p", "for (int i = 0; i < dim.count; i++) { p[i].w = i; a[i] = 1; }",
-    ),
     "guarded": (
         "double a[60], int n, const int *p",
         "for (int i = 0; i < n; i++) for (int j = 0; j < p[0]; j++) a[i] = 1;",
@@ -82,3 +78,29 @@ def test_what_may_change_or_not_be_read_is_no_size(name: str) -> None:
     except UserError:
         return
     assert not scop.scop.passed
+
+
+ASKED: Mapping[str, tuple[str, str, Mapping[str, tuple[str, ...]]]] = {
+    "an element": ("int *p", "for (int i = 0; i < grid[0]; i++) p[i] = i;", {"grid[0]": ("p",)}),
+    "a field": (
+        "struct dim *p", "for (int i = 0; i < dim.count; i++) p[i].range.to = i;", {"dim.count": ("p",)},
+    ),
+    "another type": ("struct dim *p", "for (int i = 0; i < dim.count; i++) p[i].w = i;", {}),
+    "through a pointer": (
+        "const struct dim *d, int *p, int *restrict q",
+        "for (int i = 0; i < d->count; i++) { p[i] = i; q[i] = i; }",
+        {"d->count": ("p",)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_host_asks_whether_pointers_lead_there(name: str) -> None:
+    """Where kernels run and where the C does is tested in test_alias_checks.py."""
+    arguments, body, expected = ASKED[name]
+    (scop,) = polytile.compile(text(arguments, body), name="f.c", strict=True).scops
+    assert {c.lvalue: c.arrays for c in scop.scop.alias_checks} == expected
+    assert len(scop.scop.passed) == 1
+    for size in (0, 1, 30):
+        parameters = {p.name: size for p in scop.scop.parameters}
+        assert all(report.bitwise for report in scop.validate(on="emulator", parameters=parameters, seed=size))
