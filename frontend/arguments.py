@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
+from polytile.frontend.address_arguments import address_of_one
 from polytile.frontend.callees import Callee, effects_below, only_pure_calls
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape, is_complex
-from polytile.frontend.trees import copied, substituted, variables_in, written_name
+from polytile.frontend.trees import address_taken, copied, substituted, variables_in, written_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,12 @@ def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_v
     pairs = list(zip(callee.parameters, given, strict=True))
     values: dict[str, c_ast.Node] = {}
     copies: list[c_ast.Decl] = []
+    pointed = {base for a in given if (base := address_taken(a)) is not None}
     for name, argument in pairs:
         shape = callee.scope.names[name].shape
         if shape.layers:
             continue
-        if _keeps_its_value(name, argument, callee, scope):
+        if _keeps_its_value(name, argument, callee, scope, pointed):
             value = _scalar_value(argument, shape, scope)
             if value is None:
                 return None
@@ -48,13 +50,15 @@ def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_v
             return None
         else:
             copies.append(declared(name, argument, shape, argument.coord))
-    for name, given_argument in pairs:
+    for name, argument in pairs:
         if callee.scope.names[name].shape.layers:
-            argument = _pointer(given_argument)
-            fits = _same_array(callee.scope.names[name], argument, scope, values) and not callee.writes(name)
-            if not fits or not _subscripts_stay(argument, callee, scope):
+            place = _pointer(argument)
+            fits = _same_array(callee.scope.names[name], place, scope, values) and not callee.writes(name)
+            if not fits:
+                place = address_of_one(name, argument, callee, scope)
+            if place is None or not _subscripts_stay(place, callee, scope, pointed):
                 return None
-            values[name] = argument
+            values[name] = place
     return Arguments(values, tuple(copies))
 
 
@@ -78,8 +82,11 @@ def _scalar_value(argument: c_ast.Node, shape: Shape, scope: Scope) -> c_ast.Nod
     return cast_to(shape, argument, scope)
 
 
-def _keeps_its_value(name: str, argument: c_ast.Node, callee: Callee, scope: Scope) -> bool:
-    """Whether the argument means the same wherever the function mentions the parameter."""
+def _keeps_its_value(
+    name: str, argument: c_ast.Node, callee: Callee, scope: Scope, pointed: Set[str] = frozenset()
+) -> bool:
+    """Whether the argument means the same wherever the function mentions the parameter; the call passes addresses of
+    the variables `pointed`."""
     if not callee.steps:
         return True
     memory = any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall) for n in nodes_below(argument))
@@ -90,7 +97,7 @@ def _keeps_its_value(name: str, argument: c_ast.Node, callee: Callee, scope: Sco
     changed = {w for n in nodes if (w := written_name(n)) is not None and w not in own}
     calls = any(isinstance(n, c_ast.FuncCall) for n in nodes)
     uses = {str(use.name) for use in variables_in(argument)}
-    return not (uses & changed) and not (calls and any(_is_global(u, scope) for u in uses))
+    return not (uses & (changed | pointed)) and not (calls and any(_is_global(u, scope) for u in uses))
 
 
 def _is_global(name: str, scope: Scope) -> bool:
@@ -127,13 +134,20 @@ def _base_and_depth(node: c_ast.Node) -> tuple[c_ast.Node, int]:
     return node, depth
 
 
-def _subscripts_stay(argument: c_ast.Node, callee: Callee, scope: Scope) -> bool:
+def _subscripts_stay(argument: c_ast.Node, callee: Callee, scope: Scope, pointed: Set[str]) -> bool:
+    """Whether an array, or the element or field behind `&`, is the same one all through the function."""
+    if isinstance(argument, c_ast.UnaryOp) and argument.op == "&":
+        argument = argument.expr
     if _is_sum(argument):
-        if not _keeps_its_value("", argument.right, callee, scope):
+        if not _keeps_its_value("", argument.right, callee, scope, pointed):
             return False
         argument = argument.left
-    while isinstance(argument, c_ast.ArrayRef):
-        if not _keeps_its_value("", argument.subscript, callee, scope):
+    while isinstance(argument, c_ast.ArrayRef | c_ast.StructRef):
+        if isinstance(argument, c_ast.ArrayRef):
+            stays = _keeps_its_value("", argument.subscript, callee, scope, pointed)
+        else:
+            stays = argument.type == "." or _keeps_its_value("", argument.name, callee, scope, pointed)
+        if not stays:
             return False
         argument = argument.name
     return True

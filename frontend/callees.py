@@ -205,7 +205,8 @@ def _inlinable(items: list[c_ast.Node], value: c_ast.Node | None) -> bool:
     nodes = [n for part in (*items, *([value] if value is not None else [])) for n in nodes_below(part)]
     static = any(isinstance(n, c_ast.Decl) and n.storage for n in nodes)
     jumps = any(isinstance(n, _JUMPS) for n in nodes)
-    pointers = any(address_taken(n) or isinstance(n, c_ast.PtrDecl) for n in nodes)
+    arguments = {id(a) for n in nodes if isinstance(n, c_ast.FuncCall) and n.args for a in n.args.exprs}
+    pointers = any((address_taken(n) and id(n) not in arguments) or isinstance(n, c_ast.PtrDecl) for n in nodes)
     return not (static or jumps or pointers)
 
 

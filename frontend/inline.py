@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.frontend.access_summaries import Summaries
+from polytile.frontend.address_arguments import without_addresses
 from polytile.frontend.arguments import Arguments, bind_arguments
 from polytile.frontend.callees import Callee, Library, called_name
 from polytile.frontend.conversions import cast_to, declared
@@ -182,7 +183,7 @@ class _Inliner:
             return call
         value = self._nested(callee, lambda inner: inner.converted_value(callee))
         self.size += sum(1 for _ in nodes_below(value))
-        return substituted(value, bound.values)
+        return without_addresses(substituted(value, bound.values))
 
     def _hoist(self, callee: Callee, call: c_ast.FuncCall) -> c_ast.Node:
         """Run the steps of a function without outside effects before the statement that uses its value."""
@@ -263,7 +264,7 @@ class _Inliner:
             result = c_ast.Assignment(node.op, c_ast.ID("", node.coord), value, node.coord)
             steps = [*steps, result]
         renamed = self._fresh_names(steps, bound)
-        spliced = [substituted(s, {**bound.values, **renamed}) for s in steps]
+        spliced = [without_addresses(substituted(s, {**bound.values, **renamed})) for s in steps]
         if isinstance(node, c_ast.Assignment) and callee.result is not None:
             hoisted, self.hoisted = self.hoisted, None
             spliced[-1].lvalue = self.visit(node.lvalue)

@@ -59,7 +59,7 @@ REFUSED = {
     "a pointer that moves": ("static double f1(const double *x) { x++; return *x; }", "b[i] = f1(&a[i]);"),
     "another type": ("static void f1(int *x) { *x = 1; }", "f1((int *)&a[i]);"),
     "rows of another length": ("static void f1(double (*x)[4]) { x[0][1] = 2; }", "f1(&A[i]);"),
-    "a scalar's address": ("static void f1(double *x) { *x = 1; }", "f1(&s);"),
+    "a scalar as an array": ("static void f1(double *x) { x[1] = 1; }", "f1(&s);"),
     "a place that changes": ("static void f1(double *x) { x[0] = 1; x[1] = 2; }", "f1(&a[q[i]]);"),
     "what the function writes decides": ("static void f1(double *x, int *k) { *k = 1; *x = 2; }", "f1(&a[q[0]], q);"),
     "a function of another file": ("double f1(double *x);", "b[i] = f1(&a[i]);"),
