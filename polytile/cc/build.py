@@ -12,6 +12,7 @@ from polytile.cc.compile_source import Compiler, Made
 from polytile.cc.host_arguments import Argument
 from polytile.cc.host_compiler import run
 from polytile.cc.link import libraries
+from polytile.cc.managed import allocating, heap_objects, linked
 from polytile.cc.messages import rendered
 from polytile.cc.outputs import put_in_place, workspace
 from polytile.cc.own_options import PREFIX, Settings
@@ -26,7 +27,12 @@ def build(call: Call, asked: Settings, host: list[str], sources: list[Argument])
         severity, flag = ("error", "[-Werror=polytile]") if asked.fatal else ("warning", "[-Wpolytile]")
         if asked.warn:
             print(rendered(Diagnostic(severity, message), severity, flag), file=sys.stderr)
-        return EXIT_USER if asked.fatal else run([*host, *call.words(), *libraries(call, [])])
+        if asked.fatal:
+            return EXIT_USER
+        with workspace() as folder:
+            heap = heap_objects(call, asked, folder)
+            words = [*call.words(), *linked(heap), *libraries(call, heap)]
+            return run([*allocating(host, call, asked), *words])
     with workspace() as folder:
         compiler = _compiler(call, asked, host, sources, folder)
         made: dict[str, Made] = {}
@@ -34,7 +40,9 @@ def build(call: Call, asked: Settings, host: list[str], sources: list[Argument])
             made[source.value] = compiler.compile(source, folder / str(number))
             if made[source.value].status != EXIT_DONE:
                 return made[source.value].status
-        return _finish(call, host, {s: m for s, m in made.items() if m.object is not None})
+        heap = heap_objects(call, asked, folder)
+        kept = {s: m for s, m in made.items() if m.object is not None}
+        return _finish(call, allocating(host, call, asked), kept, heap)
 
 
 def _compiler(call: Call, asked: Settings, host: list[str], sources: list[Argument], folder: Path) -> Compiler:
@@ -50,8 +58,8 @@ def _compiler(call: Call, asked: Settings, host: list[str], sources: list[Argume
     return Compiler(call, asked, host, "gpu" if on == "auto" else on, wanted.arch, wanted.strict)
 
 
-def _finish(call: Call, host: list[str], made: dict[str, Made]) -> int:
-    """Let the host compiler do the rest, with the objects in place of their sources."""
+def _finish(call: Call, host: list[str], made: dict[str, Made], heap: list[Path]) -> int:
+    """Let the host compiler do the rest, with the objects in place of their sources, and link `heap` too."""
     files = {source: target for m in made.values() for source, target in m.files.items()}
     if call.has("-c"):
         rest = call.replacing(dict.fromkeys(made, ""))
@@ -61,9 +69,9 @@ def _finish(call: Call, host: list[str], made: dict[str, Made]) -> int:
         files |= {source: target for source, target in objects if source is not None}
     else:
         objects_of = {source: str(m.object) for source, m in made.items()}
-        linked = [m.object for m in made.values() if m.object is not None]
-        words = [*host, *call.replacing(objects_of), *(libraries(call, linked) if call.links else [])]
-        status = run(words, shown=call.has("-v"))
+        kernels = [*(m.object for m in made.values() if m.object is not None), *heap]
+        last = [*linked(heap), *libraries(call, kernels)] if call.links else []
+        status = run([*host, *call.replacing(objects_of), *last], shown=call.has("-v"))
     if status == EXIT_DONE:
         put_in_place(files)
     return status

@@ -11,7 +11,7 @@ from types import FrameType
 
 from polytile.cc.call import Call
 from polytile.cc.host_arguments import Argument, with_response_files
-from polytile.cc.host_compiler import become, host_compiler
+from polytile.cc.host_compiler import become, host_compiler, run
 from polytile.cc.own_options import PREFIX, Settings, is_own, settings, shared, without_prefix
 from polytile.cc.scop_sources import scop_sources
 from polytile.diagnostics import EXIT_DONE, PolytileError
@@ -23,6 +23,7 @@ the GPU; all else goes to the host compiler. docs/make-and-cmake.md tells more.
 
   --polytile-on=gpu|emulator|auto  kernels for nvcc (the default), for this machine's CPU, or for what there is
   --polytile-cc=COMMAND            the host compiler ($POLYTILE_CC, or cc, gcc or clang)
+  --polytile-managed               heap memory of C files is shared with the GPU, and not copied around SCoPs
   -Werror=polytile, -Wno-polytile  a SCoP that is refused is an error, or is not mentioned
   --polytile-help                  this text
 
@@ -46,11 +47,24 @@ def main(words: Sequence[str]) -> int:
     if not sources:
         # Response files stay as they are, unless the host compiler would find polytile's options in them.
         kept = [w for w in (words if all(w in words for w in own) else expanded) if not is_own(w)]
+        if asked.managed and not call.host_only:
+            return _run_managed(call, asked, host, kept)
         become([*host, *kept, *_libraries(call, [])])
     call.check()
     os.environ["CC"] = ""  # polytile itself, in a build: whatever else needs a C compiler here finds one by itself
     signal.signal(signal.SIGTERM, _terminated)
     return _compile(call, asked, host, sources)
+
+
+def _run_managed(call: Call, asked: Settings, host: list[str], words: list[str]) -> int:
+    """Run the host compiler on sources without SCoPs, or to link, with the managed heap."""
+    from polytile.cc.managed import allocating, heap_objects, linked
+    from polytile.cc.outputs import workspace
+
+    with workspace() as folder:
+        heap = heap_objects(call, asked, folder)
+        command = [*allocating(host, call, asked), *words, *linked(heap), *_libraries(call, heap)]
+        return run(command, shown=call.has("-v"))
 
 
 def _libraries(call: Call, made: list[Path]) -> list[str]:

@@ -15,6 +15,7 @@ from polytile.cc.call import DEPENDENCY_OPTIONS, Call
 from polytile.cc.compile_scops import Kernels, compile_scops
 from polytile.cc.host_arguments import Argument
 from polytile.cc.host_compiler import run
+from polytile.cc.managed import allocating
 from polytile.cc.objects import joined
 from polytile.cc.own_options import Settings
 from polytile.dataclass import dataclass
@@ -81,7 +82,8 @@ class Compiler:
         quiet = [f"-Wno-{w[2:]}" for w in _ABOUT_DECLARATIONS if w in given]
         home = os.path.dirname(source.value) or "."
         same = [f"-ffile-prefix-map={text}={source.value}"]
-        return [*self.host, "-iquote", home, *given, *exact, *quiet, *same, "-fno-lto", "-x", "c", "-c", str(text)]
+        host = allocating(self.host, self.call, self.settings)
+        return [*host, "-iquote", home, *given, *exact, *quiet, *same, "-fno-lto", "-x", "c", "-c", str(text)]
 
     def _dependencies(self, source: Argument, made: str, rules: Path) -> int:
         """The rules of the source itself, not of the host file."""

@@ -24,13 +24,19 @@ _WEAK = "VvWwu"  # symbols, in nm's letters, that objects share
 
 def joined(host: Path, kernels: Path, on: str, folder: Path) -> Path:
     """Join both objects; what the kernels' one defines is local then, so that other objects may have its names."""
-    made, names, mark = folder / "joined.o", folder / "local.txt", folder / "mark"
+    made, names = folder / "joined.o", folder / "local.txt"
     check_command([_tool("ld"), "-r", str(host), str(kernels), "-o", str(made)], "joining objects")
     names.write_text("".join(f"{name}\n" for name in _defined(kernels)))
+    check_command([_tool("objcopy"), f"--localize-symbols={names}", str(made)], "making symbols local")
+    return marked(made, on, folder)
+
+
+def marked(made: Path, on: str, folder: Path) -> Path:
+    """Let the object say where its kernels run."""
+    mark = folder / "mark"
     mark.write_bytes(_MARKS[on])
-    local = [f"--localize-symbols={names}", f"--add-section={SECTION}={mark}"]
-    described = f"--set-section-flags={SECTION}=noload,readonly"
-    check_command([_tool("objcopy"), *local, described, str(made)], "making symbols local")
+    section = [f"--add-section={SECTION}={mark}", f"--set-section-flags={SECTION}=noload,readonly"]
+    check_command([_tool("objcopy"), *section, str(made)], "marking objects")
     return made
 
 

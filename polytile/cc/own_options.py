@@ -18,7 +18,7 @@ PLACES = ("gpu", "emulator", "auto")
 HELP = "polytile cc --polytile-help lists them"
 # The command's options that mean nothing here, or something else.
 _ELSEWHERE = frozenset(("help", "version", "target", "on", "build", "link", "managed", "json", "quiet"))
-OWN = frozenset(("on", "cc", "help"))
+OWN = frozenset(("on", "cc", "managed", "help"))
 _OF_HOST_COMPILERS = frozenset(("cc", "dump", "help", "param", "verbose", "version"))
 _WARNINGS = {"-Wpolytile": (True, None), "-Wno-polytile": (False, False), "-Werror=polytile": (True, True)}
 _NOT_FATAL = "-Wno-error=polytile"
@@ -32,13 +32,15 @@ def shared() -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What polytile is asked for: `words` are options of the command, `on` where kernels are to run, `host` the host
-    compiler that is named. A refused SCoP is an error with `fatal`, and not mentioned without `warn`."""
+    compiler that is named. A refused SCoP is an error with `fatal`, and not mentioned without `warn`. With `managed`,
+    C files allocate memory that host and GPU share."""
 
     words: tuple[str, ...] = ()
     on: str = "gpu"
     host: str = ""
     warn: bool = True
     fatal: bool = False
+    managed: bool = False
     help: bool = False
 
     @property
@@ -83,7 +85,7 @@ def settings(words: Sequence[str]) -> Settings:
     on = values.get("on", "gpu")
     if on not in PLACES:
         raise UsageError(f"{PREFIX}on: there is no place {on!r}", hint=f"one of {', '.join(PLACES)}")
-    return Settings(tuple(passed), on, values.get("cc", ""), warn, fatal, "help" in values)
+    return Settings(tuple(passed), on, values.get("cc", ""), warn, fatal, "managed" in values, "help" in values)
 
 
 def _severity(words: Sequence[str]) -> tuple[bool, bool]:

@@ -1,0 +1,37 @@
+"""`--polytile-managed`: C files allocate from the managed heap (runtime/managed_heap.py), and programs are linked with
+it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polytile.cc.call import Call
+from polytile.cc.objects import marked
+from polytile.cc.own_options import Settings
+from polytile.runtime.build import Build
+from polytile.runtime.compilers import nvcc
+from polytile.runtime.managed_heap import SOURCE, definitions
+
+_CPP = (".cc", ".cp", ".cxx", ".cpp", ".c++", ".C")  # whose <cstdlib> takes these macros away
+
+
+def allocating(host: list[str], call: Call, asked: Settings) -> list[str]:
+    """The host compiler, told to allocate from the managed heap where that is asked for and all is C."""
+    cpp = any(Path(a.value).suffix in _CPP or a.language.startswith("c++") for a in call.inputs)
+    return [*host, *definitions()] if asked.managed and not cpp else host
+
+
+def linked(heap: list[Path]) -> list[str]:
+    """Words for objects at the end of a command line, whatever language it names for its inputs."""
+    return ["-x", "none", *map(str, heap)] if heap else []
+
+
+def heap_objects(call: Call, asked: Settings, folder: Path) -> list[Path]:
+    """The object of the managed heap, made in `folder`, where the call links a program; raises DeviceError without
+    nvcc."""
+    if not (asked.managed and call.links):
+        return []
+    on = asked.on if asked.on != "auto" else "gpu" if nvcc() is not None else "emulator"
+    units = folder / "heap"
+    units.mkdir()
+    return [marked(Build(units, on, (), (), "sm_90", strict=False).kernel_object(SOURCE), on, folder)]
