@@ -47,9 +47,7 @@ def lift(
     return _within(relation, raw, sizes, evaluator) if raw.loose else relation
 
 
-def numbered(
-    relation: isl.Map, raw: RawAccess, fields: Sequence[tuple[str, CType]], context: isl.Set
-) -> isl.Map:
+def numbered(relation: isl.Map, raw: RawAccess, fields: Sequence[tuple[str, CType]], context: isl.Set) -> isl.Map:
     """The subscripts inside a struct as the number of its field.
 
     before: S0[i, d] -> p[i, d]    for p[i].v[d], where v[0] is number 1
@@ -73,6 +71,25 @@ def numbered(
             hint="let loops run to the field's size, or say how large a bound is: `__builtin_assume(n <= 3)`",
         )
     return found
+
+
+def require_inside_field(raw: RawAccess, fields: Sequence[tuple[str, CType]], evaluator: Evaluator) -> None:
+    """Have the host ask for sizes with which subscripts inside a struct lie in their field, where that is not known.
+
+    before: for (d = 0; d < m; d++) p[i].v[d]    where v has 3 elements
+    after:  the same where m <= 3
+    """
+    if not fields or raw.access.field is None or raw.loose or not raw.touched:
+        return
+    _, inside = positions(fields, raw.access.field)
+    for subscript, (extent, _) in zip(raw.inside, inside, strict=True):
+        if subscript is not None and evaluator.is_affine(subscript):
+            value = evaluator.of_polynomial(subscript, raw.access)
+            claim = value.nonneg_set().intersect(
+                value.lt_set(evaluator.of_polynomial(Polynomial.of(extent), raw.access))
+            )
+            if not evaluator.proves(raw.points, claim):
+                evaluator.require(raw.points, claim)
 
 
 def _within(relation: isl.Map, raw: RawAccess, sizes: Sequence[Polynomial | None], evaluator: Evaluator) -> isl.Map:

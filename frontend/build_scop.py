@@ -12,7 +12,7 @@ from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.access_relations import lift
+from polytile.frontend.access_relations import lift, require_inside_field
 from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
@@ -258,7 +258,9 @@ class _Assembler:
         return tuple(found)
 
     def _inside(self, name: str) -> None:
-        """Accesses of an array stay inside what the host has found to be used."""
+        """Accesses of an array stay inside their fields, and inside what the host has found to be used."""
+        for access in self._accesses(name):
+            require_inside_field(access, self.shapes.found[name].variable.fields, self.evaluator)
         reached = self._source(name) in self.region.reached
         for access in self._accesses(name) if reached else ():
             row, rows = access.subscripts[0], self.sizes[name][0]

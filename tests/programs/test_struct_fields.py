@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -110,12 +111,47 @@ def test_numpy_calls_with_arrays_in_structs() -> None:
 
 
 def test_subscripts_that_may_leave_their_field() -> None:
-    program = text(BODY, "int m, struct body a[n]", "for (int i = 0; i < m; i++) a[0].v[i] = 1;")
+    program = text(BODY, "int m, struct body a[n]", "for (int i = 0; i < m; i++) a[0].v[i % n] = 1;")
     with pytest.raises(UserError, match="not known to lie inside its field") as refused:
         polytile.compile(program, name="f.c")
     assert refused.value.hint is not None and "__builtin_assume" in refused.value.hint
-    assumed = program.replace("#pragma scop\n", "#pragma scop\n__builtin_assume(m <= 3);\n")
+    assumed = program.replace("i % n", "i").replace("#pragma scop\n", "#pragma scop\n__builtin_assume(m <= 3);\n")
     same_in_every_schedule(assumed, ({"n": 1, "m": 0}, {"n": 1, "m": 3}))
+
+
+CHECKED = {
+    "m <= 3": "for (int i = 0; i < n; i++) for (int d = 0; d < m; d++) a[i].v[d] *= 2;",
+    "m <= 2": "for (int i = 0; i < n; i++) for (int d = 0; d < m; d++) a[i].v[d + 1] += a[i].v[d];",
+    "m >= 1 && m <= 3": "for (int i = 0; i < n; i++) a[i].v[m - 1] = i;",
+    "m <= 2 ": "for (int i = 0; i < n; i++) for (int d = 0; d < m; d++) for (int e = 0; e < 2; e++) a[i].w[d][e] = d;",
+    "m <= 3 ": "for (int i = 0; i < n; i++) if (a[i].kind) for (int d = 0; d < m; d++) a[i].tag.at[d] = d;",
+}
+
+
+@pytest.mark.parametrize("condition", CHECKED)
+def test_the_host_asks_whether_subscripts_lie_in_their_field(condition: str) -> None:
+    (scop,) = polytile.compile(text(BODY, "int m, struct body a[n]", CHECKED[condition]), name="f.c").scops
+    assert scop.program is not None and scop.scop.checked == condition.strip()
+    for n in (0, 1, 7, 300):
+        for m in (1, 2):
+            assert scop.validate(on="emulator", parameters={"n": n, "m": m}, seed=n) is not None
+
+
+def test_beyond_the_field_the_c_runs(tmp_path: Path) -> None:
+    body = "struct s { int id; double v[2]; };\n"
+    loops = "for (int i = 0; i < n; i++) if (a[i].id < m) for (int d = 0; d < m; d++) a[i].v[d] += m + d;"
+    function = text(body, "int m, struct s a[n]", loops)
+    calls = "struct s a[8] = {{0, {2, 3}}, {1}, {7}}; f(3, 1, a); f(3, 2, a); a[0].id = a[1].id = 5; f(3, 3, a);"
+    shown = 'for (int i = 0; i < 8; i++) printf("%d %g %g\\n", a[i].id, a[i].v[0], a[i].v[1]);'
+    source = tmp_path / "f.c"
+    source.write_text(f"#include <stdio.h>\n{function}\nint main(void) {{ {calls} {shown} return 0; }}\n")
+    subprocess.run(["gcc", "-O0", str(source), "-o", str(tmp_path / "plain")], check=True)
+    built = ["--build", str(tmp_path / "made"), "--on", "emulator", "-q", "-o", str(tmp_path / "out")]
+    assert main([str(source), *built]) == 0
+    printed = [
+        subprocess.run([str(tmp_path / name)], check=True, capture_output=True).stdout for name in ("plain", "made")
+    ]
+    assert printed[0] == printed[1]
 
 
 @pytest.mark.usefixtures("emulator")

@@ -5,7 +5,7 @@ void f(int n, int m, struct s *q)
 {
 #pragma scop
     for (int i = 0; i < n; i++)
-     for (int d = 0; d < m; d++)
+     for (int d = 0; d < 5; d++)
       q[i].v[d] = 1;
 #pragma endscop
 }
