@@ -154,6 +154,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         loads=values,
         products=products.known,
         pointers=fields.pointers,
+        given=nulls.pointers,
         tables=tables,
         host_reads=reads.places,
         reachable=reads.reachable,

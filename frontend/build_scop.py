@@ -97,7 +97,7 @@ class _Assembler:
         statements = tuple(self._statement(d, space) for d in self.drafts)
         tree = schedule(orders, {s.name: s.domain for s in statements})
         assert tree is not None
-        context, products = self._context(space), self.region.products
+        context, products, given = self._context(space), self.region.products, self.region.given
         arrays = self._arrays(statements)
         return Scop(
             self.region.name,
@@ -123,6 +123,7 @@ class _Assembler:
             device_source=self.region.device_source if self.region.summaries else "",
             set_before=tuple(self.region.numbers.items()),
             products=tuple((p.name, products[p.name].value) for p in parameters if p.name in products),
+            optional=tuple((p.name, a.name) for p in parameters for a in arrays if given.get(p.name) == a.name),
             alias_checks=alias_checks(self.region, parameters, arrays, statements),
         )
 

@@ -30,11 +30,12 @@ from polytile.ir.name_supply import fresh
 @dataclass(frozen=True, slots=True)
 class NullTests:
     """The statements with numbers in the place of pointers that are tested, their symbols, what the call passes for
-    each, and what is known of them."""
+    each, the pointers by these, and what is known of them."""
 
     body: tuple[c_ast.Node, ...]
     symbols: Mapping[str, Symbol] = field(default_factory=dict)
     values: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    pointers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[c_ast.Node, ...]:
@@ -50,7 +51,7 @@ def with_null_tests(body: Sequence[c_ast.Node], scope: Scope) -> NullTests:
         return NullTests(tuple(body))
     tests = _Tests(scope, index.changed, {*index.names, *(b.name for b in scope.bindings())})
     made = tuple(tests.visit(node) for node in body)
-    return NullTests(made, tests.symbols, tests.values)
+    return NullTests(made, tests.symbols, tests.values, {number: name for name, number in tests.names.items()})
 
 
 def _may_test(index: NodeIndex) -> bool:
@@ -113,7 +114,7 @@ class _Tests:
             return False
         binding = self.scope.lookup(node.name)
         layers = binding.shape.layers if binding is not None and binding.kind in ("variable", "parameter") else ()
-        return len(layers) == 1 and layers[0].pointer
+        return bool(layers) and (layers[0].pointer or (binding is not None and binding.kind == "parameter"))
 
     def _given(self, pointer: Any) -> c_ast.Node:
         if pointer.name not in self.names:

@@ -87,6 +87,7 @@ class Region:
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # the symbols that are products of others
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what pointers are set to before the SCoP
+    given: Mapping[str, str] = field(default_factory=dict)  # symbols that say whether a pointer is null, and that
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents
     host_reads: Mapping[str, tuple[HostRead, ...]] = field(default_factory=dict)  # by the symbols that have the values

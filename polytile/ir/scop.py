@@ -306,20 +306,21 @@ class Scop:
     """A static control part.
 
     `context` holds what is known of the parameters; `schedule` is the original execution order, a schedule tree;
-    `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as
-    plain, preprocessed C (for the sequential reference), and `verbatim` the user's own text, which the reference is
-    held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
-    are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
-    the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"), and `pointers`
-    those that pointers are set to which the C does not have: ("p_data", "p->data"); `products` are the parameters that
-    are products of other ones, in every call: w_h = w * h; `checked` is the part of the context, in C, that the host
-    checks when it runs: where it does not hold the user's C runs, and so where the rows of one of `tables` do not lie
-    at equal distances, one of `reached` ends within a row, or one of `alias_checks` finds a value inside an array;
-    `loops` are those of the C, outer ones first, as they were before any transformation; `independent` are (array,
-    loop) of which the user promises that no two iterations of the loop use one element of the array, if one writes it
-    ("" is all arrays that come from outside); `external` are the functions it calls that are defined elsewhere, in
-    `device_source` where that is known; `set_before` are parameters and scalars that the C sets to numbers before it:
-    others are right, too, but need not fit its arrays.
+    `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as plain,
+    preprocessed C (for the sequential reference), and `verbatim` the user's own text, which the reference is held
+    against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments` are
+    the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are the C
+    expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"), and `pointers` those
+    that pointers are set to which the C does not have: ("p_data", "p->data"); `products` are the parameters that are
+    products of other ones, in every call: w_h = w * h; `optional` are parameters that are 0 where a pointer is null,
+    with its array, and else 1; `checked` is the part of the context, in C, that the host checks when it runs: where it
+    does not hold the user's C runs, and so where the rows of one of `tables` do not lie at equal distances, one of
+    `reached` ends within a row, or one of `alias_checks` finds a value inside an array; `loops` are those of the C,
+    outer ones first, as they were before any transformation; `independent` are (array, loop) of which the user promises
+    that no two iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from
+    outside); `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
+    `set_before` are parameters and scalars that the C sets to numbers before it: others are right, too, but need not
+    fit its arrays.
     """
 
     name: str
@@ -349,6 +350,7 @@ class Scop:
     device_source: str = ""
     set_before: tuple[tuple[str, int], ...] = ()
     products: tuple[tuple[str, Expr], ...] = ()
+    optional: tuple[tuple[str, str], ...] = ()
     alias_checks: tuple[AliasCheck, ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)

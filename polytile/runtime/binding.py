@@ -68,13 +68,18 @@ def names(scop: Scop) -> tuple[str, ...]:
 def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any], known: KnownSizes | None = None) -> Call:
     """Check the arguments of a call and normalise them; raises UsageError that shows the signature.
 
-    Sizes may be left out where the extents of arrays say them. Calls that share `known` are cheap at equal sizes.
+    Sizes may be left out where the extents of arrays say them; arrays that the C tests for null may be None. Calls that
+    share `known` are cheap at equal sizes.
     """
-    given = _by_name(scop, positional, keywords)
+    given = _with_tests(scop, _by_name(scop, positional, keywords))
+    absent = [array for _, array in scop.optional if given[array] is None]
     sizes = {p.name: _integer(scop, p.name, given[p.name]) for p in scop.parameters if p.name in given}
-    passed = {array.name: _array(scop, array, given[array.name]) for array in scop.external_arrays}
+    arrays = (array for array in scop.external_arrays if array.name not in absent)
+    passed = {array.name: _array(scop, array, given[array.name]) for array in arrays}
     memory = {name: data for name, (data, _) in passed.items()}
     sized = (known or KnownSizes()).sized(scop, sizes, {name: tuple(data.shape) for name, data in memory.items()})
+    for name in absent:  # memory for it that nobody uses
+        memory[name] = np.zeros(sized.layouts[name].shape, sized.layouts[name].dtype)
     for name, layout in sized.layouts.items():
         _check(scop, layout, memory[name])
     on_device = frozenset(name for name, (_, device) in passed.items() if device)
@@ -89,8 +94,8 @@ def _sized(scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
     if scop.checked and scop.context.intersect_params(point(values)).is_empty():
         raise _wrong(scop, f"its kernels are for {scop.checked} alone, and the C for other sizes is not run here")
     found = layouts(scop, values)
-    for name, layout in found.items():
-        _check_shape(scop, layout, shapes[name], values)
+    for name, shape in shapes.items():
+        _check_shape(scop, found[name], shape, values)
     return Sized(values, found)
 
 
@@ -114,6 +119,15 @@ def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any
     if any(array.name in missing for array in scop.external_arrays):  # sizes alone may follow from the arrays
         raise _wrong(scop, f"missing: {', '.join(missing)}")
     return given
+
+
+def _with_tests(scop: Scop, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the numbers that say which of the arrays that the C tests for null are given."""
+    found = dict(given)
+    for number, array in scop.optional:
+        if found.setdefault(number, int(given[array] is not None)) != 0 and given[array] is None:
+            raise _wrong(scop, f"{array} is None, but {number} is {found[number]}")
+    return found
 
 
 def _integer(scop: Scop, name: str, value: Any) -> int:

@@ -6,11 +6,14 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import polytile
 from polytile.cli.main import main
+from polytile.diagnostics import UsageError
 from polytile.runtime.emulator.instrument import CHECKS
+from tests.same_output import prints_the_same
 
 PROGRAMS: Mapping[str, str] = {
     "a choice": "for (int i = 0; i < n; i++) a[i] += (b != NULL) ? b[i] : 1;",
@@ -29,8 +32,8 @@ PROGRAMS: Mapping[str, str] = {
 }
 
 
-def text(name: str) -> str:
-    head = "#include <stddef.h>\nvoid f(int n, double *a, const double *b)"
+def text(name: str, pointer: str = "const double *b") -> str:
+    head = f"#include <stddef.h>\nvoid f(int n, double *a, {pointer})"
     return f"{head}\n{{\n#pragma scop\n{PROGRAMS[name]}\n#pragma endscop\n}}\n"
 
 
@@ -58,3 +61,56 @@ def test_the_program_runs_without_the_array(name: str, tmp_path: Path) -> None:
         subprocess.run([str(tmp_path / name)], check=True, capture_output=True).stdout for name in ("plain", "made")
     ]
     assert printed[0] == printed[1] and printed[0]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_parameters_that_are_declared_as_arrays(name: str) -> None:
+    (scop,) = polytile.compile(text(name, "const double b[n]"), name="f.c").scops
+    for given in (0, 1):
+        assert scop.validate(on="emulator", parameters={"n": 37, "b_given": given}, sanitize=CHECKS, seed=given)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("pointer", ["const double *b", "const double b[n]"])
+def test_calls_from_python_leave_the_array_out(pointer: str) -> None:
+    (scop,) = polytile.compile(text("a choice", pointer), name="f.c").scops
+    assert scop.scop.optional == (("b_given", "b"),)
+    a = np.zeros(4)
+    scop(4, a, None, on="emulator")
+    assert a.tolist() == [1] * 4
+    scop(n=4, a=a, b=np.arange(4.0), on="emulator")
+    assert a.tolist() == [1, 2, 3, 4]
+    scop(n=4, a=a, b=np.arange(4.0), b_given=0, on="emulator")
+    assert a.tolist() == [2, 3, 4, 5]
+    with pytest.raises(UsageError, match="b is None, but b_given is 1"):
+        scop(n=4, a=a, b=None, b_given=1)
+    with pytest.raises(UsageError, match="a must be a NumPy"):
+        scop(n=4, a=None, b=None)
+
+
+def test_rows_that_are_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one and in two dimensions, and as pointers to rows."""
+    function = """
+    #include <stdio.h>
+    void f(int n, int m, double *a, const double b[n], double (*c)[m], double **d)
+    {
+    #pragma scop
+        for (int i = 0; i < n; i++)
+            a[i] += b != NULL ? b[i] : 5;
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < m; j++) {
+                if (c) c[i][j] = a[i] + j;
+                if (d != NULL) d[i][j] = a[i] - j;
+            }
+    #pragma endscop
+    }
+    int main(void)
+    {
+        double a[5] = {0}, b[5] = {1, 2, 3, 4, 5}, c[5][3] = {{0}}, e[5][3] = {{0}};
+        double *d[5] = {e[0], e[1], e[2], e[3], e[4]};
+        f(5, 3, a, NULL, NULL, d); f(5, 3, a, b, NULL, NULL); f(5, 3, a, NULL, c, NULL); f(5, 3, a, b, c, d);
+        for (int i = 0; i < 15; i++) printf("%g %g ", c[i / 3][i % 3], e[i / 3][i % 3]);
+        return 0;
+    }
+    """
+    prints_the_same("\n".join(line.strip() for line in function.splitlines()), "undefined", tmp_path, monkeypatch)
