@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,9 +107,7 @@ def compile_shared(
     An instrumented build is compiled and linked apart: the compiler's own run-time libraries must stay away. So is
     every build but the first of its kind in a process: what the emulator is made of is compiled once (core.py).
     """
-    own = (*_define_flags(defines), *extra_flags)
-    if instrumentation != PLAIN:
-        own = (*own, *instrumentation.flags(host_compiler()))
+    own = (*_define_flags(defines), *extra_flags, *instrumentation.flags(host_compiler()))
     core = shared_core(host_compiler(), (*_base_flags(host_compiler(), fp_contract), optimise, *own), timeout)
     if core is None and instrumentation == PLAIN:
         return _build(cu, out, (*_SHARED_FLAGS, *own), fp_contract, optimise).run(timeout=timeout)
@@ -117,7 +116,7 @@ def compile_shared(
         apart = () if core is None else core.flags(bool(extern_shared_flags(_text(cu))))
         _build(cu, part, ("-c", *own, *apart), fp_contract, optimise).run(timeout=timeout)
         parts = (part,) if core is None else (part, core.object)
-        link = (*_SHARED_FLAGS, *extra_flags)
+        link = (*_SHARED_FLAGS, *_quick_linker(host_compiler()), *extra_flags)
         return EmulatorBuild(parts, out, host_compiler(), link, language="none").run(timeout=timeout)
 
 
@@ -161,6 +160,11 @@ def extern_shared_flags(text: str) -> tuple[str, ...]:
     aliases = " ".join(f"POLYTILE_EMULATOR_ALIAS({name})" for name in names)
     markers = (f"-DPOLYTILE_EMULATOR_EXTERN_AT_{line}=~," for line in extern_lines)
     return (*markers, f"-DPOLYTILE_EMULATOR_EXTERN_NAMES={aliases}")
+
+
+def _quick_linker(compiler: HostCompiler) -> tuple[str, ...]:
+    """gold, where there is one: it links a small library in 0.03 s, GNU ld in 0.07, most of it names of libstdc++."""
+    return ("-fuse-ld=gold",) if compiler.is_gcc and shutil.which("ld.gold") is not None else ()
 
 
 def _define_flags(defines: Sequence[str]) -> tuple[str, ...]:
