@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from polytile.diagnostics import UsageError
 from polytile.runtime.compilers import nvcc
 
 from .measure import launch_of, unit, write
-from .measure_cases import Measured, block_sweeps, contractions, warp_sweeps
+from .measure_cases import block_sweeps, contractions, warp_sweeps
 
 pytestmark = pytest.mark.slow  # what they share is slow to make
 
@@ -65,18 +65,27 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         write(tmp_path, [])
 
 
-def lines_of(measured: Measured, folder: Path) -> list[dict[str, object]]:
-    """What the unit prints, with a GPU or without one."""
-    assert write(folder, [measured]) == len(measured.problems)
-    subprocess.run(["make", f"NVCC={nvcc()}", "-C", str(folder)], check=True, capture_output=True, timeout=200)
-    done = subprocess.run([str(folder / "bin" / measured.name)], check=True, capture_output=True, timeout=200)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[dict[str, object]]]:
+    """`printed(kind)`: what the unit prints, with a GPU or without one. All are built in one folder, whose objects
+    they share."""
+    folder = tmp_path_factory.mktemp("measured")
+    assert write(folder, FIRST.values()) == sum(len(measured.problems) for measured in FIRST.values())
+    subprocess.run(["make", f"NVCC={nvcc()}", "-C", str(folder)], check=True, capture_output=True, timeout=400)
+
+    def lines(kind: str) -> list[dict[str, object]]:
+        unit = str(folder / "bin" / FIRST[kind].name)
+        done = subprocess.run([unit], check=True, capture_output=True, timeout=200)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return lines
 
 
 @pytest.mark.skipif(nvcc() is None, reason="requires nvcc")
 @pytest.mark.parametrize("kind", FIRST)
-def test_units_print_a_line_of_json_for_each_problem(kind: str, tmp_path: Path) -> None:
-    measured = FIRST[kind]
-    lines = lines_of(measured, tmp_path)
-    assert [line["size"] for line in lines] == [problem.told["size"] for problem in measured.problems]
+def test_units_print_a_line_of_json_for_each_problem(
+    kind: str, printed: Callable[[str], list[dict[str, object]]]
+) -> None:
+    lines = printed(kind)
+    assert [line["size"] for line in lines] == [problem.told["size"] for problem in FIRST[kind].problems]
     assert all("error" in line or line["bad"] == 0 for line in lines)
