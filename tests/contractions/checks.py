@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,13 @@ DEFINITION = _definition()
 
 def compiled(program: Program) -> CompiledScop:
     """Tiles where they are possible, sums in the order of C."""
-    (scop,) = polytile.compile(c_text(program), schedule="tiled", strict=True, raise_bugs=True).scops
+    (scop,) = _made(c_text(program)).scops
     return scop
+
+
+@lru_cache(maxsize=32)
+def _made(text: str) -> polytile.Program:
+    return polytile.compile(text, schedule="tiled", strict=True, raise_bugs=True)
 
 
 def same_as_c(scop: CompiledScop, program: Program, draw: Draw, most: int = MOST_WORK) -> None:
@@ -64,5 +70,4 @@ def as_defined(scop: CompiledScop, program: Program, sizes: Sizes) -> None:
 
 def accepted(program: Program) -> list[str]:
     """What the independent checker has against the certificate."""
-    made = polytile.compile(c_text(program), schedule="tiled", strict=True, raise_bugs=True)
-    return [line for scop in json.loads(made.certificate)["scops"] for line in problems(scop)]
+    return [line for scop in json.loads(_made(c_text(program)).certificate)["scops"] for line in problems(scop)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import polytile
+from tests import benchmarks
 
 SUITE = Path(__file__).parents[2] / "polybench" / "polybench"
 PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
@@ -48,8 +49,7 @@ def test_the_program_prints_the_same(program: str, gcc: str, tmp_path: Path) -> 
 @pytest.mark.skipif(NVCC is None, reason="needs nvcc")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_nvcc_has_nothing_to_say(program: str, tmp_path: Path) -> None:
-    compiled = polytile.compile(SUITE / f"{program}.c")
-    _, unit, _ = compiled.write(tmp_path)
+    _, unit, _ = benchmarks.compiled(program).write(tmp_path)
     targets = [f"-gencode=arch=compute_{arch},code=sm_{arch}" for arch in (80, 90)]
     command = [str(NVCC), *targets, "-std=c++17", "-Xcompiler=-Wall", "-fatbin", "-o", str(tmp_path / "both")]
     finished = subprocess.run([*command, str(unit)], capture_output=True, text=True, timeout=300, check=False)

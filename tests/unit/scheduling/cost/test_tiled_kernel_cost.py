@@ -20,6 +20,7 @@ from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached
 from polytile.scheduling.cost.shared_requests import turns, wavefronts
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.cost.tile_shape_cost import TileShape, serial_step
+from tests.benchmarks import compiled
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench" / "polybench"
 H200 = machine_of("sm_90")
@@ -160,6 +161,6 @@ KINDS = {
 @pytest.mark.slow(but="gemm")
 @pytest.mark.parametrize("name", KINDS)
 def test_what_auto_takes(name: str) -> None:
-    (scop,) = polytile.compile(SUITE / f"{name}.c").scops
+    (scop,) = compiled(name).scops
     assert scop.compilation.schedule is not None
     assert scop.compilation.schedule.strategy == KINDS[name]
