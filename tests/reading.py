@@ -1,0 +1,52 @@
+"""Each C text is read once for the schedules, types and sizes that tests compile it in one after another.
+
+What is read is frozen, and reading the same text in the same way again would give the same. A test that patches
+anything reads anew, as do files with headers of their own.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polytile import api
+from polytile.diagnostics import remember_source
+from polytile.frontend.program import SourceProgram
+
+KEPT = 16
+BENCHMARKS = Path(__file__).resolve().parents[1] / "polybench"
+_PATCHES = ("monkeypatch", "patch")  # fixtures under which other code may read
+_known: OrderedDict[Any, SourceProgram] = OrderedDict()
+_read = api.read_program
+
+
+def read_once(path: str, text: str | None = None, **how: Any) -> SourceProgram:
+    """`read_program`, or what it gave a few texts ago. What it raises is raised anew."""
+    raw = _content(path) if text is None else text
+    if raw is None or how.get("include_dirs") or how.get("device_source") or '#include "' in raw:
+        return _read(path, text, **how)
+    key = path, raw, text is None, tuple(sorted((name, str(value)) for name, value in how.items()))
+    found = _known.pop(key, None)
+    if found is None:
+        found = _read(path, text, **how)
+    elif text is not None:
+        remember_source(path, text)
+    _known[key] = found
+    if len(_known) > KEPT:
+        _known.popitem(last=False)
+    return found
+
+
+def _content(path: str) -> str | None:
+    """The text of a program of the benchmarks; other files may be what their test is about."""
+    file = Path(path).resolve()
+    return file.read_text() if file.is_relative_to(BENCHMARKS) and file.is_file() else None
+
+
+def before(item: pytest.Item) -> None:
+    """Let the test read once, or anew where it patches."""
+    patches = not set(getattr(item, "fixturenames", _PATCHES)).isdisjoint(_PATCHES)
+    api.read_program = _read if patches else read_once
