@@ -1,14 +1,17 @@
-"""Each C text is read once for the schedules, types and sizes that tests compile it in one after another.
+"""Tests share what they make of the same C: a text is read once for the schedules, types and sizes that it is compiled
+in one after another, and helpers that compile keep what they made last.
 
-What is read is frozen, and reading the same text in the same way again would give the same. A test that patches
-anything reads anew, as do files with headers of their own.
+All of it is frozen, and the same text in the same way again would give the same. A test that patches anything makes its
+own, and files with headers of their own are read anew.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -16,11 +19,12 @@ from polytile import api
 from polytile.diagnostics import remember_source
 from polytile.frontend.program import SourceProgram
 
-KEPT = 16
+KEPT = 32
 BENCHMARKS = Path(__file__).resolve().parents[1] / "polybench"
-_PATCHES = ("monkeypatch", "patch")  # fixtures under which other code may read
+_PATCHES = ("monkeypatch", "patch")  # fixtures under which other code may run
 _known: OrderedDict[Any, SourceProgram] = OrderedDict()
 _read = api.read_program
+Made = TypeVar("Made")
 
 
 def read_once(path: str, text: str | None = None, **how: Any) -> SourceProgram:
@@ -47,6 +51,24 @@ def _content(path: str) -> str | None:
 
 
 def before(item: pytest.Item) -> None:
-    """Let the test read once, or anew where it patches."""
+    """Let the test share what others made, or make its own where it patches."""
     patches = not set(getattr(item, "fixturenames", _PATCHES)).isdisjoint(_PATCHES)
     api.read_program = _read if patches else read_once
+
+
+def shared(make: Callable[..., Made]) -> Callable[..., Made]:
+    """`make`, with the last that it made; that is frozen, and follows from how the arguments are printed."""
+    known: OrderedDict[str, Made] = OrderedDict()
+
+    @wraps(make)
+    def made(*arguments: Any, **settings: Any) -> Made:
+        if api.read_program is not read_once:
+            return make(*arguments, **settings)
+        key = repr((arguments, sorted(settings.items())))
+        found = known.pop(key) if key in known else make(*arguments, **settings)
+        known[key] = found
+        if len(known) > KEPT:
+            known.popitem(last=False)
+        return found
+
+    return made

@@ -8,11 +8,13 @@ from typing import Any
 import polytile
 from polytile.api import CompiledScop
 from polytile.ir.stream_plan import StreamPlan
+from tests.reading import shared
 
 NAME = "f.c"
 REFUSED = "the overlapped strategy found no schedule: "
 
 
+@shared
 def compiled(text: str, name: str = NAME, **settings: Any) -> CompiledScop:
     """The only SCoP of a program, with sums in the order of C."""
     asked = {"schedule": "overlapped", "strict": True, "raise_bugs": True, **settings}

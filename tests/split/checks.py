@@ -12,12 +12,14 @@ from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.analysis.stencil_form import stencil_form, time_loops
 from polytile.scheduling.strategies.split.cone import cones
 from polytile.scheduling.strategies.split.tile_sets import Cut
+from tests.reading import shared
 
 NAME = "f.c"
 THREADS = ((32,), (4, 8), (2, 2, 8))
 REFUSED = "the split strategy found no schedule: "
 
 
+@shared
 def compiled(text: str, name: str = NAME, **settings: Any) -> CompiledScop:
     """The only SCoP of a program, with sums in the order of C."""
     (scop,) = polytile.compile(text, name=name, schedule="split", strict=True, raise_bugs=True, **settings).scops

@@ -21,6 +21,7 @@ from polytile.ir.expr import DOUBLE, INT, Name
 from polytile.ir.scop import Array
 from polytile.runtime.parameters import point
 from polytile.scheduling.analysis.dependences import analyse
+from tests.reading import shared
 
 from .programs import ONE
 
@@ -28,6 +29,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 SUITE = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
 
 
+@shared
 def compiled(arguments: str, body: str, **settings: object) -> CompiledScop:
     text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     (scop,) = polytile.compile(text, raise_bugs=True, **settings).scops  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from polytile.facts import DependenceKind, LoopFacts, LoopKind, Witness, reasons
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.scop import Array, Scop, SourceLoop
 from polytile.scheduling.analysis.dependences import ArrayDependences, analyse
+from tests.reading import shared
 
 from .trace import Trace
 
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SUITE = ROOT / "polybench" / "polybench"
 
 
+@shared
 def compiled(arguments: str, body: str, **settings: int) -> CompiledScop:
     text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     (scop,) = polytile.compile(text, name="why.c", raise_bugs=True, **settings).scops  # type: ignore[arg-type]

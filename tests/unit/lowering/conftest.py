@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import polytile
+from tests.reading import shared
 
 
 def c_text(arguments: str, body: str, before: str = "") -> str:
@@ -17,7 +18,7 @@ def c_text(arguments: str, body: str, before: str = "") -> str:
 @pytest.fixture(scope="session")
 def compiled() -> Callable[..., Any]:
     """`compiled(arguments, body, before, **settings)`: the only SCoP of such a program."""
-    return lambda *parts, **settings: polytile.compile(c_text(*parts), name="test.c", **settings).scops[0]
+    return shared(lambda *parts, **settings: polytile.compile(c_text(*parts), name="test.c", **settings).scops[0])
 
 
 @pytest.fixture(scope="session")

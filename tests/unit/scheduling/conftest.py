@@ -15,6 +15,7 @@ from polytile.ir.isl_util import band_members, mark_name
 from polytile.ir.schedule import thread_sizes
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences, analyse
+from tests.reading import shared
 
 NODE = isl.schedule_node_type
 
@@ -99,7 +100,7 @@ def dependences() -> Callable[..., Dependences]:
 @pytest.fixture(scope="session")
 def compiled() -> Callable[..., Any]:
     """`compiled(arguments, body, before, **settings)`: the SCoP of such a program after the whole pipeline."""
-    return lambda *parts, **settings: polytile.compile(c_text(*parts), name="test.c", **settings).scops[0]
+    return shared(lambda *parts, **settings: polytile.compile(c_text(*parts), name="test.c", **settings).scops[0])
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import pytest
 import polytile
 from polytile.api import CompiledScop
 from polytile.runtime.binding import bind
+from tests.reading import shared
 
 HEIGHT = 3
 INNER = "for (int i = 1; i < N - 1; i++)"
@@ -45,6 +46,7 @@ def text(body: str, ctype: str = "double") -> str:
     return f"typedef {ctype} real;\nvoid f(int T, int N, int s, {arrays})\n{{\n{scop}\n}}\n"
 
 
+@shared
 def compiled(body: str, ctype: str = "double", **settings: Any) -> CompiledScop:
     tile = (12, 12) if "D[i]" in body else (16,)
     found = polytile.compile(text(body, ctype), schedule="split", strict=True, time_tile=HEIGHT, tile=tile, **settings)

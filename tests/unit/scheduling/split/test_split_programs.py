@@ -11,6 +11,7 @@ import pytest
 import polytile
 from polytile.api import CompiledScop
 from polytile.diagnostics import UsageError
+from tests.reading import shared
 
 HEADER = "void f(int T, int N, double A[N], double B[N], double C[N][N], double D[2][N], double s[1])"
 
@@ -56,6 +57,7 @@ REFUSED: Mapping[str, tuple[str, str]] = {
 }
 
 
+@shared
 def compiled(text: str, **settings: Any) -> CompiledScop:
     (scop,) = polytile.compile(text, name="f.c", schedule="split", **settings).scops
     return scop

@@ -88,9 +88,13 @@ def test_results_are_those_of_c(text: str) -> None:
         assert report.bitwise
 
 
+@cache
+def certificate() -> str:
+    return polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,), block=(48,)).certificate
+
+
 def test_a_certificate_is_accepted() -> None:
-    text = polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,), block=(48,)).certificate
-    (scop,) = json.loads(text)["scops"]
+    (scop,) = json.loads(certificate())["scops"]
     assert [p for plan in scop["plans"] for p in plan["placements"]]
     assert list(problems(scop)) == []
 
@@ -157,8 +161,7 @@ def test_what_is_in_doubt_is_refused(monkeypatch: pytest.MonkeyPatch, case: str)
 @pytest.mark.parametrize("case", WRONG)
 def test_tampered_certificates_are_refused(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     monkeypatch.setattr(checker, "MAX_OPERATIONS", 1_000_000)
-    text = polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,), block=(48,)).certificate
-    (scop,) = json.loads(text)["scops"]
+    (scop,) = json.loads(certificate())["scops"]
     wrong = WRONG[case][0](first_tile())
     for placement in scop["plans"][0]["placements"]:
         if placement["name"] == wrong.name:
