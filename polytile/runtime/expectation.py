@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import islpy as isl
@@ -37,7 +38,8 @@ Data = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Inputs (`before`), the sequential result (`after`) and the tolerance of each array, for one set of parameters."""
+    """Inputs (`before`), the sequential result (`after`) and the tolerance of each array, for one set of parameters.
+    Tolerances are measured when one is asked for: where bits must be equal none is."""
 
     scop: Scop
     values: Mapping[str, int]
@@ -77,12 +79,37 @@ def expect(scop: Scop, text: str, values: Mapping[str, int], seed: int) -> Expec
     attempts = (_attempt(run, shapes, values, seed, style) for style in Style)
     found = next((a for a in attempts if _tame(scop, a)), None)
     attempt = found or _attempt(run, shapes, values, seed, Style.SIGNED)
-    errors = _own_errors(scop, text, shapes, values, attempt)
-    tolerances = {
-        name: _tolerance(scop, values, data, None if errors is None else errors[name])
-        for name, data in attempt.after.items()
-    }
-    return Expectation(scop, values, seed, attempt.style, shapes, attempt.before, attempt.after, tolerances)
+    most = wide_seconds()
+
+    def measured() -> dict[str, float]:
+        errors = _own_errors(scop, text, shapes, values, attempt) if attempt.seconds < most else None
+        return {
+            name: _tolerance(scop, values, data, None if errors is None else errors[name])
+            for name, data in attempt.after.items()
+        }
+
+    made = attempt.before, attempt.after, _WhenAsked(measured)
+    return Expectation(scop, values, seed, attempt.style, shapes, *made)
+
+
+class _WhenAsked(Mapping[str, float]):
+    """A mapping that is made when something is looked up in it."""
+
+    def __init__(self, make: Callable[[], Mapping[str, float]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[str, float]:
+        return self._make()
+
+    def __getitem__(self, name: str) -> float:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +154,7 @@ def _own_errors(
     scop: Scop, text: str, shapes: Mapping[str, Layout], values: Mapping[str, int], attempt: _Attempt
 ) -> dict[str, float] | None:
     """The rounding error of the sequential program in each array: its largest distance from a `long double` run."""
-    wide = wide_reference(scop, text) if attempt.seconds < wide_seconds() else None
+    wide = wide_reference(scop, text)
     if wide is None:
         return None
     exact = {name: padded_copy(data.astype(wide_dtype(data.dtype))) for name, data in attempt.before.items()}
