@@ -179,6 +179,7 @@ class PointTuning:
     spare_registers: int = 16  # beside values and addresses, as ptxas makes it of 2d25pt to 3d125pt
     values: int = 48  # registers of values with which half of the threads run at once: more count as more operations
     turning_rows: int = 24  # of arrays whose versions take turns: 30 spill (box of radius 2), 20 do not (its star)
+    constant_turning_rows: int = 36  # the same for rows that are constants apart: stars of radius 3 and 4, 2 x 2 points
     row_registers: int = 32  # for the addresses of rows, one each, at most
     blocks: int = 10  # of a multiprocessor in a mean launch: slabs of heat-3d, 88 ms with 4 points (10), 92 with 8
 

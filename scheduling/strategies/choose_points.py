@@ -69,7 +69,8 @@ def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Ho
         works = [Work(candidate.scop, one, values) for one in statements(mark)] if found else []
         if found is None or any(work.empty or not _is_plain(work, found) for work in works):
             continue
-        choice = _Choice(problem.machine, found, works, free=not problem.options.strict)
+        options = problem.options
+        choice = _Choice(problem.machine, found, works, free=not options.strict, constant=options.specialize)
         if not choice.may_pay():
             continue
         placed = homes() if placed is None else placed
@@ -112,6 +113,7 @@ class _Choice:
     kernel: PointKernel
     works: Sequence[Work]
     free: bool  # whether sums may add up their elements in another order
+    constant: bool = False  # whether strides are constants in the kernel
     known: dict[tuple[int, ...], list[Reuse]] = field(default_factory=dict)
     fetched: dict[tuple[int, ...], float] = field(default_factory=dict)  # the footprints of blocks
     followed: list[PointReads] = field(default_factory=list)  # of each work, once they are asked for
@@ -166,9 +168,10 @@ class _Choice:
 
     def _has_addresses(self, shape: Shape) -> bool:
         """Whether registers have room for the addresses of all rows: no offset of 32 bits has `t % 2` in it, so that
-        ptxas keeps pointers."""
+        ptxas keeps pointers, fewer of them where rows are constants apart."""
         turning = any(take_turns(work.reads, self._writes) for work in self.works)
-        return not turning or sum(one.rows for one in self._reuse(shape.counts)) <= self.tuning.turning_rows
+        most = self.tuning.constant_turning_rows if self.constant else self.tuning.turning_rows
+        return not turning or sum(one.rows for one in self._reuse(shape.counts)) <= most
 
     @property
     def _writes(self) -> list[Reference]:
