@@ -41,6 +41,7 @@ from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.pointer_fields import with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
 from polytile.frontend.rematerialization import with_terms_rematerialized
+from polytile.frontend.rotating_pointers import Surroundings, with_rotating_pointers
 from polytile.frontend.row_pointers import with_row_pointers
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import Region, Symbol
@@ -52,6 +53,7 @@ from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
 from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
 from polytile.ir.expr import INT, CType
+from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_span import Span
 
 
@@ -78,9 +80,10 @@ class _Statements:
     """The statements of a SCoP before functions are inlined, and what became of pointers and first values."""
 
     body: tuple[c_ast.Node, ...]
-    pointers: frozenset[str]  # those that are offsets now
+    pointers: frozenset[str]  # those that are offsets now, or of which nothing is left
     whiles: frozenset[Location]
     firsts: FirstValues
+    rotations: tuple[PointerRotation, ...] = ()
 
     @classmethod
     def of(
@@ -91,9 +94,14 @@ class _Statements:
         shared = _shared_numbers(context, place, body)
         body = tuple(with_row_pointers(body, place.scope, shared))
         body, pointers = with_pointer_offsets(body, place.scope, live_after)
+        addressed = {n.expr.name for n in nodes_below(place.function.body) if _is_address(n)}
+        called = (place.scope.lookup(name) for name in names_in_callees(body, context.functions))
+        others = {b.name for b in called if b is not None and b.level == "global"}
+        around = Surroundings(place.scope, live_after, addressed | others)
         firsts = FirstValues(place.scope, known.initial, names_in(body) | {b.name for b in place.scope.bindings()})
         whiles = while_loops(body)  # before they become others, in place
-        return cls(_without_jumps(body, place, firsts, shared), pointers, whiles, firsts)
+        turns = with_rotating_pointers(_without_jumps(body, place, firsts, shared), around)
+        return cls(turns.body, pointers | turns.helpers, whiles, firsts, turns.rotations)
 
 
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
@@ -164,7 +172,13 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
         whiles=made.whiles,
+        rotations=made.rotations,
     )
+
+
+def _is_address(node: c_ast.Node) -> bool:
+    """Whether a node is `&x`."""
+    return isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ID)
 
 
 def _checked_span(context: FileContext, place: ScopPlace) -> Span:

@@ -125,6 +125,7 @@ class _Assembler:
             products=tuple((p.name, products[p.name].value) for p in parameters if p.name in products),
             optional=tuple((p.name, a.name) for p in parameters for a in arrays if given.get(p.name) == a.name),
             alias_checks=alias_checks(self.region, parameters, arrays, statements),
+            rotations=self.region.rotations,
         )
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:

@@ -60,7 +60,9 @@ class Translator:
             raise UserError(
                 "a pointer or a whole array is assigned to",
                 location=where(node),
-                hint="assign to elements, and set pointers before the SCoP",
+                hint="assign to elements, and set pointers before the SCoP; only those of one type may change "
+                "places, in the first or the last statements of a loop outside all others that counts by 1: "
+                "`t = a; a = b; b = t;`",
             )
         expr = self.value(node)
         if not isinstance(expr, Access | Name):
@@ -261,7 +263,6 @@ class Translator:
             return Call(name, converted, signature.result)
         _check_arity(name, 2, len(arguments), node)
         return _index_helper(INDEX_HELPERS[name], arguments, node)
-
 
     def _call_elsewhere(self, node: c_ast.FuncCall, summary: AccessSummary, result: CType) -> Call:
         """The value of a function that only takes numbers."""

@@ -12,6 +12,7 @@ from polytile.diagnostics import NOWHERE, Location
 from polytile.frontend.access_summaries import AccessSummary
 from polytile.frontend.polynomial import Monomial
 from polytile.ir.expr import CType, Expr
+from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_span import Span
 
 
@@ -93,6 +94,7 @@ class Region:
     host_reads: Mapping[str, tuple[HostRead, ...]] = field(default_factory=dict)  # by the symbols that have the values
     reachable: frozenset[str] = frozenset()  # symbols that pointers may lead to, or to what they point to
     independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent
+    rotations: tuple[PointerRotation, ...] = ()  # what becomes of pointers of the function behind it
     asked: tuple[c_ast.Node, ...] = ()  # conditions on sizes that the host asks when it runs
     summaries: Mapping[str, AccessSummary] = field(default_factory=dict)  # of functions that it calls
     device_source: str = ""  # the text that defines these for the device

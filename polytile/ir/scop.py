@@ -21,6 +21,7 @@ from polytile.ir.alias_checks import AliasCheck
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.isl_util import union_of
+from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_region import SourceRegion
 from polytile.ir.source_span import Span
 
@@ -320,7 +321,7 @@ class Scop:
     that no two iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from
     outside); `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
     `set_before` are parameters and scalars that the C sets to numbers before it: others are right, too, but need not
-    fit its arrays.
+    fit its arrays; `rotations` is what becomes of pointers behind it.
     """
 
     name: str
@@ -352,6 +353,7 @@ class Scop:
     products: tuple[tuple[str, Expr], ...] = ()
     optional: tuple[tuple[str, str], ...] = ()
     alias_checks: tuple[AliasCheck, ...] = ()
+    rotations: tuple[PointerRotation, ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 

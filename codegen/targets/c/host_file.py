@@ -22,6 +22,7 @@ from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
 from polytile.ir.host import HostProgram
+from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 
@@ -75,7 +76,8 @@ def _replacement(
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
         source = [indent + source[0], *source[1:]]
-    calls = [*_call(program, spelt), "if (0) {"]
+    rotated = [line for rotation in scop.rotations for line in _rotated(rotation)]
+    calls = [*_call(program, spelt), *rotated, "if (0) {"]
     why = "the sequential C, compiled so that what it uses stays in use, but never run"
     if condition:
         calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
@@ -144,6 +146,13 @@ def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
         f"{INDENT}exit({EXIT_DEVICE});",
         "}",
     ]
+
+
+def _rotated(rotation: PointerRotation) -> list[str]:
+    """Statements that let pointers change places."""
+    held = [f"void *polytile_{name} = (void *){name};" for name, _ in rotation.values]
+    given = [f"{name} = polytile_{value};" for name, value in rotation.values if name != value]
+    return [f"if ({rotation.condition}) {{", *indented([*held, *given]), "}"]
 
 
 def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[list[str], str, str]:
