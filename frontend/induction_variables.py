@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
@@ -27,7 +28,8 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
     declared = {str(n.name) for n in index.all(c_ast.Decl) if n.name and n.init is not None}
     nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.Decl)  # what sets variables
     behind = _set_to(nodes, candidates) & ((changed | declared) - counters)
-    varying = {name for name in candidates | behind if _changes_in(loops, name) or _set_again(nodes, name)}
+    values = _values_of(nodes)
+    varying = (candidates | behind) & (_changing(loops) | {name for name, count in values.items() if count > 1})
     varying |= {name for name in candidates if _set_to(nodes, {name}) & varying}
     found = sorted(varying | (_set_to(nodes, varying) & behind))
     for name in sorted(counters):
@@ -63,25 +65,36 @@ def deciding_parts(node: Any) -> list[c_ast.Node]:
     return []
 
 
-def _changes_in(loops: Iterable[Any], name: str) -> bool:
-    """Whether a variable counts in a loop, or iterations use what the one before has left in it."""
-    return any(increment(n, name) for loop in loops for n in nodes_below(loop)) or any(
-        _hands_on(loop, name) for loop in loops
-    )
+def _changing(loops: Sequence[Any]) -> set[str]:
+    """The variables that count in a loop, or of which iterations use what the one before has left."""
+    inner = {id(n) for loop in loops for n in nodes_below(loop.stmt) if isinstance(n, c_ast.For)}
+    found: set[str] = set()
+    for loop in loops:
+        if id(loop) not in inner:  # its nodes are those of the loops in it, too
+            found |= {name for n in nodes_below(loop) if (name := written_name(n)) is not None and increment(n, name)}
+        found |= _handed_on(loop)
+    return found
 
 
-def _set_again(nodes: Iterable[Any], name: str) -> bool:
-    """Whether a variable gets more than one value: int end = i + 16; if (end > n) end = n;"""
-    values = [n for n in nodes if isinstance(n, c_ast.Decl) and n.name == name and n.init is not None]
-    values += [n for n in nodes if written_name(n) == name]
-    return len(values) > 1
+def _values_of(nodes: Iterable[Any]) -> Counter[str]:
+    """How many values each variable gets, more than one in int end = i + 16; if (end > n) end = n;"""
+    found = Counter(str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name and n.init is not None)
+    found.update(name for n in nodes if (name := written_name(n)) is not None)
+    return found
 
 
-def _hands_on(loop: Any, name: str) -> bool:
-    """Whether the body of a loop reads a variable before it sets it: a[i] = b[last]; last = i;"""
-    targets = {id(n.lvalue) for n in nodes_below(loop.stmt) if isinstance(n, c_ast.Assignment) and n.op == "="}
-    mentions = [n for n in nodes_below(loop.stmt) if isinstance(n, c_ast.ID | c_ast.Decl) and n.name == name]
-    return bool(mentions) and id(mentions[0]) not in targets and any(id(n) in targets for n in mentions)
+def _handed_on(loop: Any) -> set[str]:
+    """The variables that the body of a loop reads before it sets them: a[i] = b[last]; last = i;"""
+    nodes = list(nodes_below(loop.stmt))
+    targets = {id(n.lvalue) for n in nodes if isinstance(n, c_ast.Assignment) and n.op == "="}
+    read_first: dict[str, bool] = {}
+    changed: set[str] = set()
+    for n in nodes:
+        if isinstance(n, c_ast.ID | c_ast.Decl) and n.name:
+            read_first.setdefault(n.name, id(n) not in targets)
+            if id(n) in targets:
+                changed.add(n.name)
+    return {name for name in changed if read_first[name]}
 
 
 def outside_own_loops(node: c_ast.Node, name: str) -> bool:

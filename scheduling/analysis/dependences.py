@@ -58,6 +58,22 @@ class ArrayDependences:
             return None
         return self.commuting.union(self.commuting_false)
 
+    def renamed(self, names: isl.UnionMap) -> ArrayDependences:
+        """Between statements of other names, `{ S0[i] -> S1[i] }`."""
+
+        def between(pairs: isl.UnionMap) -> isl.UnionMap:
+            return pairs.apply_domain(names).apply_range(names)
+
+        return replace(
+            self,
+            flow=between(self.flow),
+            anti=between(self.anti),
+            output=between(self.output),
+            uninitialised=self.uninitialised.apply_domain(names),
+            commuting=None if self.commuting is None else between(self.commuting),
+            commuting_false=None if self.commuting_false is None else between(self.commuting_false),
+        )
+
     @property
     def false(self) -> isl.UnionMap:
         """Anti and output dependences: those that more memory would remove."""

@@ -25,6 +25,7 @@ from polytile.ir.plain_copies import is_plain_copy, takes_one_element
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences, same_accesses
 from polytile.scheduling.analysis.last_writers import is_seen, last_writers
+from polytile.scheduling.analysis.renamed_statements import renaming
 from polytile.scheduling.proof.copied_values import Wires, compared, wires
 from polytile.scheduling.proof.reductions import Regrouping, regroupings, settled_source
 
@@ -46,11 +47,11 @@ def changed_values(
 ) -> tuple[Change, ...]:
     """Where `program` computes with other values than `source`; empty is the proof that it does not.
 
-    Arrays that the same statements access in the same order are not looked at.
+    Arrays that the same statements access in the same order, whatever their names, are not looked at.
     `before` and `after` are their dependences. Reads of arrays whose analysis was not exact are compared by all
     conflicts, which are more.
     """
-    kept = {a.name for a in source.arrays if same_accesses(program, source, a.name)}
+    kept = {a.name for a in source.arrays if _is_kept(source, program, a.name)}
     results = regroupings(source, program)
     source, before = settled_source(source, before, results)
     carry = _carrier(source, program, results)
@@ -73,6 +74,10 @@ def changed_values(
             seen = _condensed(_through(after, copies, last_writers(program, array.name)), ours)
             found += _compare(source, array.name, last, seen, "leaves values")
     return tuple(found)
+
+
+def _is_kept(source: Scop, program: Scop, array: str) -> bool:
+    return same_accesses(program, source, array) or renaming(source, program, array) is not None
 
 
 def _left_out(source: Scop, gone: Wires) -> Iterator[Change]:

@@ -136,14 +136,18 @@ class _Walk:
 
     def _inside(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff, role: str) -> None:
         """Pairs of one block that this node runs one after the other: in one thread, or across a barrier."""
-        crossing = pairs.subtract(pairs.eq_at_multi_union_pw_aff(threads))
-        if crossing.is_empty():
+        if role != SYNC and not self.between_threads:
+            return self._violation(pairs.subtract(pairs.eq_at_multi_union_pw_aff(threads)), THREADS, node)
+        for m in maps(pairs):  # the first that crosses is the reason
+            own = isl.UnionMap.from_map(m)
+            crossing = own.subtract(own.eq_at_multi_union_pw_aff(threads))
+            if crossing.is_empty():
+                continue
+            if role != SYNC:
+                return self._violation(crossing, THREADS, node)
+            source, sink = (str(m.get_tuple_name(kind)) for kind in (isl.dim_type.in_, isl.dim_type.out))
+            self.barriers.append(BarrierReason(path_of(node.parent()), source, sink))
             return
-        if role != SYNC:
-            return self._violation(crossing, THREADS, node)
-        found = sample(crossing)
-        if found:
-            self.barriers.append(BarrierReason(path_of(node.parent()), found[0], found[2]))
 
     def _violation(self, pairs: isl.UnionMap, why: str, node: isl.ScheduleNode) -> None:
         if not pairs.is_empty():

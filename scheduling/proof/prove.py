@@ -21,6 +21,7 @@ from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.analysis.executions import Executions
+from polytile.scheduling.analysis.renamed_statements import renaming
 from polytile.scheduling.proof.legality import Proof, prove
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
@@ -105,6 +106,10 @@ def _values(claim: Claim, known: Mapping[str, bool], max_operations: int) -> Dep
     for name in (array.name for array in claim.source.arrays):
         if same_accesses(claim.scop, claim.source, name):
             found.append(claim.dependences.of(name).values)
+            continue
+        names = renaming(claim.source, claim.scop, name)
+        if names is not None:
+            found.append(claim.dependences.of(name).values.renamed(names.reverse()))
             continue
         exact = known.get(name, True)
         found.append(array_values(claim.source, name, max_operations, exact=exact))

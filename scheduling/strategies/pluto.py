@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 
 import islpy as isl
 
@@ -20,7 +20,7 @@ from polytile.scheduling.strategies.band_rewriting import Member, insert_band, m
 from polytile.scheduling.strategies.index_set_splitting import split_schedule
 
 SECONDS = 4  # of processor time, for one schedule
-SECONDS_INEXACT = 2  # where all conflicts count as dependences: isl gets through these at once, or not at all
+SECONDS_INEXACT = 1  # where all conflicts count as dependences: isl gets through these at once, or not at all
 GAVE_UP = "isl's scheduler gave up"  # what a note says of a schedule that took longer
 FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
 
@@ -53,20 +53,25 @@ def _scheduler_options(*, distribute: bool) -> Iterator[None]:
 def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> list[BandTree]:
     """Schedule trees of permutable bands for the Scop: as isl fuses it, and with one tree per strongly connected
     component of the dependences; then the original order; then over split index sets, where these leave more than one
-    serial loop around a statement. When isl's scheduler uses up `max_operations`, the original order is the only one.
+    serial loop around a statement.
+
+    Components come first, as isl fuses what it has made of them: where they use up `max_operations`, the original order
+    is the only tree; where only fusion does, the components and the original order are left.
     """
+    original = original_order(scop, dependences)
     found: list[BandTree] = []
-    for fusion in ("fused", "distributed"):
-        try:
-            distribute = fusion == "distributed"
-            tree = _bounded_schedule(scop, dependences, max_operations, distribute=distribute)
-            found.append(BandTree(fusion, _with_copies(scop, dependences, tree)))
-        except OverBudgetError:
-            seconds = SECONDS if all(d.exact for d in dependences.by_array) else SECONDS_INEXACT
-            limits = f"{max_operations} operations or {seconds} s"
+    try:
+        for fusion in ("distributed", "fused"):
+            tree = _bounded_schedule(scop, dependences, max_operations, distribute=fusion == "distributed")
+            found.insert(0, BandTree(fusion, _with_copies(scop, dependences, tree)))
+    except OverBudgetError:
+        limits = f"{max_operations} operations or {_seconds(dependences)} s"
+        if not found:
             note = f"{GAVE_UP} after {limits}; the original loop order is used"
-            return [BandTree("original order", original_order(scop, dependences), (note,))]
-    found.append(BandTree("original order", original_order(scop, dependences)))
+            return [BandTree("original order", original, (note,))]
+        notes = (f"{GAVE_UP} fusing loops after {limits}",)
+        return [*(replace(one, notes=notes) for one in found), BandTree("original order", original, notes)]
+    found.append(BandTree("original order", original))
     try:
         with budget(max_operations):
             split = split_schedule(scop, dependences.all.intersect_params(scop.context), [c.tree for c in found])
@@ -93,28 +98,38 @@ def _bounded_schedule(
     """isl's schedule, by a process of its own where the dependences are many; raises OverBudgetError."""
     if sum(m.n_basic_map() for m in maps(dependences.all)) <= FEW_RELATIONS:
         with budget(max_operations):
-            return _band_schedule(scop, dependences, distribute=distribute)
+            return _band_schedule(scop, dependences.all, dependences.flow, distribute=distribute)
 
     def compute() -> str:
         with budget(max_operations):
-            return str(_band_schedule(scop, dependences, distribute=distribute))
+            needed, flow = dependences.all, dependences.flow
+            if _exact(dependences):  # conflicts are of few kinds already, and joining them takes longer than scheduling
+                needed, flow = needed.coalesce(), flow.coalesce()
+            return str(_band_schedule(scop, needed, flow, distribute=distribute))
 
-    exact = all(d.exact for d in dependences.by_array)
-    return isl.Schedule(in_bounded_time(compute, SECONDS if exact else SECONDS_INEXACT))
+    return isl.Schedule(in_bounded_time(compute, _seconds(dependences)))
 
 
-def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) -> isl.Schedule:
+def _exact(dependences: Dependences) -> bool:
+    return all(d.exact for d in dependences.by_array)
+
+
+def _seconds(dependences: Dependences) -> int:
+    return SECONDS if _exact(dependences) else SECONDS_INEXACT
+
+
+def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool) -> isl.Schedule:
     """isl's schedule of everything but the prologue and the epilogue."""
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.main:
         main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
-    needed = dependences.all.intersect_domain(main).intersect_range(main)
+    needed = needed.intersect_domain(main).intersect_range(main)
     constraints = (
         isl.ScheduleConstraints.on_domain(main)
         .set_context(scop.context)
         .set_validity(needed)
         .set_coincidence(needed)
-        .set_proximity(dependences.flow.intersect_domain(main).intersect_range(main))
+        .set_proximity(flow.intersect_domain(main).intersect_range(main))
     )
     with _scheduler_options(distribute=distribute):
         return constraints.compute_schedule()

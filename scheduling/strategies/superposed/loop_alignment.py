@@ -8,6 +8,7 @@ shift of the statement at its other end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 
 from polytile.dataclass import dataclass
 from polytile.ir.digraph import both_ways, graph_of, reached
@@ -70,24 +71,47 @@ def _aligned(name: str, chosen: Mapping[str, Row], edges: Sequence[Edge], choice
 def serial_rows(statements: Sequence[str], edges: Sequence[Edge], choices: Choices) -> Iterator[Rows]:
     """Loops along which no edge runs backward, preferred choices first."""
     order = _connected(statements, edges)
-    yield from _serial(order, {}, edges, choices, _Effort())
+    position = {name: k for k, name in enumerate(order)}
+    own: dict[str, list[Edge]] = {name: [] for name in order}  # to the statement itself and to those before it
+    for e in edges:
+        own[max(e.source, e.sink, key=position.__getitem__)].append(e)
+    yield from _SerialSearch(order, own, edges, choices).rows(0, {})
 
 
-def _serial(
-    rest: Sequence[str], chosen: dict[str, Row], edges: Sequence[Edge], choices: Choices, effort: _Effort
-) -> Iterator[Rows]:
-    if not rest:
-        shifts = _shifts(tuple(chosen), edges, chosen)
-        if shifts is not None:
-            yield tuple(Row(r.statement, r.iterator, r.sign, shifts[r.statement]) for r in chosen.values())
-        return
-    for iterator, sign in choices[rest[0]]:
-        if effort.spent():
+@dataclass(slots=True)
+class _SerialSearch:
+    """The choices for one statement after the other. Those round a cycle that no shifts satisfy are noted: whatever
+    has all of them needs no second look at its edges."""
+
+    order: Sequence[str]
+    own: Mapping[str, Sequence[Edge]]
+    edges: Sequence[Edge]
+    choices: Choices
+    effort: _Effort = field(default_factory=_Effort)
+    cycles: list[frozenset[Row]] = field(default_factory=list)
+
+    def rows(self, depth: int, chosen: dict[str, Row]) -> Iterator[Rows]:
+        if depth == len(self.order):
+            shifts = self._shifts(chosen)
+            if shifts is not None:
+                yield tuple(Row(r.statement, r.iterator, r.sign, shifts[r.statement]) for r in chosen.values())
             return
-        tried = {**chosen, rest[0]: Row(rest[0], iterator, sign)}
-        own = [e for e in edges if rest[0] in (e.source, e.sink) and e.source in tried and e.sink in tried]
-        if all(_may_be_forward(e, tried) for e in own):
-            yield from _serial(rest[1:], tried, edges, choices, effort)
+        name = self.order[depth]
+        for iterator, sign in self.choices[name]:
+            if self.effort.spent():
+                return
+            tried = {**chosen, name: Row(name, iterator, sign)}
+            if all(_may_be_forward(e, tried) for e in self.own[name]):
+                yield from self.rows(depth + 1, tried)
+
+    def _shifts(self, rows: dict[str, Row]) -> dict[str, int] | None:
+        taken = frozenset(rows.values())
+        if any(cycle <= taken for cycle in self.cycles):
+            return None
+        shifts, cycle = least_shifts(tuple(rows), self.edges, rows)
+        if cycle:
+            self.cycles.append(frozenset(rows[name] for name in cycle))
+        return shifts
 
 
 def _may_be_forward(edge: Edge, rows: dict[str, Row]) -> bool:
@@ -95,9 +119,12 @@ def _may_be_forward(edge: Edge, rows: dict[str, Row]) -> bool:
     return least is not None and (edge.source != edge.sink or least >= 0)
 
 
-def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Row]) -> dict[str, int] | None:
-    """The least shifts, at least 0, that leave no distance below 0; None when there are none (a longest path in the
-    graph of constraints: shift of sink >= shift of source - least distance)."""
+def least_shifts(
+    statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Row]
+) -> tuple[dict[str, int] | None, frozenset[str]]:
+    """The least shifts, at least 0, that leave no distance below 0; None when there are none, and the statements round
+    a cycle that rules them out (a longest path in the graph of constraints: shift of sink >= shift of source - least
+    distance)."""
     needed: dict[tuple[str, str], int] = {}
     for e in edges:
         least = e.least_distance(rows)
@@ -108,17 +135,27 @@ def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Ro
     for (_, sink), least in needed.items():
         longest[sink] = max(longest[sink], least)
     farthest = sum(longest.values())
-    for _ in range(len(statements) + 1):
+    before: dict[str, str] = {}  # on the longest path to a statement
+    changed = True
+    while changed:
         changed = False
         for (source, sink), least in needed.items():
             if shifts[source] + least > shifts[sink]:
                 shifts[sink] = shifts[source] + least
+                before[sink] = source
                 changed = True
-                if shifts[sink] > farthest:  # round a cycle
-                    return None
-        if not changed:
-            return shifts
-    return None
+                if shifts[sink] > farthest:
+                    return None, _cycle(before, sink)
+    return shifts, frozenset()
+
+
+def _cycle(before: Mapping[str, str], name: str) -> frozenset[str]:
+    """The statements round the cycle that the path to a statement comes from; without one no path is that long."""
+    path: list[str] = []
+    while name not in path:
+        path.append(name)
+        name = before[name]
+    return frozenset(path[path.index(name) :])
 
 
 def _connected(statements: Sequence[str], edges: Sequence[Edge]) -> list[str]:
