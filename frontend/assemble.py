@@ -21,6 +21,7 @@ from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
 from polytile.frontend.escapes import Escapes
+from polytile.frontend.expressions import first_unknown_call
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
 from polytile.frontend.host_reads import host_reads
@@ -136,7 +137,14 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     asked = (*stepped.asked, *products.factors)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
-    symbols, tables = symbols_of(place, used, liveness)
+    try:
+        symbols, tables = symbols_of(place, used, liveness)
+    except UserError:
+        # What is passed to a call that may do anything need not be what kernels can use.
+        call = first_unknown_call(result.body, {*result.functions, *summaries})
+        if call is None:
+            raise
+        raise call from None
     symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols}
     values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips}
     reads = host_reads(place, context.escapes, symbols, {**values, **fields.pointers})

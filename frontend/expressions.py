@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import field
 
 from pycparser import c_ast
@@ -9,10 +10,12 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, OpaqueCallError, UserError
 from polytile.frontend.access_summaries import AccessSummary
+from polytile.frontend.builtin_functions import is_builtin
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
 from polytile.frontend.lvalue_paths import LvaluePath, dereference, field_of, field_type
 from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
 from polytile.frontend.name_binding import Iterator, Names, Variable
+from polytile.frontend.parse import nodes_below
 from polytile.ir.expr import (
     INT,
     UINT,
@@ -355,6 +358,15 @@ def _side_effect(node: c_ast.Node, what: str) -> UserError:
 
 def _needs_integers(op: str, node: c_ast.Node) -> UserError:
     return UserError(f"`{op}` needs integers", location=where(node), hint="cast the operands to an integer type")
+
+
+def first_unknown_call(nodes: Iterable[c_ast.Node], known: Collection[str]) -> UserError | None:
+    """What is said of the first call of a function that may do anything; `known` are others that may not."""
+    for call in (n for item in nodes for n in nodes_below(item) if isinstance(n, c_ast.FuncCall)):
+        name = str(call.name.name) if isinstance(call.name, c_ast.ID) else ""
+        if name and not is_builtin(name) and name not in FUNCTIONS and name not in known:
+            return _unknown(name, call)
+    return None
 
 
 def _unknown(name: str, node: c_ast.Node) -> UserError:

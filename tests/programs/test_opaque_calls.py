@@ -150,3 +150,17 @@ def test_each_call_is_said_once() -> None:
     )
     with pytest.raises(OpaqueCallError, match="the call of `g` may do anything"):
         polytile.compile(text, name="f.c")
+
+
+def test_what_is_passed_to_a_call_need_not_be_what_kernels_can_use() -> None:
+    text = (
+        "int solve(double **y, long double x);\nvoid f(int n, double ***y, long double *x, double a[n])\n{\nint k;\n"
+        "#pragma scop\nfor (int i = 0; i < n; i++) k = solve(y[i], x[i]);\n"
+        "for (int i = 0; i < n; i++) a[i] = %s;\n#pragma endscop\n}\n"
+    )
+    program = polytile.compile(text % "2", name="f.c")
+    (call,) = program.refusals
+    assert isinstance(call, OpaqueCallError) and call.location is not None and call.location.line == 6
+    assert len(program.scops) == 1
+    _, pointer = polytile.compile(text % "2; for (int i = 0; i < n; i++) a[i] = y[0][0][i]", name="f.c").refusals
+    assert not isinstance(pointer, OpaqueCallError) and "'y' cannot be used in a SCoP" in str(pointer)
