@@ -12,6 +12,7 @@ from polytile.check.source import differences
 from polytile.compiled_scop import CompiledScop
 from polytile.facts import Where
 from tests.bitwise import same_as_c
+from tests.reading import shared
 
 DIRECTIONS = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
 LATTICE_SIZES = tuple({"s": s, "n": n, "m": m} for s, n, m in ((0, 3, 3), (1, 1, 4), (3, 3, 3), (2, 7, 9), (5, 12, 5)))
@@ -45,6 +46,7 @@ def elimination() -> str:
     return f"double pivot, factor; for (int j = 0; j < n; j++) for (int i = 1; i < m; i++) {{ {body} }}"
 
 
+@shared
 def compiled(arguments: str, body: str) -> CompiledScop:
     text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     (scop,) = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops

@@ -15,6 +15,7 @@ from polytile.ir.expr import Access, Assign, For, If, Node, Stmt, walk
 from polytile.ir.kernel import Kernel
 from tests.bitwise import same_as_c
 from tests.every_schedule import source
+from tests.reading import shared
 
 BOX = source(
     "double A[n][m], double B[n][m]",
@@ -78,6 +79,7 @@ PROGRAMS = {
 SIZES = [{"n": n, "m": m} for n, m in ((0, 0), (1, 3), (3, 2), (5, 7), (8, 9), (37, 34))]
 
 
+@shared
 def compiled(text: str, **settings: object) -> polytile.CompiledScop:
     asked = {"strict": True, "verify_passes": True, "raise_bugs": True, "schedule": "classic", **settings}
     (scop,) = polytile.compile(text, name="f.c", **asked).scops  # type: ignore[arg-type]

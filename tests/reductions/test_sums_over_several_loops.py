@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import polytile
+from tests.reading import shared
 
 CHECKS = "address,undefined,race,uninitialised"
 PROGRAMS = {
@@ -49,6 +50,7 @@ PROGRAMS = {
 }
 
 
+@shared
 def compiled(name: str, **options: object) -> polytile.api.CompiledScop:
     arguments, body = PROGRAMS[name]
     text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"

@@ -12,6 +12,7 @@ import polytile
 from polytile.facts import LoopFacts, LoopKind, Where
 from polytile.ir.isl_util import maps
 from polytile.scheduling.analysis.instance_map import places
+from tests.reading import shared
 
 from .trace import at, points
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SUITE = ROOT / "polybench" / "polybench"
 
 
+@shared
 def facts_of(name: str, **settings: object) -> polytile.CompiledScop:
     return polytile.compile(SUITE / f"{name}.c", **settings).scops[0]  # type: ignore[arg-type]
 

@@ -16,6 +16,7 @@ from polytile.ir.expr import Binary
 from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
+from tests.reading import shared
 
 STEPS = """
 void f(int t, int n, double A[n][n], double B[n][n])
@@ -55,6 +56,7 @@ void f(int n, double A[n][n], double B[n][n], double v[n], double w[n])
 """
 
 
+@shared
 def program(text: str, **settings: Any) -> HostProgram:
     (scop,) = polytile.compile(text, **{"schedule": "classic", **settings}).scops
     assert scop.program is not None

@@ -21,6 +21,7 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.compilers import nvcc
+from tests.reading import shared
 
 STEPS = """
 void f(int t, int n, double A[n], double B[n], double c[n])
@@ -76,6 +77,7 @@ void f(int t, int n, double r[n + 1], double y[n], double a[1], double b[1], dou
 """
 
 
+@shared
 def program(text: str) -> HostProgram:
     (scop,) = polytile.compile(text, schedule="classic").scops
     assert scop.program is not None
@@ -200,6 +202,7 @@ void f(int t, int n, double A[n][n][n], double B[n][n][n])
 """
 
 
+@shared
 def points(text: str) -> CompiledScop:
     (scop,) = polytile.compile(text, schedule="classic", points=(1, 4, 1, 1)).scops
     return scop

@@ -17,8 +17,10 @@ from polytile.ir.gpu_ops import Load
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space, constant_extents
 from polytile.ir.verify.kernel import check_kernel
+from tests.reading import shared
 
 
+@shared
 def kernel(arguments: str, body: str, **settings: Any) -> Kernel:
     text = f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     given = {"tile": (32, 32, 8), "block": (8, 16), **settings}

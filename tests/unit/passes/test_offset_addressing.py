@@ -19,6 +19,7 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.polynomial import index_of
 from polytile.runtime.host_interpreter import execute
+from tests.reading import shared
 
 ROOT = Path(__file__).parents[3]
 SUMS = " + ".join(f"{k + 1}.5 * A[i + {k % 4}][j + {k // 4 % 3}][k + {k // 12}]" for k in range(36))
@@ -32,6 +33,7 @@ for (int i = 0; i < n - 4; i++) for (int j = 0; j < m - 4; j++) for (int k = 0; 
 PROGRAMS = ("reorder/3d27pt", "polybench/heat-3d", "polybench/fdtd-2d", "reorder/hypterm")
 
 
+@shared
 def compiled(text: str, **settings: Any) -> CompiledScop:
     (scop,) = polytile.compile(text, name="test.c", strict=True, schedule="classic", **settings).scops
     return scop

@@ -26,6 +26,7 @@ from polytile.diagnostics import InternalError, UsageError
 from polytile.ir.expr import Stmt, bodies
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
+from tests.reading import shared
 
 ARGUMENTS = "int n, double A[n + 9], double B[n + 9], double C[n + 9], double w[4]"
 ROOT = Path(__file__).parents[3]
@@ -51,6 +52,7 @@ def random_body(draw: random.Random, statements: int) -> str:
     return "for (int i = 0; 8 * i < n - 8; i++) { " + " ".join(lines) + " }"
 
 
+@shared
 def kernel_of(body: str) -> Kernel:
     text = f"void f({ARGUMENTS})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     found = polytile.compile(text, name="test.c", order="source", strict=True, schedule="classic").scops[0]
@@ -154,6 +156,7 @@ def large(points: int = 40) -> str:
     return f"for (int i = 0; i < n; i++) C[i] = {' + '.join(terms)};"
 
 
+@shared
 def text_of(body: str, **settings: Any) -> str:
     text = f"void f({ARGUMENTS})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     return polytile.compile(text, name="test.c", strict=True, raise_bugs=True, **settings).cuda

@@ -26,6 +26,7 @@ from polytile.scheduling.strategies import classic, expansion, loaded, strategy
 from polytile.scheduling.strategies.superposed import strategy as superposed
 from polytile.stages import place_data, select_schedule
 from polytile.stages.select_schedule import candidates
+from tests.reading import shared
 
 SUM = """
 void f(int n, int m, double A[n][m], double x[n])
@@ -68,6 +69,7 @@ def analysed(text: str = SUM, **settings: Any) -> Compilation:
     return state
 
 
+@shared
 def compiled(**settings: Any) -> Compilation:
     (scop,) = polytile.compile(SUM, **settings).scops
     return scop.compilation

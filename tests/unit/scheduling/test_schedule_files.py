@@ -11,11 +11,13 @@ import islpy as isl
 import pytest
 
 import polytile
+from tests.reading import shared
 
 SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
 PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
 
 
+@shared
 def compiled_suite(program: str, **settings: Any) -> polytile.Program:
     return polytile.compile(SUITE / f"{program}.c", **settings)
 

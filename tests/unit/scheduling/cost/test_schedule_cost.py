@@ -16,6 +16,7 @@ from polytile.machine import machine_of
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.schedule_cost import timed
 from polytile.stages import select_schedule
+from tests.reading import shared
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench" / "polybench"
 H200 = machine_of("sm_90")
@@ -26,6 +27,7 @@ def estimate(compiled: Any, arch: str = "sm_90", **sizes: int) -> Estimate:
     return timed(state.scop, state.schedule, state.homes, machine_of(arch), sizes)
 
 
+@shared
 def of_suite(name: str, **sizes: int) -> Estimate:
     (scop,) = polytile.compile(SUITE / f"{name}.c", schedule="classic").scops
     return estimate(scop, **sizes)
