@@ -29,7 +29,8 @@ def alias_checks(
     passed = [p.name for p in parameters] + [a.name for a in arrays if a.rank or a.name not in use.written]
     found: dict[str, AliasCheck] = {}
     for read in (read for name in passed for read in region.host_reads.get(name, ())):
-        reached = [a for a in written if (a.name in region.reachable if read.indirect else a.may_alias)]
+        others = (a for a in written if a.name != read.owner)
+        reached = [a for a in others if (a.name in region.reachable if read.indirect else a.may_alias)]
         for lvalue, types in use.parts(read):
             names = tuple(a.name for a in reached if _may_change(use.written[a.name], types, read))
             if names:

@@ -111,9 +111,10 @@ class _Reads:
             if base is not None and self.has_pointers(base):
                 yield HostRead(_text(node), read, guard, indirect=shape is None)
             return
-        owner = self.place.scope.lookup(pointer.name) if isinstance(pointer, c_ast.ID) else None
+        name = str(pointer.name) if isinstance(pointer, c_ast.ID) else ""
+        owner = self.place.scope.lookup(name) if name else None
         if owner is None or not is_alone(owner, self.place):
-            yield HostRead(_text(node), read, guard, indirect=True)
+            yield HostRead(_text(node), read, guard, indirect=True, owner=name)
         yield from self.of(pointer, guard)
 
     def _way(self, node: c_ast.Node) -> tuple[c_ast.Node | None, Binding | None]:

@@ -16,6 +16,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
+from polytile.frontend.disjoint_fields import are_disjoint
 from polytile.frontend.induction_variables import deciding_parts
 from polytile.frontend.must_reads import MustReads
 from polytile.frontend.node_index import NodeIndex
@@ -41,9 +42,9 @@ def with_constant_loads(
     changed: frozenset[str] = frozenset(),
     has_address: Callable[[str], bool] = lambda _: True,
 ) -> ConstantLoads:
-    """Replace loads with constant subscripts, whose variable no statement writes; calls write the variables in
-    `changed`, and `has_address` says whether the function takes a variable's address. What is written through other
-    pointers may change them where the host does not find that it does not.
+    """Replace loads with constant subscripts that no statement writes; calls write the variables in `changed`, and
+    `has_address` says whether the function takes a variable's address. What is written through other pointers may
+    change them where the host does not find that it does not.
 
     A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds, or to reach
     its struct for certain where they use it.
@@ -54,7 +55,8 @@ def with_constant_loads(
 @dataclass(slots=True)
 class _Replacement:
     scope: Scope
-    written: set[str]
+    changed: set[str]  # variables that are changed in other ways than by `targets`
+    targets: Sequence[tuple[frozenset[str], c_ast.Node]]  # of assignments, with the variables that may be meant
     always: set[str]  # what is read whenever the SCoP runs
     deciding: set[str]
     reads: MustReads
@@ -68,10 +70,9 @@ class _Replacement:
         cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str], has_address: Callable[[str], bool]
     ) -> _Replacement:
         index = NodeIndex.of(body)
-        targets = [n.lvalue for n in index.all(c_ast.Assignment)]
-        targets += [n.expr for n in index.all(c_ast.UnaryOp) if n.op in WRITING]
-        written = {str(base.name) for target in targets for base in possible_bases(target)}
-        written |= changed.union(index.declared, index.addressed)
+        written = [n.lvalue for n in index.all(c_ast.Assignment)]
+        written += [n.expr for n in index.all(c_ast.UnaryOp) if n.op in WRITING]
+        targets = [(frozenset(str(base.name) for base in possible_bases(target)), target) for target in written]
         decided = index.all(c_ast.ArrayRef, c_ast.For, c_ast.If)
         deciding = {_text(n) for part in decided for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
         first = [item for item in body if isinstance(item, c_ast.For)]
@@ -79,7 +80,8 @@ class _Replacement:
         always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
         reads = MustReads.of(body, scope)
         taken = {*index.names, *(b.name for b in scope.bindings())}
-        return cls(scope, written, always, deciding, reads, taken, has_address)
+        others = {*changed, *index.declared, *index.addressed}
+        return cls(scope, others, targets, always, deciding, reads, taken, has_address)
 
     def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:
         made = tuple(self._visit(node) for node in body)
@@ -112,7 +114,7 @@ class _Replacement:
             return None
         through = any(layer.pointer for layer in base.shape.layers) or (base.kind == "parameter" and base.shape.layers)
         value = self._guarded(load) if through and text not in self.always else load
-        if base.name in self.written or value is None:
+        if value is None or self._is_changed(load, base.name):
             return None
         name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
         self.taken.add(name)
@@ -120,6 +122,11 @@ class _Replacement:
         where = location_of(load)
         self.symbols[name] = Symbol(name, shape.base, live_after=False, location=where)
         return name
+
+    def _is_changed(self, load: c_ast.Node, base: str) -> bool:
+        """Whether statements change a load, a part of a variable or of what it points to, by the name of that."""
+        targets = (target for bases, target in self.targets if base in bases)
+        return base in self.changed or any(not are_disjoint(load, target, self.scope) for target in targets)
 
     def _guarded(self, load: c_ast.Node) -> c_ast.Node | None:
         """The C that reads a load only where the loops around it run; None where they may depend on what is changed."""

@@ -51,13 +51,15 @@ class HostRead:
     """A place in memory whose value the host reads before a SCoP, `lvalue` in C, where `guard` holds ("" is always).
 
     `type` is that of a number or a struct, None of a pointer; `indirect` says that the program reaches it through a
-    pointer, so that it may be a part of any variable; `parts` that it is a struct of which the SCoP reads fields.
+    pointer, so that it may be a part of any variable; `owner` is that pointer, if it is a variable, of which other
+    fields may be written; `parts` says that it is a struct of which the SCoP reads fields.
     """
 
     lvalue: str
     type: CType | None
     guard: str = ""
     indirect: bool = False
+    owner: str = ""
     parts: bool = False
 
 

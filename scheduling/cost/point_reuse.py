@@ -95,7 +95,7 @@ def _may_change(write: Reference, read: Reference) -> bool:
     which generated code tells apart (polytile/ir/polynomial.py)."""
     if write.array.name != read.array.name:
         return False
-    pairs = zip(write.subscripts, read.subscripts, strict=True)
+    pairs = zip(write.subscripts, read.subscripts, strict=False)  # fields of structs have subscripts of their own
     return not any(w is not None and r is not None and w.floors and r.floors and w != r for w, r in pairs)
 
 

@@ -158,6 +158,15 @@ CASES: Mapping[str, Case] = {
         {"p->n": ("q",)},
         [0],
     ),
+    "fields beside one another": case(
+        "struct vec { int n; int v[10]; struct { int k; } in; } vec = {5, {1, 2}, {3}};\n"
+        "void f(struct vec *p) { SCOP for (int i = 0; i < p->n; i++) p->v[i] += p->in.k;"
+        " for (int i = 0; i < vec.n; i++) vec.v[i] *= 2; END"
+        " for (int i = 0; i < 10; i++) data[i] = vec.v[i] + p->v[i]; }",
+        ["struct vec v = {3, {7, 8, 9, 10}, {4}}; f(&v);"],
+        {"p->n": ("vec",), "vec.n": ("p",)},
+        [0],
+    ),
     "an image": case(
         "void f(struct image *m, int v) {"
         " SCOP for (int y = 0; y < m->h; y++) for (int x = 0; x < m->w; x++) m->data[y * m->w + x] = v + y - x; END"

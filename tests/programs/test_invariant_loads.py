@@ -62,6 +62,15 @@ def test_loads_are_passed(name: str) -> None:
 
 STAYING = {
     "written": ("double a[60]", "for (int i = 0; i < grid[0]; i++) { grid[1] = i; a[i] = 1; }"),
+    "written as a field": (
+        "struct dim *p", "for (int i = 0; i < p->count; i++) { p[i].w = i; p[i].count = 3; }",
+    ),
+    "written with its struct": (
+        "struct dim *p, const struct dim *q", "for (int i = 0; i < p->range.to; i++) p[i] = q[i];",
+    ),
+    "reached through another pointer": (
+        "struct dim *p, int n", "for (int i = 0; i < p->count; i++) { p[i].w = i; (p + n)->count = 3; }",
+    ),
     "guarded": (
         "double a[60], int n, const int *p",
         "for (int i = 0; i < n; i++) for (int j = 0; j < p[0]; j++) a[i] = 1;",
@@ -86,6 +95,11 @@ ASKED: Mapping[str, tuple[str, str, Mapping[str, tuple[str, ...]]]] = {
         "struct dim *p", "for (int i = 0; i < dim.count; i++) p[i].range.to = i;", {"dim.count": ("p",)},
     ),
     "another type": ("struct dim *p", "for (int i = 0; i < dim.count; i++) p[i].w = i;", {}),
+    "fields beside it": (
+        "struct dim *p",
+        "for (int i = 0; i < p->range.to; i++) { p[i].w = i; p[i].sizes[i % 4] = 3; p[i].range.from = 2; }",
+        {},
+    ),
     "through a pointer": (
         "const struct dim *d, int *p, int *restrict q",
         "for (int i = 0; i < d->count; i++) { p[i] = i; q[i] = i; }",
