@@ -13,6 +13,7 @@ import polytile
 from polytile.ir.memory import Space
 from polytile.ir.plan import KernelPlan, LoopPlan
 from polytile.ir.plan_text import plan_lines, split_plans
+from tests.benchmarks import compiled
 from tests.reading import shared
 
 SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
@@ -20,7 +21,7 @@ SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
 
 @shared
 def suite(program: str, **settings: Any) -> polytile.Program:
-    return polytile.compile(SUITE / f"{program}.c", **settings)
+    return polytile.compile(SUITE / f"{program}.c", **settings) if settings else compiled(program)
 
 
 def kernels(program: polytile.Program) -> list[Any]:

@@ -11,6 +11,7 @@ import islpy as isl
 import pytest
 
 import polytile
+from tests.benchmarks import compiled
 from tests.reading import shared
 
 SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
@@ -19,7 +20,7 @@ PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
 
 @shared
 def compiled_suite(program: str, **settings: Any) -> polytile.Program:
-    return polytile.compile(SUITE / f"{program}.c", **settings)
+    return polytile.compile(SUITE / f"{program}.c", **settings) if settings else compiled(program)
 
 
 @pytest.mark.slow(but="gramschmidt")
