@@ -32,12 +32,12 @@ from polytile.ir.identity_key import remembered
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.memory import Space, Storage
 from polytile.ir.polynomial import (
+    IndexTerms,
     Monomial,
     Polynomial,
     difference,
     expression,
     have_other_remainders,
-    index_of,
     polynomial,
 )
 from polytile.ir.substitute import with_values
@@ -181,6 +181,7 @@ class _Builder:
         self.values: dict[str, int | None] = {}
         self.places: dict[str, dict[Hashable, _Place]] = {}
         self.storages: dict[str, Storage] = {}  # of the arrays that are used
+        self.indices: dict[str, IndexTerms] = {}  # of the same
         self.subscripts: dict[Expr, tuple[Expr, Expr]] = {}  # as they are written, and in names around all points
 
     def storage(self, array: str) -> Storage:
@@ -291,7 +292,9 @@ class _Builder:
         same = all(a is b for a, b in zip(written, access.subscripts, strict=True))
         here = access if same else replace(access, subscripts=written)
         home = self.storage(access.array)
-        index = index_of(known if home.keeps is None else [known[k] for k in home.keeps], home.extents)
+        if access.array not in self.indices:
+            self.indices[access.array] = IndexTerms(home.extents)
+        index = self.indices[access.array].of(known if home.keeps is None else [known[k] for k in home.keeps])
         key = frozenset(index.items())
         moving = key if () not in index else frozenset(term for term in key if term[0])
         place = self.places.setdefault(access.array, {}).setdefault(key, _Place(moving, known))

@@ -67,7 +67,7 @@ def run_passes(
 ) -> Kernel:
     """The kernel after all passes that its plan asks for, but those that are left out. `observer` sees it after each;
     with `verify` it is checked there, and InternalError raised where a pass has broken it. What does not depend on the
-    registers of a thread is done once for all bounds of these that are tried."""
+    registers of a thread is done once for all bounds of these that are tried, and the rest once for each bound."""
     seen = _Seen(observer, context, verify)
     key = "without bounds", kernel.name
     first: _WithoutBounds | None = context.remembered.get(key)
@@ -76,21 +76,28 @@ def run_passes(
             observer(step)
     else:
         first = context.remembered[key] = _WithoutBounds.of(kernel, plan, context, without, seen)
-    own = replace(context, names=first.names.copy(), without=without)
-    steps = _run(_passes(bounded=True), first.steps[-1].kernel, plan, own, without, seen)
+    if plan.registers in first.bounded:
+        steps = first.bounded[plan.registers]
+        for step in steps:
+            observer(step)
+    else:
+        own = replace(context, names=first.names.copy(), without=without)
+        steps = _run(_passes(bounded=True), first.steps[-1].kernel, plan, own, without, seen)
+        first.bounded[plan.registers] = steps
     return (*first.steps, *steps)[-1].kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _WithoutBounds:
     """A kernel after the passes that do not depend on how many registers a thread may have, and the names that are then
-    in use."""
+    in use; what it is after each of the others, by the bound of registers."""
 
     plain: Kernel
     plan: LoweredPlan
     without: frozenset[str]
     steps: tuple[After, ...]
     names: Names
+    bounded: dict[int, list[After]] = field(default_factory=dict)
 
     @classmethod
     def of(

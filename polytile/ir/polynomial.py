@@ -7,6 +7,7 @@ after:  {(i, m): 1, (m): 1, (j): 1}  and  {(i, m): 1, (j): 1}, which differ by {
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from math import gcd, prod
 from typing import TypeVar
@@ -41,7 +42,13 @@ def terms(expr: Expr) -> Polynomial:
         return {(): value} if value else {}
     if isinstance(expr, Unary) and expr.op == "-":
         return total({}, terms(expr.operand), -1)
-    return {(f"{_OPAQUE}{expr!r}",): 1}
+    return {(_opaque(expr),): 1}
+
+
+@lru_cache(maxsize=1024)
+def _opaque(expr: Expr) -> str:
+    """The name of a value that is no polynomial: equal ones are printed once."""
+    return f"{_OPAQUE}{expr!r}"
 
 
 def polynomial(expr: Expr) -> Polynomial | None:
@@ -94,12 +101,28 @@ def _index(kernel: Kernel, access: Access) -> Polynomial:
 
 def index_of(subscripts: Sequence[Expr], extents: Sequence[Expr | None]) -> Polynomial:
     """The linear position of an element in an array of these extents."""
-    index: Polynomial = {}
-    for position, (subscript, extent) in enumerate(zip(subscripts, extents, strict=True)):
-        if position:
-            index = times(index, {(_OPAQUE,): 1} if extent is None else terms(extent))
-        index = total(index, terms(subscript))
-    return index
+    return IndexTerms(extents).of(subscripts)
+
+
+class IndexTerms:
+    """The positions of elements in an array of these extents: what a subscript adds to them is found once."""
+
+    def __init__(self, extents: Sequence[Expr | None]) -> None:
+        strides: list[Polynomial] = [{(): 1}] if extents else []
+        for extent in reversed(extents[1:]):
+            strides.append(times(strides[-1], {(_OPAQUE,): 1} if extent is None else terms(extent)))
+        self._strides = strides[::-1]
+        self._known: dict[tuple[int, Expr], Polynomial] = {}
+
+    def of(self, subscripts: Sequence[Expr]) -> Polynomial:
+        """The linear position of an element."""
+        index: Polynomial = {}
+        for position, (subscript, stride) in enumerate(zip(subscripts, self._strides, strict=True)):
+            key = position, subscript
+            if key not in self._known:
+                self._known[key] = times(terms(subscript), stride)
+            index = total(index, self._known[key])
+        return index
 
 
 # Arithmetic ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.diagnostics import UsageError
-from polytile.ir.expr import Node
+from polytile.ir.expr import Access, Binary, Literal, Name, Node
 from polytile.ir.gpu_ops import (
     BARRIER_TYPE,
     Aligned,
@@ -56,10 +56,13 @@ _WHAT = {
 
 def features(kernel: Kernel) -> frozenset[str]:
     """What a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
-    found = {f for node in kernel.nodes if (f := _feature(node)) is not None}
+    found = {f for node in kernel.nodes if type(node) not in _PLAIN and (f := _feature(node)) is not None}
     if any(s.element == BARRIER_TYPE for s in kernel.storage):
         found.add("barriers")
     return frozenset(found | ({"cluster"} if kernel.cluster > 1 else set()))
+
+
+_PLAIN = frozenset((Access, Binary, Literal, Name))  # most nodes
 
 
 def _feature(node: Node) -> str | None:
