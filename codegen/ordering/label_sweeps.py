@@ -65,8 +65,8 @@ def _ranks(full: _Offsets, order: Sequence[frozenset[tuple[str, int]]], *, outwa
 def swept(graph: ValueGraph, ranks: Mapping[int, int]) -> tuple[int, ...]:
     """Operations and stores in the order in which the last of what they need is there."""
     there = list[int]()
-    for number in range(len(graph.nodes)):
-        there.append(max([ranks.get(number, -1), *(there[n] for n in graph.needs(number))]))
+    for number, needs in enumerate(graph.all_needs()):
+        there.append(max([ranks.get(number, -1), *[there[n] for n in needs]]))
     computed = [n for n in graph.order if graph.nodes[n].kind is not Kind.LOAD]
     return with_late_loads(graph, sorted(computed, key=lambda n: (there[n], n)))
 
@@ -74,9 +74,10 @@ def swept(graph: ValueGraph, ranks: Mapping[int, int]) -> tuple[int, ...]:
 def with_late_loads(graph: ValueGraph, computed: Sequence[int]) -> tuple[int, ...]:
     """A sequence of operations and stores with loads right before their first use, or the store that they precede."""
     sequence: dict[int, None] = {}
+    nodes, needs = graph.nodes, graph.all_needs()
     for number in computed:
-        for need in graph.needs(number):
-            if graph.nodes[need].kind is Kind.LOAD:
+        for need in needs[number]:
+            if nodes[need].kind is Kind.LOAD:
                 sequence.setdefault(need)
         sequence[number] = None
     return tuple(sequence)

@@ -87,8 +87,8 @@ def _adds(node: ValueNode) -> bool:
 def _places(graph: ValueGraph, loads: Mapping[int, int]) -> dict[int, int]:
     """Where each value is in the order of elements: at the last one that it needs."""
     found: dict[int, int] = {}
-    for number in range(len(graph.nodes)):
-        found[number] = max([loads.get(number, -1), *(found[n] for n in graph.needs(number))])
+    for number, needs in enumerate(graph.all_needs()):
+        found[number] = max([loads.get(number, -1), *[found[n] for n in needs]])
     return found
 
 

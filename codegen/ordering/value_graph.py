@@ -60,7 +60,7 @@ class ValueGraph:
     nodes: list[ValueNode] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     _known: dict[Hashable, int] = field(default_factory=dict)
-    _needs: list[tuple[int, ...]] = field(default_factory=list, compare=False)  # of the nodes up to one asked for
+    _needs: list[tuple[int, ...]] = field(default_factory=list, compare=False)  # of the nodes that were there
 
     def add(self, node: ValueNode) -> int:
         """The number of a value, a new one unless it is known; of a store always."""
@@ -86,11 +86,14 @@ class ValueGraph:
 
     def needs(self, number: int) -> tuple[int, ...]:
         """What must come before a node."""
+        return self.all_needs()[number]
+
+    def all_needs(self) -> Sequence[tuple[int, ...]]:
+        """What must come before each node, by its number."""
         nodes, known = self.nodes, self._needs
-        while len(known) <= number:
-            node = nodes[len(known)]
+        for node in nodes[len(known) :]:
             known.append((*[o for o in node.operands if nodes[o].kind is not Kind.CONSTANT], *node.after))
-        return known[number]
+        return known
 
     def uses(self) -> list[list[int]]:
         """By node, the nodes that have it as an operand, each once, in the order of the source."""
@@ -109,8 +112,8 @@ def words(expr: Expr) -> int:
 def is_order(graph: ValueGraph, sequence: Sequence[int]) -> bool:
     """Whether a sequence has each node once, behind what it needs."""
     place = {number: at for at, number in enumerate(sequence)}
-    complete = len(place) == len(sequence) and place.keys() == set(graph.order)
-    return complete and all(place[need] < place[number] for number in place for need in graph.needs(number))
+    complete, needs = len(place) == len(sequence) and place.keys() == set(graph.order), graph.all_needs()
+    return complete and all(place[need] < at for number, at in place.items() for need in needs[number])
 
 
 def max_live(graph: ValueGraph, sequence: Sequence[int]) -> int:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
 
 from polytile.codegen.ordering.address_registers import live_registers
 from polytile.codegen.ordering.build_graph import NotStraightError, build_graph
@@ -100,20 +101,27 @@ def loads_first(graph: ValueGraph) -> tuple[int, ...]:
     """An order with all loads ahead of all stores, and each operation where it has its operands, where registers have
     room for all that is loaded; that of the source elsewhere."""
     loads = [number for number in graph.order if graph.nodes[number].kind is Kind.LOAD]
+    if sum(graph.nodes[number].width for number in loads) > FIRST_LOADS:
+        return graph.order
+    waiting = {n: set(graph.needs(n)) for n in graph.order if graph.nodes[n].kind is Kind.OPERATION}
+    uses = graph.uses()
     found: list[int] = []
-    waiting = [number for number in graph.order if graph.nodes[number].kind is Kind.OPERATION]
-    done: set[int] = set()
+    ready = [number for number, needs in waiting.items() if not needs]  # a heap: those of the source come first
     for load in loads:
-        found.append(load)
-        done.add(load)
-        for number in list(waiting):
-            if done.issuperset(graph.needs(number)):
-                found.append(number)
-                done.add(number)
-                waiting.remove(number)
+        done = load
+        while True:
+            found.append(done)
+            for use in uses[done]:
+                if use in waiting:
+                    waiting[use].discard(done)
+                    if not waiting[use]:
+                        heappush(ready, use)
+            if not ready:
+                break
+            done = heappop(ready)
+            del waiting[done]
     order = (*found, *waiting, *graph.stores)
-    room = sum(graph.nodes[number].width for number in loads) <= FIRST_LOADS
-    return order if room and is_order(graph, order) else graph.order
+    return order if is_order(graph, order) else graph.order
 
 
 def _stores_again(run: Body, graph: ValueGraph) -> bool:

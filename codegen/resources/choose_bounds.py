@@ -77,16 +77,17 @@ def _largest(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
     """Of conditional statements beside one another that store to the same arrays, the one that uses most elements."""
     found: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, If) and _size(stmt.then) and _size(stmt.otherwise):
-            whole = _size(stmt.then) > _size(stmt.otherwise)
-            stmt = replace(stmt, otherwise=()) if whole else If(stmt.condition, stmt.otherwise)
+        then, otherwise = (_size(stmt.then), _size(stmt.otherwise)) if isinstance(stmt, If) else (0, 0)
+        if isinstance(stmt, If) and then and otherwise:
+            stmt = replace(stmt, otherwise=()) if then > otherwise else If(stmt.condition, stmt.otherwise)
         found.append(with_bodies(stmt, _largest))
     if not any(isinstance(stmt, If) for stmt in found):
         return tuple(found)
     most: dict[frozenset[str], int] = {}
-    for stmt in found:
-        most[_stored(stmt)] = max(most.get(_stored(stmt), 0), _size([stmt]))
-    return tuple(s for s in found if not isinstance(s, If) or _size([s]) == most[_stored(s)])
+    sized = [(stmt, _stored(stmt), _size([stmt])) for stmt in found]
+    for _, stored, size in sized:
+        most[stored] = max(most.get(stored, 0), size)
+    return tuple(stmt for stmt, stored, size in sized if not isinstance(stmt, If) or size == most[stored])
 
 
 def _size(body: Sequence[Stmt]) -> int:

@@ -13,7 +13,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
 from polytile.ir.def_use import assigned_names, names_of
-from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, walk
+from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, statements, walk
 from polytile.ir.gpu_ops import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
@@ -105,11 +105,12 @@ class Kernel:
 
     def _find_storages(self) -> None:
         """Find where each array lives, those that the body declares too."""
-        local = [_local_storage(n) for n in self.nodes if isinstance(n, PrivateArray | Pointer)]
+        declared = [n for n in statements(*self.body) if isinstance(n, PrivateArray | Pointer)]
+        local = [_local_storage(n) for n in declared]
         storages = {s.array: s for s in (*self.storage, *local)}
         if len(storages) != len(self.storage) + len({s.array for s in local}):
             raise InternalError(f"kernel {self.name} stores an array twice")
-        self._aims.update({n.name: n.target.array for n in self.nodes if isinstance(n, Pointer)})
+        self._aims.update({n.name: n.target.array for n in declared if isinstance(n, Pointer)})
         self._storages.update(storages)
 
     def storage_of(self, array: str) -> Storage:
