@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 
 from polytile.codegen.ordering.dead_stores import without_dead_stores
+from polytile.codegen.ordering.operand_slots import operands_of, slots_of, with_operands
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, words
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
@@ -25,7 +26,6 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
     Unary,
-    children,
     walk,
 )
 from polytile.ir.identity_key import remembered
@@ -42,7 +42,6 @@ from polytile.ir.polynomial import (
 )
 from polytile.ir.substitute import with_values
 
-OPERAND = "#"  # begins the name of an operand in an operation
 _COSTLY = ("/", "%")
 
 
@@ -275,14 +274,18 @@ class _Builder:
         return self.graph.add(ValueNode(Kind.CONSTANT, _normal(with_values(expr, self.known)), (), here, 0))
 
     def _operation(self, expr: Expr) -> int:
-        parts = [e for e in children(expr) if isinstance(e, Expr)]
+        parts = operands_of(expr)
         operands = tuple(self.value(e) for e in parts)
         nodes = [self.graph.nodes[o] for o in operands]
         if all(n.kind is Kind.CONSTANT for n in nodes) and _is_cheap(expr):
             whole = with_operands(expr, [n.expr for n in nodes])
             key = with_operands(expr, [n.key for n in nodes if isinstance(n.key, Expr)])
+            if whole is None or key is None:
+                raise NotStraightError
             return self.graph.add(ValueNode(Kind.CONSTANT, key, (), whole, 0))
-        slots = with_operands(expr, [Name(f"{OPERAND}{k}", e.type) for k, e in enumerate(parts)])
+        slots = slots_of(expr, [e.type for e in parts])
+        if slots is None:
+            raise NotStraightError
         return self.graph.add(ValueNode(Kind.OPERATION, slots, operands, slots, words(expr)))
 
     # Memory ---------------------------------------------------------------------------------------
@@ -351,18 +354,6 @@ class _Builder:
         for p in others:  # what was known of them may have changed
             p.value = None
         place.store, place.value, place.loads = self.graph.add(node), value, []
-
-
-def with_operands(expr: Expr, operands: Sequence[Expr]) -> Expr:
-    """An operation on other operands."""
-    match expr, operands:
-        case (Unary() | Cast()), (operand,):
-            return replace(expr, operand=operand)
-        case Binary(), (left, right):
-            return replace(expr, left=left, right=right)
-        case Call(), _:
-            return replace(expr, arguments=tuple(operands))
-    raise NotStraightError
 
 
 def _normal(expr: Expr) -> Expr:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
-from polytile.codegen.ordering.build_graph import OPERAND
+from polytile.codegen.ordering.operand_slots import OPERAND
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, Declare, Expr, Name, Stmt

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 
-from polytile.codegen.ordering.build_graph import OPERAND
 from polytile.codegen.ordering.label_sweeps import label_places, swept
 from polytile.codegen.ordering.linear_forms import Sums, sums_of
+from polytile.codegen.ordering.operand_slots import OPERAND, binary_slots
 from polytile.codegen.ordering.shared_sums import SharedSums, apart, share
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, max_live, words
 from polytile.dataclass import dataclass
@@ -164,11 +163,5 @@ class _Rebuilder:
         return self._operation("*", (self.constants[key], value), ctype)
 
     def _operation(self, op: str, operands: tuple[int, int], ctype: CType) -> int:
-        slots = _slots(op, ctype)
+        slots = binary_slots(op, ctype, ctype, ctype)
         return self.made.add(ValueNode(Kind.OPERATION, slots, operands, slots, words(slots)))
-
-
-@cache
-def _slots(op: str, ctype: CType) -> Binary:
-    """An operation whose operands stand for others; always the same object, which knows its hash."""
-    return Binary(op, Name(f"{OPERAND}0", ctype), Name(f"{OPERAND}1", ctype), ctype)

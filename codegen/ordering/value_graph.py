@@ -119,18 +119,17 @@ def is_order(graph: ValueGraph, sequence: Sequence[int]) -> bool:
 def max_live(graph: ValueGraph, sequence: Sequence[int]) -> int:
     """MAXLIVE: the most registers that values take at once when they are computed in this sequence. An operation may
     put its result where an operand was that is used no more."""
-    nodes, last = graph.nodes, dict[int, int]()
-    for at, number in enumerate(sequence):
-        for operand in nodes[number].operands:
-            last[operand] = at
+    operands = [graph.nodes[number].operands for number in sequence]
+    last = {operand: at for at, own in enumerate(operands) for operand in own}
+    width = [node.width for node in graph.nodes]
     live = most = 0
-    for at, number in enumerate(sequence):
-        node = nodes[number]
-        for operand in node.operands:
+    for at, (number, own) in enumerate(zip(sequence, operands, strict=True)):
+        for operand in own:
             if last[operand] == at:
-                live -= nodes[operand].width
+                live -= width[operand]
                 last[operand] = -1  # an operation may have it twice
         if number in last:
-            live += node.width
-        most = max(most, live)
+            live += width[number]
+        if live > most:
+            most = live
     return most

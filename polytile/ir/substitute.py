@@ -30,6 +30,8 @@ def with_values(node: _Node, values: Values) -> _Node:
     before: 2 * c + t        with c = c0 + 1
     after:  2 * (c0 + 1) + t
     """
+    if not values:
+        return node
     result: _Node = rewrite(node, lambda n: values.get(n.name, n) if isinstance(n, Name) else n)
     return result
 

@@ -19,8 +19,6 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
-from polytile.scheduling.cost.split_time import split_estimate
-from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import strategy
 from polytile.scheduling.strategies.choose_blocks import with_layered_blocks
@@ -352,8 +350,12 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
         return candidate
     known = problem.options.parameters
     if candidate.split is not None:
+        from polytile.scheduling.cost.split_time import split_estimate
+
         return replace(candidate, estimate=split_estimate(candidate.split, candidate.scop, problem.machine, known))
     if candidate.stream is not None:
+        from polytile.scheduling.cost.stream_time import stream_estimate
+
         return replace(candidate, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)

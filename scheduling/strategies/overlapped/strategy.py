@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access, walk
@@ -27,10 +28,12 @@ from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated
 from polytile.scheduling.analysis.stencil_values import StencilValues, stencil_values
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies import classic
-from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, sized_plan
 from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.superposed import strategy as superposed
 from polytile.scheduling.transform.fused_sums import begin_with_addends
+
+if TYPE_CHECKING:
+    from polytile.scheduling.strategies.overlapped.sizes import SizedPlan
 
 NAME = "overlapped"
 
@@ -52,7 +55,10 @@ def _sized(problem: Problem) -> SizedPlan:
     scop = problem.scop
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
-    found = sized_plan(problem, _values(problem))
+    values = _values(problem)
+    from polytile.scheduling.strategies.overlapped.sizes import sized_plan  # only time loops and DAGs pay for it
+
+    found = sized_plan(problem, values)
     _check_bodies(scop)
     return found
 
