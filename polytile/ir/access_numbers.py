@@ -9,7 +9,7 @@ A[i - 1] has the number 0: what it reads where it is evaluated
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import islpy as isl
 
@@ -17,6 +17,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.access_boxes import KnownFunctions, Offset, Shape, moved, taken_apart
 from polytile.ir.arith import known
 from polytile.ir.expr import Access, Binary, Expr
+from polytile.ir.identity_key import remembered
 from polytile.ir.polynomial import Linear, linear
 from polytile.ir.scop import Statement
 
@@ -30,10 +31,9 @@ def access_numbers(statement: Statement, access: Access) -> tuple[int, ...]:
 
 
 def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
-    own = [k for k, a in enumerate(statement.accesses) if a.array == access.array]
-    relations = [statement.accesses[k].relation for k in own]
-    if not own or all(r.is_equal(relations[0]) for r in relations[1:]):
-        return tuple(own)
+    own, same = _of_arrays(statement).get(access.array, ((), True))
+    if same:
+        return own
     if alike := _at_same_constants(statement, access, own):
         return alike
     wanted = _relation(statement, access).intersect_domain(statement.domain)
@@ -43,6 +43,19 @@ def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
         if everywhere:
             return everywhere
     return tuple(k for k, r in found.items() if not r.is_empty() and r.is_subset(wanted))
+
+
+@remembered
+def _of_arrays(statement: Statement) -> Mapping[str, tuple[tuple[int, ...], bool]]:
+    """The numbers of the accesses of each array, and whether all of them are of the same elements."""
+    found: dict[str, list[int]] = {}
+    for k, access in enumerate(statement.accesses):
+        found.setdefault(access.array, []).append(k)
+    relations = [access.relation for access in statement.accesses]
+    return {
+        array: (tuple(own), all(relations[k].is_equal(relations[own[0]]) for k in own[1:]))
+        for array, own in found.items()
+    }
 
 
 def _at_same_constants(statement: Statement, access: Access, own: Sequence[int]) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Directed graphs of statements: who reaches whom, in which order, and what hangs together.
 
-Where edges lead back, networkx is asked for cycles and orders, and imported with the first question: it takes a tenth
-of a second. Where all of them lead forward in the order of the nodes, as in most programs, that order is the answer.
+networkx is asked for the cycles of graphs that have some, and for orders that are not simply those of the keys. It is
+imported with the first such question, which takes a tenth of a second: most programs have none.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:
 def condensed(graph: Graph[N]) -> tuple[list[set[N]], Graph[int]]:
     """The sets of nodes that all reach one another, and the graph of their numbers, which has no cycles."""
     components = [{node} for node in graph]
-    if not _leads_forward(graph, graph):
+    if _topological(graph) is None:
         components = list(_networkx().strongly_connected_components(_of_networkx(graph)))
     number = {node: k for k, members in enumerate(components) for node in members}
     edges = ((number[source], number[sink]) for source, sink in edges_of(graph))
@@ -78,7 +78,8 @@ def in_order(graph: Graph[N], key: Callable[[N], Any]) -> list[N]:
     Raises InternalError when there is a cycle.
     """
     preferred = sorted(graph, key=key)
-    if _leads_forward(graph, preferred) and not _has_loop(graph):
+    place = {node: k for k, node in enumerate(preferred)}
+    if all(place[source] < place[sink] for source, sink in edges_of(graph)):
         return preferred
     try:
         return list(_networkx().lexicographical_topological_sort(_of_networkx(graph), key))
@@ -88,20 +89,18 @@ def in_order(graph: Graph[N], key: Callable[[N], Any]) -> list[N]:
 
 def edge_of_a_cycle(graph: Graph[N]) -> tuple[N, N] | None:
     """The least edge of a cycle, if there is one."""
-    if _leads_forward(graph, graph) and not _has_loop(graph):
+    if _topological(graph) is not None and not any(node in sinks for node, sinks in graph.items()):
         return None
-    nx, own = _networkx(), _of_networkx(graph)
-    if nx.is_directed_acyclic_graph(own):
-        return None
-    source, sink = min(nx.find_cycle(own))[:2]
+    source, sink = min(_networkx().find_cycle(_of_networkx(graph)))[:2]
     return source, sink
 
 
 def generations(graph: Graph[N]) -> list[list[N]]:
     """The nodes without predecessors, then those that only these precede, and so on; the graph has no cycles."""
-    levels: dict[N, int] = {}
-    for node in in_order(graph, list(graph).index):
-        levels[node] = max((levels[before] + 1 for before in predecessors(graph, node)), default=0)
+    levels = dict.fromkeys(graph, 0)
+    for node in _topological(graph) or ():
+        for sink in graph[node]:
+            levels[sink] = max(levels[sink], levels[node] + 1)
     return [[node for node in graph if levels[node] == level] for level in sorted(set(levels.values()))]
 
 
@@ -116,15 +115,18 @@ def merged(graph: Graph[N], kept: N, gone: N) -> Graph[N]:
     return graph_of((node for node in graph if node != gone), ((a, b) for a, b in ends if a != b or a != kept))
 
 
-def _leads_forward(graph: Graph[N], order: Iterable[N]) -> bool:
-    """Whether no edge leads back in this order of the nodes; one to the node itself may be there."""
-    place = {node: k for k, node in enumerate(order)}
-    return all(place[source] <= place[sink] for source, sink in edges_of(graph))
-
-
-def _has_loop(graph: Graph[N]) -> bool:
-    """Whether an edge leads from a node to itself."""
-    return any(node in sinks for node, sinks in graph.items())
+def _topological(graph: Graph[N]) -> list[N] | None:
+    """The nodes, sources first (Kahn); None where there is a cycle of several nodes."""
+    left = dict.fromkeys(graph, 0)
+    for source, sink in edges_of(graph):
+        left[sink] += source != sink
+    found = [node for node, before in left.items() if not before]
+    for node in found:  # which grows
+        for sink in graph[node]:
+            left[sink] -= sink != node
+            if not left[sink] and sink != node:
+                found.append(sink)
+    return found if len(found) == len(graph) else None
 
 
 def _networkx() -> Any:
