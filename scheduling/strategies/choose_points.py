@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -105,7 +106,7 @@ def _loop_along(work: Work, kernel: PointKernel, dimension: int) -> int | None:
     return next(own, None) if kernel.sizes[dimension] > 1 else next(blocks, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Choice:
     """The shapes of one kernel."""
 
@@ -124,11 +125,11 @@ class _Choice:
         """Of the loads, or the time, of one point that more points take at most."""
         return self.tuning.clearly_large if self.large else self.tuning.clearly
 
-    @property
+    @cached_property
     def large(self) -> bool:
         return self._loads(self._ones) >= self.tuning.large
 
-    @property
+    @cached_property
     def together(self) -> bool:
         """Whether several statements of a point load so much that registers are what they lack."""
         return len(self.works) > 1 and self._loads(self._ones) >= self.tuning.together
@@ -153,27 +154,34 @@ class _Choice:
         return any(self._loads(counts) < self.tuning.sharing * one for counts in two)
 
     def shapes(self, time: KernelTime) -> list[Shape]:
-        """All shapes, that of one point first."""
-        return [self._shape(counts, time) for counts in self._all()]
+        """That of one point, and the others that registers have room for."""
+        one, *others = self._all()
+        return [self._shape(counts, time) for counts in (one, *filter(self._fits, others))]
 
     def best(self, shapes: Sequence[Shape]) -> Shape:
         """The one to take: that of one point unless another is clearly faster."""
         one = shapes[0]
-        fitting = [one, *(s for s in shapes[1:] if s.registers <= self.tuning.registers and self._has_addresses(s))]
-        least = min(s.microseconds for s in fitting)
+        least = min(s.microseconds for s in shapes)
         if least > self.clearly * one.microseconds:
             return one
-        near = [s for s in fitting[1:] if s.microseconds <= self.tuning.near * least]
+        near = [s for s in shapes[1:] if s.microseconds <= self.tuning.near * least]
         return min(near, key=lambda s: (prod(s.counts), s.microseconds, s.registers, [-n for n in s.counts]))
 
-    def _has_addresses(self, shape: Shape) -> bool:
-        """Whether registers have room for the addresses of all rows: no offset of 32 bits has `t % 2` in it, so that
-        ptxas keeps pointers, fewer of them where rows are constants apart."""
-        turning = any(take_turns(work.reads, self._writes) for work in self.works)
+    def _fits(self, counts: tuple[int, ...]) -> bool:
+        """Whether registers have room for values and for the addresses of all rows: no offset of 32 bits has `t % 2` in
+        it, so that ptxas keeps pointers, fewer of them where rows are constants apart."""
+        found = self._reuse(counts)
+        if self._registers(counts, found) > self.tuning.registers:
+            return False
         most = self.tuning.constant_turning_rows if self.constant else self.tuning.turning_rows
-        return not turning or sum(one.rows for one in self._reuse(shape.counts)) <= most
+        return not self._turning or sum(one.rows for one in found) <= most
 
-    @property
+    @cached_property
+    def _turning(self) -> bool:
+        """Whether an array is read and written in two versions."""
+        return any(take_turns(work.reads, self._writes) for work in self.works)
+
+    @cached_property
     def _writes(self) -> list[Reference]:
         return [r for work in self.works for r in work.references if r.access.writes]
 
