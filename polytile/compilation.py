@@ -23,7 +23,7 @@ from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
-from polytile.scheduling.candidate import Analysed, Candidate, Plans
+from polytile.scheduling.candidate import Analysed, Candidate, Plans, Reason, lines_of
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
@@ -44,7 +44,7 @@ class Compilation:
     is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
     looked at for this. The kernels of `stream` run the first iterations of a time loop, those of `split`
     what the tree says, with the values of its tiles in registers.
-    `given` are plans that a schedule file has, which are obeyed. `considered` are lines on what
+    `given` are plans that a schedule file has, which are obeyed. `reasons` are lines on what
     schedules were compared, `estimate` is the time of the chosen one where that was asked for.
     `program` stays None when nothing is parallel: the SCoP then stays on the host. `steps` are its kernels after each
     pass.
@@ -65,7 +65,7 @@ class Compilation:
     plans: Plans | None = None
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
-    considered: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     estimate: Estimate | None = None
     proof: Proof | None = None
     program: HostProgram | None = None
@@ -86,12 +86,17 @@ class Compilation:
             plans=candidate.plans,
             stream=candidate.stream,
             split=candidate.split,
-            considered=candidate.reasons,
+            reasons=candidate.reasons,
             estimate=candidate.estimate,
         )
         for note in (*candidate.notes, *remarks):
             state = state.with_remark(note)
         return state
+
+    @property
+    def considered(self) -> tuple[str, ...]:
+        """Lines on what was considered, for --explain."""
+        return lines_of(self.reasons)
 
     def saved_schedule(self) -> str:
         """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""

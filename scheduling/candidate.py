@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Protocol
 
@@ -21,6 +21,13 @@ from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.cost.estimate import Estimate
 
 Analysed = tuple[Scop, Dependences]
+Reason = str | Callable[[], Iterable[str]]  # a line of --explain, or lines that are found when somebody reads them
+
+
+def lines_of(reasons: Iterable[Reason]) -> tuple[str, ...]:
+    """The lines of reasons."""
+    found = ((reason,) if isinstance(reason, str) else reason() for reason in reasons)
+    return tuple(line for lines in found for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class Candidate:
     dependences: Dependences
     schedule: MappedSchedule | None
     notes: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     run: Executions | None = None
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
     given: tuple[KernelPlan, ...] | None = None

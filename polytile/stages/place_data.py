@@ -70,8 +70,8 @@ def choose_storage(state: Compilation) -> Compilation:
     known, given = state.known_homes, state.given
     found = _placed(state.run, state.schedule, state.shared_memory, state.machine, known, given, state.split)
     schedule = _with_barriers(state.schedule, found)
-    considered = (*state.considered, *found.lines)
-    return replace(state, schedule=schedule, executions=found.run, plans=found.plans, considered=considered)
+    reasons = (*state.reasons, *found.lines)
+    return replace(state, schedule=schedule, executions=found.run, plans=found.plans, reasons=reasons)
 
 
 def _combined(run: Executions) -> tuple[Executions, Known]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
@@ -76,5 +77,5 @@ def _found(problem: Problem, sizes: SizeChooser, *, relax: bool) -> Superposed |
         return None
     strategy = SUPERPOSED if relax else "superposed (reductions in order)"
     split = {made.statement for made in found.scop.privatised}
-    reasons = explanation(scop, trees.block, trees.thread, host, planner, split)
-    return replace(found, strategy=strategy, reasons=reasons)
+    reason = partial(explanation, scop, trees.block, trees.thread, host, planner, split)
+    return replace(found, strategy=strategy, reasons=(reason,))

@@ -23,6 +23,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.candidate import Reason
 from polytile.scheduling.strategies.superposed.kernel_formation import (
     FormedKernel,
     Host,
@@ -52,7 +53,7 @@ class Superposed:
     dependences: Dependences
     tree: isl.Schedule = field(compare=False)
     strategy: str = "superposed"
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner) -> Superposed | None:

@@ -20,7 +20,7 @@ from polytile.ir.isl_util import CONTEXT, OverBudgetError
 from polytile.ir.plan import Choices
 from polytile.machine import machine_of
 from polytile.options import OVER_TIME, STRATEGIES, Options
-from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.candidate import Candidate, Problem, lines_of
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.strategies import classic, expansion, loaded, strategy
 from polytile.scheduling.strategies.superposed import strategy as superposed
@@ -363,8 +363,8 @@ def test_a_schedule_that_two_strategies_find_is_looked_at_once(monkeypatch: pyte
     monkeypatch.setattr(select_schedule, "_estimated", recorded)
     first = next(candidates(analysed(POINTS)))
     assert seen == ["classic"]
-    assert "superposed: the same as classic" in first.reasons
-    assert any(reason.startswith("block level: ") for reason in first.reasons)
+    lines = lines_of(first.reasons)
+    assert "superposed: the same as classic" in lines and any(line.startswith("block level: ") for line in lines)
 
 
 def test_tiles_that_are_not_taken_are_priced_without_placements(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,5 +377,5 @@ def test_tiles_that_are_not_taken_are_priced_without_placements(monkeypatch: pyt
 
     monkeypatch.setattr(select_schedule, "realised", recorded)
     first = next(candidates(analysed(STENCIL)))
-    assert any(reason.startswith("overlapped") for reason in first.reasons)
+    assert any(line.startswith("overlapped") for line in lines_of(first.reasons))
     assert placed and not any(candidate.stream or candidate.split for candidate in placed)

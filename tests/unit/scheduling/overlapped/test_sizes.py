@@ -23,7 +23,7 @@ from polytile.ir.scop import Origin
 from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS
 from polytile.options import Options
-from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.candidate import Candidate, Problem, lines_of
 from polytile.scheduling.cost.block_tile_time import NEARLY
 from polytile.scheduling.cost.stream_resources import stream_figures
 from polytile.scheduling.cost.stream_time import stream_estimate
@@ -193,7 +193,7 @@ def test_the_candidate_has_second_buffers_and_the_order_of_single_steps() -> Non
     assert {s.origin for s in shadows} == {Origin.TEMPORARY}
     assert all(s.extents == found.scop.array("A").extents[1:] for s in shadows)
     assert {d.array for d in found.dependences.by_array} == {a.name for a in found.scop.arrays}
-    assert any("3 iterations a kernel" in line for line in found.reasons)
+    assert any("3 iterations a kernel" in line for line in lines_of(found.reasons))
 
 
 def test_reasons_are_remembered() -> None:
