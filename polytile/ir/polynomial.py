@@ -45,7 +45,7 @@ def terms(expr: Expr) -> Polynomial:
     return {(_opaque(expr),): 1}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1000)
 def _opaque(expr: Expr) -> str:
     """The name of a value that is no polynomial: equal ones are printed once."""
     return f"{_OPAQUE}{expr!r}"
