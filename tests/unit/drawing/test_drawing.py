@@ -15,6 +15,7 @@ from polytile.cli.main import main
 from polytile.diagnostics import UserError
 from polytile.drawing.build import drawing_of
 from polytile.drawing.model import Drawing, Instance
+from tests.reading import shared
 
 from .programs import ONE, TWO
 
@@ -51,6 +52,7 @@ void f(int N, double A[N])
 SPLIT = {"schedule": "split", "tile": (16,), "time_tile": 3}
 
 
+@shared
 def compiled(text: str, **settings: object) -> CompiledScop:
     return polytile.compile(text, **settings).scops[0]  # type: ignore[arg-type]
 

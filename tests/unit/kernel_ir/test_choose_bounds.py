@@ -16,6 +16,7 @@ from polytile.ir.expr import Access, walk
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.kernel import Kernel
 from polytile.machine import machine_of
+from tests.reading import shared
 
 H200 = machine_of("sm_90")
 REORDER = Path(__file__).parents[3] / "polybench" / "reorder"
@@ -40,6 +41,7 @@ PTXAS = {
 }
 
 
+@shared
 def compiled(name: str, element: str = "double", **settings: Any) -> CompiledScop:
     (scop,) = polytile.compile(REORDER / f"{name}.c", defines=[f"DATA_TYPE={element}"], **settings).scops
     return scop
