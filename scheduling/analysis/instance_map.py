@@ -86,15 +86,22 @@ def cells(
     before: { S[i, j] -> A[i, j] }, kept: the second of 2, with a stride of 32
     after:  { S[i, j] -> [[place] -> [floor(j/32)]] }; with a modulus of 32 { S[i, j] -> [[place] -> [j mod 32]] }
     """
+    kept = kept_subscripts("", keeps, rank, strides, moduli)
+    found = [m.reset_tuple_id(isl.dim_type.out) for m in maps(accesses)]
+    total = isl.UnionMap.empty(accesses.get_space())
+    for m in found:
+        total = total.union(isl.UnionMap.from_map(m).apply_range(kept))
+    return place.range_product(total).detect_equalities()  # with which isl finds the flow in less time
+
+
+def kept_subscripts(
+    array: str, keeps: tuple[int, ...], rank: int, strides: tuple[int, ...] = (), moduli: tuple[int, ...] = ()
+) -> isl.UnionMap:
+    """From the elements of an array, or of any, to the subscripts of their cells, `{ A[a0, a1] -> [floor(a1/32)] }`."""
     names = [f"a{i}" for i in range(rank)]
     sizes = strides or (1,) * len(keeps)
     parts = [f"floor({names[k]}/{size})" for k, size in zip(keeps, sizes, strict=True)]
     if moduli:
         parts = [f"({part}) mod {modulus}" for part, modulus in zip(parts, moduli, strict=True)]
     addressed = ", ".join(parts)
-    kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{addressed}] }}")
-    found = [m.reset_tuple_id(isl.dim_type.out) for m in maps(accesses)]
-    total = isl.UnionMap.empty(accesses.get_space())
-    for m in found:
-        total = total.union(isl.UnionMap.from_map(m).apply_range(kept))
-    return place.range_product(total).detect_equalities()  # with which isl finds the flow in less time
+    return isl.UnionMap(f"{{ {array}[{', '.join(names)}] -> [{addressed}] }}")

@@ -22,8 +22,9 @@ from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import KernelPlace, cells, places, stays
+from polytile.scheduling.analysis.instance_map import KernelPlace, cells, kept_subscripts, places, stays
 from polytile.scheduling.analysis.set_children import children_that_meet
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
@@ -186,6 +187,10 @@ def _keeps_flow(
     if not conflicting_elements(scop, array, same).is_empty():
         return False
     if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
+        return False
+    kept = kept_subscripts(array.name, storage.keeps or (), array.rank, storage.strides)
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    if not other_elements(tree, place, [_accesses(scop, array, kind) for kind in kinds], kept).is_empty():
         return False
     info = (
         isl.UnionAccessInfo.from_sink(reads)

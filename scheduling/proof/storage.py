@@ -5,7 +5,7 @@ block's shared memory, of a thread's registers. Whatever chose them, two things 
 
 - any two executions that use one cell, of which one writes, are in an order that the GPU keeps (legality.py);
 - each execution reads what an execution of the right instance wrote: the flow of values over the cells, in the mapped
-  order, is the flow of the Scop.
+  order, is the flow of the Scop; where instances set and read several elements, also that each read finds its own.
 
 Executions that repeat an instance (overlapped tiles) need nothing else: those that do not own a result write to cells
 of their block only, and the last writer of each cell that is seen afterwards is compared as one more read.
@@ -25,12 +25,20 @@ from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, Array, Origin
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
+from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import KernelPlace, cells, flow_within_blocks, places
+from polytile.scheduling.analysis.instance_map import (
+    KernelPlace,
+    cells,
+    flow_within_blocks,
+    kept_subscripts,
+    places,
+)
 from polytile.scheduling.analysis.set_children import children_that_meet
 from polytile.scheduling.proof.legality import unordered
 
 AT_ONCE = "one instance needs both of two elements that share a cell"
+ANOTHER = "a read finds another element in its cell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,10 @@ def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage
     keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
     if not conflicting_elements(scop, array, same_cell(array, keeps, home.strides)).is_empty():
         return [Failure(array.name, isl.UnionSet.identity(users), AT_ONCE)]
+    kept = kept_subscripts(array.name, keeps, array.rank, home.strides)
+    mixed = other_elements(run.schedule.tree, where, accesses, kept)
+    if not mixed.is_empty():
+        return [Failure(array.name, mixed, ANOTHER)]
     used = [cells(a, where, keeps, array.rank, home.strides) for a in accesses]
     same = isl.UnionSet.identity(users)
     return wrong_values(
@@ -180,6 +192,10 @@ def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Sto
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "its subscripts may be negative")]
     if not conflicting_elements(scop, array, same_cell(array, copy.keeps, moduli=copy.moduli)).is_empty():
         return [Failure(array.name, isl.UnionSet.identity(place.domain), AT_ONCE)]
+    kept = kept_subscripts(array.name, copy.keeps, array.rank, moduli=copy.moduli)
+    mixed = other_elements(run.schedule.tree, place.block, accesses, kept)
+    if not mixed.is_empty():
+        return [Failure(array.name, mixed, ANOTHER)]
     used = [cells(a, place.block, copy.keeps, array.rank, moduli=copy.moduli) for a in accesses]
     users = accesses[0].union(accesses[1]).union(accesses[2]).domain()
     same = isl.UnionSet.identity(users)

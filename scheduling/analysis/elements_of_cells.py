@@ -1,0 +1,39 @@
+"""Which elements reads find in cells that several elements share. What passes between instances does not show it where
+one sets several elements and another reads several.
+
+before: S0: { e[0][0] = x; e[0][1] = y; }   S1: { e[1][0] = u; e[1][2] = v; }   S2: z = e[0][0] + e[0][1] + e[1][2];
+cells by the second subscript: S2 reads values of S0 and of S1 as before, but u in place of x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+
+def other_elements(
+    tree: isl.Schedule, place: isl.UnionMap, accesses: Sequence[isl.UnionMap], cell: isl.UnionMap
+) -> isl.UnionMap:
+    """The pairs of instances of which the second reads, in the mapped order, what the first has set another element to.
+
+    `accesses` are reads, writes and may-writes, `place` says whose cells instances use, `cell` which an element has.
+    """
+    reads, writes, may = accesses
+    several = not reads.is_single_valued() and not writes.union(may).is_single_valued()
+    if not several:
+        return isl.UnionMap.empty(reads.get_space())
+    sinks, must, others = (_route(a, place, cell) for a in accesses)
+    every = reads.union(writes).union(may)
+    instance, element = every.domain_map(), every.range_map()
+    order = tree.intersect_domain(every.domain()).get_map()
+    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(others)
+    found = info.set_schedule_map(instance.apply_range(order)).compute_flow().get_may_dependence()
+    wrong = found.subtract(element.apply_range(element.reverse()))
+    return wrong.apply_domain(instance).apply_range(instance)
+
+
+def _route(accesses: isl.UnionMap, place: isl.UnionMap, cell: isl.UnionMap) -> isl.UnionMap:
+    """`{ [S[i] -> A[j]] -> [[place] -> [cell]] }`."""
+    owner = accesses.domain_map().apply_range(place)
+    return owner.range_product(accesses.range_map().apply_range(cell)).detect_equalities()
