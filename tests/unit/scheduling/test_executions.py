@@ -24,10 +24,8 @@ for (int i = 0; i < n; i++)
 }
 """
 SUMS = SCALED.replace("B[i] = 2 * A[i];", "for (int j = 0; j < n; j++) B[i] += A[j] * A[i];")
-ROOMS = {
-    "proof": ("polytile.diagnostics", "polytile.ir", "polytile.options", "polytile.scheduling.analysis"),
-    "analysis": ("polytile.diagnostics", "polytile.ir", "polytile.options"),
-}
+BELOW = ("polytile.dataclass", "polytile.diagnostics", "polytile.ir", "polytile.options")  # they judge nothing
+ROOMS = {"proof": (*BELOW, "polytile.scheduling.analysis"), "analysis": BELOW}
 
 
 @pytest.fixture(scope="module")
