@@ -150,6 +150,16 @@ class Evaluator:
         self.context, self.checked = self.context.intersect(condition), self.checked.also(condition)
         return True
 
+    def ask(self, condition: isl.Set) -> bool:
+        """Have the host ask for sizes for which a condition on them holds; False where it cannot, or none has it."""
+        if self.require(self.context, condition):
+            return True
+        plain = condition.n_basic_set() == 1 and not condition.involves_locals()
+        if not plain or condition.is_disjoint(self.context):
+            return False
+        self.context, self.checked = self.context.intersect(condition), self.checked.also(condition)
+        return True
+
     def state(self) -> tuple[dict[str, CType], isl.Set, RuntimeConditions]:
         return dict(self.parameters), self.context, self.checked
 

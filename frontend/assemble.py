@@ -24,6 +24,7 @@ from polytile.frontend.escapes import Escapes
 from polytile.frontend.expressions import first_unknown_call
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
+from polytile.frontend.flattened_loops import without_flattened_loops
 from polytile.frontend.host_reads import host_reads
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
@@ -127,14 +128,15 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     fields = with_pointer_variables(result.body, place.scope, changed)
     place = replace(place, scope=fields.scope)
     loads = with_constant_loads(fields.body, place.scope, changed, liveness.has_address)
-    products = with_invariant_products(loads, place.scope)
+    flat = without_flattened_loops(loads, place.scope, known.products, live_after)
+    products = with_invariant_products(replace(loads, body=flat.body), place.scope)
     stepped = with_counted_steps(products.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
     split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
     body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
     body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
     result = replace(result, body=body)
-    asked = (*stepped.asked, *products.factors)
+    asked = (*stepped.asked, *flat.asked, *products.factors)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
     try:
@@ -163,7 +165,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
-        counted=counted.names | split.names | made.pointers,
+        counted=counted.names | split.names | made.pointers | flat.replaced,
         known=known.constants,
         initial={name: value for name, value in known.initial.items() if name in counted.names | firsts.used},
         numbers=known.numbers,
@@ -175,7 +177,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         host_reads=reads.places,
         reachable=reads.reachable,
         independent=independent,
-        asked=stepped.asked,
+        asked=(*stepped.asked, *flat.asked),
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),

@@ -18,6 +18,7 @@ from polytile.frontend.assumptions import is_linear, keeps_values, statements_be
 from polytile.frontend.constants import constant_node, convert
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.node_index import NodeIndex
+from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding
 from polytile.frontend.trees import copied, statements_below, substituted, variables_in, written_name
 from polytile.ir.expr import CType
@@ -27,12 +28,13 @@ from polytile.ir.expr import CType
 class KnownValues:
     """`constants` are the values of variables by name, `relations` conditions such as `last == n - 1`; `initial` are
     the values of variables that the SCoP changes, when it starts, `numbers` those of all variables that are numbers
-    then."""
+    then, `products` those of variables that are products of others, all of them signed."""
 
     constants: Mapping[str, c_ast.Node] = field(default_factory=dict)
     relations: tuple[c_ast.Node, ...] = ()
     initial: Mapping[str, c_ast.Node] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
+    products: Mapping[str, c_ast.Node] = field(default_factory=dict)
 
 
 def known_values(place: ScopPlace, body: NodeIndex) -> KnownValues:
@@ -54,6 +56,7 @@ class _Finder:
     relations: list[c_ast.Node] = field(default_factory=list)
     initial: dict[str, c_ast.Node] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
+    products: dict[str, c_ast.Node] = field(default_factory=dict)
 
     @classmethod
     def of(cls, place: ScopPlace, body: NodeIndex) -> _Finder:
@@ -75,7 +78,7 @@ class _Finder:
         sizes = _sizes(self.place)
         constants = {name: value for name, value in self.constants.items() if name not in sizes}
         initial = {name: substituted(copied(value), constants) for name, value in self.initial.items()}
-        return KnownValues(constants, tuple(self.relations), initial, self.numbers)
+        return KnownValues(constants, tuple(self.relations), initial, self.numbers, self.products)
 
     def _is_jumped_over(self, item: c_ast.Node) -> bool:
         """Whether the SCoP may run without a statement before it, or again after others than those between."""
@@ -115,6 +118,8 @@ class _Finder:
             whole = c_ast.BinaryOp("==", c_ast.ID(name, item.coord), copied(value), item.coord)
             if name not in used and self._is_sum(name, value, used, item):
                 self.relations.append(whole)
+            elif name not in used and self._is_product(name, value, used, item):
+                self.products[name] = value
 
     def _number(self, constant: c_ast.Node) -> int:
         found = self.place.scope.constant(constant)
@@ -137,11 +142,21 @@ class _Finder:
 
     def _is_sum(self, name: str, value: c_ast.Node, used: set[str], item: c_ast.Node) -> bool:
         """Whether a value is a sum of scalars, all of them signed and no wider, that have the same values later."""
+        return is_linear(value, self.place.scope) and self._is_exact(name, used, item)
+
+    def _is_product(self, name: str, value: c_ast.Node, used: set[str], item: c_ast.Node) -> bool:
+        """Whether a value is a product of such scalars and of sums of them."""
+        nodes = list(nodes_below(value))
+        plain = all(isinstance(n, c_ast.ID | c_ast.Constant | c_ast.BinaryOp) for n in nodes)
+        operators = {n.op for n in nodes if isinstance(n, c_ast.BinaryOp)}
+        return plain and "*" in operators <= {"+", "-", "*"} and self._is_exact(name, used, item)
+
+    def _is_exact(self, name: str, used: set[str], item: c_ast.Node) -> bool:
         own = self.plain[name]
         types = [self.plain.get(u) for u in used]
         narrow = all(t is not None and t.signed and t.size <= own.size for t in types)
-        stable = narrow and own.signed and own.size >= 4 and is_linear(value, self.place.scope)
-        return bool(used) and stable and keeps_values(used, item, self.place, self.body)
+        exact = narrow and own.signed and own.size >= 4
+        return bool(used) and exact and keeps_values(used, item, self.place, self.body)
 
 
 def _sizes(place: ScopPlace) -> set[str]:

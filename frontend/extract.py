@@ -100,8 +100,13 @@ class _Extractor:
             self.evaluator.context = self.evaluator.context.intersect(holds)
         self.evaluator.parameters.clear()
         for node in self.names.asked:
-            known = self.evaluator.context
-            self.evaluator.require(known, self.evaluator.condition(self.translator.value(node), known))
+            holds = self.evaluator.condition(self.translator.value(node), self.evaluator.context)
+            if not self.evaluator.ask(holds):
+                raise UserError(
+                    "the loop's step, or the length of its rows, is below 1 for all sizes",
+                    location=where(node),
+                    hint="correct the sizes that are known, or the assumptions",
+                )
 
     # Walking --------------------------------------------------------------------------------------------------------
     def _block(self, nodes: tuple[c_ast.Node, ...] | list[c_ast.Node] | None, here: _Here) -> list[Order]:

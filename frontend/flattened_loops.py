@@ -1,0 +1,278 @@
+"""Loops over two or more dimensions that count both in one, as a loop for each.
+
+before: for (k = 0; k < n * m; k++) A[k / m][k % m] = x[k];
+after:  for (q = 0; q < n; q++) for (r = 0; r < m; r++) A[q][r] = x[q * m + r];      where m >= 1, which the host asks
+
+Quotients and remainders by a size are sums for few periods only; these have as many as the loop has rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.dataclass import dataclass
+from polytile.frontend.ast_builders import declared, integer, unused
+from polytile.frontend.induction_variables import outside_own_loops
+from polytile.frontend.invariant_loads import ConstantLoads
+from polytile.frontend.jump_elimination import jumps
+from polytile.frontend.node_index import NodeIndex
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.trees import copied, map_children, map_statements, variables_in, written_name
+from polytile.ir.expr import CType
+
+_FEW = 4  # rows for which a quotient is a sum for each
+_Factors = list[c_ast.Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Unflattened:
+    """The statements, the conditions that the host asks, and the variables of the function that nothing uses now."""
+
+    body: tuple[c_ast.Node, ...]
+    asked: tuple[c_ast.Node, ...] = ()
+    replaced: frozenset[str] = frozenset()
+
+
+def without_flattened_loops(
+    loads: ConstantLoads, scope: Scope, products: Mapping[str, c_ast.Node], live_after: Callable[[str], bool]
+) -> Unflattened:
+    """Replace such loops in the statements of `loads`, in place; `products` are variables that the function sets to
+    products of others before, `live_after` says whether a variable may be read after the statements."""
+    index = NodeIndex.of(loads.body)
+    divides = any(n.op in ("/", "%") for n in index.all(c_ast.BinaryOp))
+    if not divides:
+        return Unflattened(loads.body)
+    own = {str(n.name) for n in index.all(c_ast.Decl)}
+    taken = {*index.names, *(b.name for b in scope.bindings()), *loads.symbols}
+    made = _Loops(loads, scope, products, live_after, {*index.changed, *own}, taken)
+    body = tuple(made.visit(node) for node in loads.body)
+    return Unflattened(body, tuple(made.asked.values()), frozenset(made.replaced))
+
+
+@dataclass(slots=True)
+class _Loops:
+    loads: ConstantLoads
+    scope: Scope
+    products: Mapping[str, c_ast.Node]
+    live_after: Callable[[str], bool]
+    changed: set[str]
+    taken: set[str]
+    asked: dict[str, c_ast.Node] = field(default_factory=dict)
+    replaced: set[str] = field(default_factory=set)
+
+    def visit(self, node: Any) -> Any:
+        map_statements(node, self.visit)
+        return self._split(node) if isinstance(node, c_ast.For) else node
+
+    def _split(self, loop: c_ast.For) -> c_ast.Node:
+        head = self._header(loop)
+        if head is None:
+            return loop
+        iterator, kind, end = head
+        divisors = [f for n in nodes_below(loop.stmt) if (f := self._divisor(n, iterator)) is not None]
+        columns = _common(divisors)
+        rows = _without(end, columns)
+        if not columns or rows is None or not rows or not _many(rows):
+            return loop
+        at = loop.coord
+        row, column = (self._fresh(f"{iterator}_{part}") for part in ("quotient", "remainder"))
+        for factor in columns:
+            if not isinstance(factor, c_ast.Constant):
+                self.asked[_text(factor)] = c_ast.BinaryOp(">=", copied(factor), integer(1), at)
+        stmt = _Rewriting(self, iterator, row, column, columns).visit(loop.stmt)
+        if isinstance(loop.init, c_ast.Assignment):
+            self.replaced.add(iterator)
+        inner = self._split(_loop(column, kind, _product(columns, at), stmt, at))
+        return self._split(_loop(row, kind, _product(rows, at), inner, at))
+
+    def _header(self, loop: c_ast.For) -> tuple[str, CType, _Factors] | None:
+        """The iterator of a loop from 0 on, its type, and the factors of its end; None for other loops."""
+        match loop.init:
+            case c_ast.DeclList(decls=[c_ast.Decl(name=name, type=kind, init=c_ast.Constant(value="0"))]):
+                shape = self.scope.shape(kind)
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=c_ast.Constant(value="0")):
+                found = self._type(name)
+                if found is None or any(outside_own_loops(n, name) for n in self.loads.body):
+                    return None
+                shape = found
+            case _:
+                return None
+        match loop.cond, loop.next:
+            case (
+                c_ast.BinaryOp(op="<", left=c_ast.ID(name=tested), right=end),
+                c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID(name=stepped)),
+            ) if tested == stepped == name:
+                pass
+            case _:
+                return None
+        if any(written_name(n) == name or getattr(n, "name", "") == name for n in _changes(loop.stmt)):
+            return None
+        factors = self.factors(end)
+        signed = shape.base is not None and not shape.layers and _is_signed(shape.base)
+        if not signed or shape.base is None or factors is None or len(factors) < 2 or jumps(loop.stmt):
+            return None
+        return str(name), shape.base, factors
+
+    def _type(self, name: str) -> Shape | None:
+        """The type of an iterator that is declared before its loop, whose value nobody reads behind the SCoP."""
+        own = [n for item in self.loads.body for n in nodes_below(item) if isinstance(n, c_ast.Decl) and n.name == name]
+        if own:
+            return self.scope.shape(own[0].type) if len(own) == 1 and own[0].init is None else None
+        binding = self.scope.lookup(name)
+        return None if binding is None or self.live_after(name) else binding.shape
+
+    def factors(self, node: c_ast.Node) -> _Factors | None:
+        """What a number that no statement changes is the product of: constants and sums of signed integers."""
+        match node:
+            case c_ast.ID(name=name) if name in self.products and name not in self.changed:
+                return self.factors(self.products[name])
+            case c_ast.BinaryOp(op="*", left=left, right=right):
+                one, other = self.factors(left), self.factors(right)
+                return None if one is None or other is None else one + other
+        parts = list(nodes_below(node))
+        sums = (n.op in ("+", "-") for n in parts if isinstance(n, c_ast.BinaryOp | c_ast.UnaryOp))
+        plain = all(isinstance(n, c_ast.ID | c_ast.Constant | c_ast.BinaryOp | c_ast.UnaryOp) for n in parts)
+        if not plain or not all(sums) or not all(self._is_size(str(use.name)) for use in variables_in(node)):
+            return None
+        return [node]
+
+    def _is_size(self, name: str) -> bool:
+        if name in self.loads.symbols:
+            symbol = self.loads.symbols[name]
+            return not symbol.extents and not symbol.pointer and _is_signed(symbol.type)
+        binding = self.scope.lookup(name)
+        if name in self.changed or binding is None or binding.kind not in ("variable", "parameter"):
+            return False
+        return not binding.shape.layers and binding.shape.base is not None and _is_signed(binding.shape.base)
+
+    def _divisor(self, node: c_ast.Node, iterator: str) -> _Factors | None:
+        match node:
+            case c_ast.BinaryOp(op="/" | "%", left=c_ast.ID(name=name), right=right) if name == iterator:
+                found = self.factors(right)
+                return found if found is not None and any(not isinstance(f, c_ast.Constant) for f in found) else None
+        return None
+
+    def _fresh(self, name: str) -> str:
+        found = unused(name, self.taken)
+        self.taken.add(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    """A body in which the iterator is `row * columns + column`."""
+
+    loops: _Loops
+    iterator: str
+    row: str
+    column: str
+    columns: _Factors
+
+    def visit(self, node: Any) -> Any:
+        match node:
+            case c_ast.BinaryOp(op="/" | "%" as op, left=c_ast.BinaryOp(op="%") as inner, right=right):
+                rest = self._rest(inner)
+                if rest is not None and self._texts(right) == _texts(self.columns):
+                    return c_ast.ID(self.column, node.coord) if op == "%" else self._row("%", rest, node.coord)
+            case c_ast.BinaryOp(op="/" | "%" as op) if (rest := self._rest(node)) is not None:
+                if op == "/":
+                    return self._row("/", rest, node.coord)
+                return self._whole(self._row("%", rest, node.coord), node.coord) if rest else self._end(node.coord)
+            case c_ast.ID(name=name) if name == self.iterator:
+                return self._whole(c_ast.ID(self.row, node.coord), node.coord)
+            case c_ast.StructRef():
+                node.name = self.visit(node.name)
+                return node
+        return map_children(node, self.visit)
+
+    def _rest(self, node: c_ast.Node) -> _Factors | None:
+        """What the iterator is divided by beside the columns."""
+        divisor = self.loops._divisor(node, self.iterator)
+        return None if divisor is None else _without(divisor, self.columns)
+
+    def _texts(self, node: c_ast.Node) -> Counter[str] | None:
+        factors = self.loops.factors(node)
+        return None if factors is None else _texts(factors)
+
+    def _row(self, op: str, rest: _Factors, at: Any) -> c_ast.Node:
+        row = c_ast.ID(self.row, at)
+        if not rest:
+            return row if op == "/" else integer(0)
+        return c_ast.BinaryOp(op, row, _product(rest, at), at)
+
+    def _end(self, at: Any) -> c_ast.Node:
+        return c_ast.ID(self.column, at)
+
+    def _whole(self, row: c_ast.Node, at: Any) -> c_ast.Node:
+        return c_ast.BinaryOp("+", c_ast.BinaryOp("*", row, _product(self.columns, at), at), self._end(at), at)
+
+
+def _loop(name: str, kind: CType, end: c_ast.Node, stmt: c_ast.Node, at: Any) -> c_ast.For:
+    start = declared(name, kind.name, integer(0))
+    for part in nodes_below(start):
+        part.coord = at
+    iterator = c_ast.ID(name, at)
+    step = c_ast.UnaryOp("p++", c_ast.ID(name, at), at)
+    return c_ast.For(c_ast.DeclList([start], at), c_ast.BinaryOp("<", iterator, end, at), step, stmt, at)
+
+
+def _changes(node: c_ast.Node) -> list[c_ast.Node]:
+    """What may change a variable: assignments, increments, declarations."""
+    return [n for n in nodes_below(node) if isinstance(n, c_ast.Assignment | c_ast.UnaryOp | c_ast.Decl)]
+
+
+def _is_signed(kind: CType) -> bool:
+    return kind.kind == "int" and kind.signed and kind.size >= 4
+
+
+def _texts(factors: Sequence[c_ast.Node]) -> Counter[str]:
+    return Counter(map(_text, factors))
+
+
+def _common(divisors: Sequence[_Factors]) -> _Factors:
+    """The factors that all divisors have."""
+    if not divisors:
+        return []
+    shared = _texts(divisors[0])
+    for other in divisors[1:]:
+        shared &= _texts(other)
+    by_text = {_text(f): f for f in divisors[0]}
+    return [by_text[text] for text in shared.elements()]
+
+
+def _without(factors: _Factors, columns: _Factors) -> _Factors | None:
+    """The factors but for some, or None where not all of these are there."""
+    left = _texts(factors)
+    if _texts(columns) - left:
+        return None
+    left -= _texts(columns)
+    by_text = {_text(f): f for f in factors}
+    return [by_text[text] for text in left.elements()]
+
+
+def _many(rows: _Factors) -> bool:
+    """Whether there may be more rows than quotients are sums for."""
+    number = 1
+    for factor in rows:
+        if not isinstance(factor, c_ast.Constant):
+            return True
+        number *= int(factor.value.rstrip("uUlL"), 0)
+    return number > _FEW
+
+
+def _product(factors: _Factors, at: Any) -> c_ast.Node:
+    first, *others = map(copied, factors)
+    for other in others:
+        first = c_ast.BinaryOp("*", first, other, at)
+    return first
+
+
+def _text(node: c_ast.Node) -> str:
+    return str(CGenerator().visit(node))
