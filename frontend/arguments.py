@@ -89,8 +89,7 @@ def _keeps_its_value(
     the variables `pointed`."""
     if not callee.steps:
         return True
-    memory = any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall) for n in nodes_below(argument))
-    if memory or callee.writes(name):
+    if any(map(_reads_memory, nodes_below(argument))) or callee.writes(name):
         return False
     nodes = [n for step in callee.steps for n in nodes_below(step)]
     own = {*callee.locals, *callee.parameters}
@@ -98,6 +97,11 @@ def _keeps_its_value(
     calls = any(isinstance(n, c_ast.FuncCall) for n in nodes)
     uses = {str(use.name) for use in variables_in(argument)}
     return not (uses & (changed | pointed)) and not (calls and any(_is_global(u, scope) for u in uses))
+
+
+def _reads_memory(node: c_ast.Node) -> bool:
+    memory = isinstance(node, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall)
+    return memory or (isinstance(node, c_ast.UnaryOp) and node.op == "*")
 
 
 def _is_global(name: str, scope: Scope) -> bool:

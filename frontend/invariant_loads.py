@@ -8,7 +8,7 @@ after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     wit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from pycparser.c_generator import CGenerator
 from polytile.dataclass import dataclass
 from polytile.frontend.disjoint_fields import are_disjoint
 from polytile.frontend.induction_variables import deciding_parts
-from polytile.frontend.must_reads import MustReads
+from polytile.frontend.must_reads import MustReads, leads
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
@@ -131,8 +131,8 @@ class _Replacement:
     def _guarded(self, load: c_ast.Node) -> c_ast.Node | None:
         """The C that reads a load only where the loops around it run; None where they may depend on what is changed."""
         value = self.reads.guarded(load)
-        read = list(nodes_below(value.cond)) if isinstance(value, c_ast.TernaryOp) else []
-        if any(_is_load(n) and (_text(n) == _text(load) or self._name(n) is None) for n in read):
+        read = _loads(value.cond) if isinstance(value, c_ast.TernaryOp) else ()
+        if any(_text(n) == _text(load) or self._name(n) is None for n in read):
             return None
         return None if value is None else copied(value)
 
@@ -153,7 +153,7 @@ class _Replacement:
                     return None
                 extent = shape.layers[0].extent
                 size = None if extent is None else self.scope.constant(extent)
-                inside = shape.layers[0].pointer or (size is not None and at.value < size.value)
+                inside = at.value < size.value if size is not None else leads(inner, self.scope)
                 return replace(shape, layers=shape.layers[1:]) if inside else None
             case c_ast.StructRef(name=inner, type=kind, field=member):
                 shape = self._shape(inner)
@@ -184,6 +184,15 @@ def _is_plain(shape: Shape) -> bool:
 def _is_load(node: c_ast.Node) -> bool:
     """Whether an expression is an element or a field: `a[2]`, `p->n`, `s.sizes[1]`."""
     return type(node) in (c_ast.ArrayRef, c_ast.StructRef)
+
+
+def _loads(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The loads of an expression, without those on the way to one: `p->at.x` is one."""
+    if _is_load(node):
+        yield node
+        return
+    for _, child in node.children():
+        yield from _loads(child)
 
 
 def _text(node: c_ast.Node) -> str:

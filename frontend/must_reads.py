@@ -47,13 +47,14 @@ class MustReads:
     def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> MustReads:
         index = NodeIndex.of(body)
         made = cls(scope, index.written.union(index.declared))
-        if any(_reached(n) is not None for n in index.all(c_ast.StructRef)):
+        one = any(scope.constant(n.subscript) is not None for n in index.all(c_ast.ArrayRef))
+        if one or any(_reached(n) is not None for n in index.all(c_ast.StructRef)):
             for item in body:
                 made._walk(copied(item), (), True)  # others change the statements in place
         return made
 
     def guarded(self, load: c_ast.Node) -> c_ast.Node | None:
-        """The C that reads `load` where the SCoP would read its struct, and is 0 elsewhere; None where there is none.
+        """The C that reads `load` where the SCoP would read it or its struct, else 0; None where there is none.
 
         before: p->a    after: 0 < m ? p->a : 0
         """
@@ -61,7 +62,7 @@ class MustReads:
         if pointer is None:
             return load
         text, of_load = _text(pointer), _text(load)
-        reads = [p for p in self.places if p.certain and p.pointer == text]
+        reads = [p for p in self.places if p.certain and (p.pointer == text or p.text == of_load)]
         found: dict[str, _Loops] = {}
         for use in (p for p in self.places if p.text == of_load):
             read = next((r for r in reads if use.loops[: len(r.loops)] == r.loops), None)
@@ -131,10 +132,19 @@ def pointer_of(load: c_ast.Node, scope: Scope) -> c_ast.Node | None:
             return node.expr if node.op == "*" else None
         if isinstance(node, c_ast.StructRef) and node.type == "->":
             return node.name
-        if isinstance(node, c_ast.ArrayRef) and _is_pointer(shape_of(node.name, scope)):
+        if isinstance(node, c_ast.ArrayRef) and leads(node.name, scope):
             return node.name
         node = node.name
     return None
+
+
+def leads(node: c_ast.Node, scope: Scope) -> bool:
+    """Whether an element is reached through a pointer, as parameters are that are declared as arrays."""
+    shape = shape_of(node, scope)
+    if shape is None or not shape.layers or shape.layers[0].pointer:
+        return True
+    binding = scope.lookup(node.name) if isinstance(node, c_ast.ID) else None
+    return binding is not None and binding.kind == "parameter"
 
 
 def shape_of(node: c_ast.Node, scope: Scope, own: dict[str, Shape] | None = None) -> Shape | None:
@@ -162,10 +172,6 @@ def part_shape(node: c_ast.Node, whole: Shape | None) -> Shape | None:
                 return None
             return next((m.shape for m in whole.struct.members if m.name == member.name), None)
     return None
-
-
-def _is_pointer(shape: Shape | None) -> bool:
-    return shape is None or not shape.layers or shape.layers[0].pointer
 
 
 def _reached(node: c_ast.Node) -> str | None:

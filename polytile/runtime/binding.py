@@ -55,8 +55,8 @@ class KnownSizes:
         key = (tuple(sizes.items()), tuple(shapes.items()))
         found = self.found.pop(key, None) or _sized(scop, sizes, shapes)
         self.found[key] = found  # the latest is last
-        if len(self.found) > self.most:
-            del self.found[next(iter(self.found))]
+        for old in list(self.found)[: -self.most]:
+            self.found.pop(old, None)  # another thread may have been faster
         return found
 
 

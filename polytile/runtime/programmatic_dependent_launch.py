@@ -75,14 +75,19 @@ def programmatic_launch(
     values = [np.array(argument) for argument in arguments]  # each at an address of its own
     pointers = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
 
-    config = _Config(
-        (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, None, ctypes.pointer(attribute), 1
-    )
-    by_reference, current_stream = ctypes.byref(config), cupy.cuda.get_current_stream
+    def config_for(stream: int) -> _Config:
+        sizes = (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared
+        return _Config(*sizes, stream, ctypes.pointer(attribute), 1)
+
+    configs: dict[int, _Config] = {}  # by stream: threads may launch at once, each in its own
+    current_stream = cupy.cuda.get_current_stream
 
     def launch() -> None:
-        config.stream = current_stream().ptr
-        if status := call(by_reference, function, pointers, None):
+        stream = current_stream().ptr
+        config = configs.get(stream)
+        if config is None:
+            config = configs[stream] = config_for(stream)
+        if status := call(ctypes.byref(config), function, pointers, None):
             raise cupy.cuda.driver.CUDADriverError(status)
         _ = values  # alive until the last launch
 

@@ -21,6 +21,9 @@ static void unit(struct vec *a, double *length) { double s = square(a); *length 
 static void twice(struct vec *a) { struct vec t = *a; add(a, &t); }
 static void swap(double *a, double *b) { double t = *a; *a = b[0]; b[0] = t; }
 static void plus(double x, double *s) { *s = *s + x; *s = *s + x; }
+static void grow(struct vec *a, struct vec b) { a->x += b.y; a->y += b.x; }
+static void again(double *s) { plus(*s, s); plus(s[0] + *s, s); }
+static void both(struct vec *a) { grow(a, *a); plus(a->x, &(*a).x); }
 static void next(int *k) { *k += 1; }
 static double larger(const double *a, const double *b) { return *a > *b ? *a : *b; }
 static void scaled(double *a) { *a *= scale; }
@@ -35,6 +38,7 @@ PROGRAMS: Mapping[str, str] = {
     "one twice": "double s = out[i]; swap(&s, &s); out[i] += s;",
     "its own value": "double s = i; plus(s, &s); out[i] += s;",
     "a field's own value": "plus(b[i].mass, &b[i].mass); plus(b[i].at.x, &b[i].at.y);",
+    "handed on with its own value": "double s = i; again(&s); again(&b[i].mass); both(&b[i].at); out[i] += s;",
     "structs": "struct vec t = b[i].v; double l; unit(&t, &l); out[i] = l + t.x + square(&b[i].at);",
     "fields of elements": "add(&b[i].at, &b[i].v); swap(&b[i].mass, &b[i].charge); twice(&b[i].v);",
     "a struct of the caller": "add(&b[i].at, &c->at); if (i == 0) add(&b[i].v, &c->v);",

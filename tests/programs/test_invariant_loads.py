@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 import polytile
 from polytile.diagnostics import UserError
 from tests.bitwise import same_as_c
+from tests.same_output import prints_the_same
 
 FILE = """
 int grid[3];
@@ -73,7 +75,7 @@ STAYING = {
     ),
     "guarded": (
         "double a[60], int n, const int *p",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < p[0]; j++) a[i] = 1;",
+        "for (int i = 0; i < n; i++) if (i > 3) for (int j = 0; j < p[0]; j++) a[i] = 1;",
     ),
     "beyond its end": ("double a[60]", "for (int i = 0; i < grid[3]; i++) a[i] = 1;"),
     "by an iterator": ("double a[60]", "for (int i = 0; i < 3; i++) for (int j = 0; j < grid[i]; j++) a[j] += 1;"),
@@ -118,3 +120,52 @@ def test_the_host_asks_whether_pointers_lead_there(name: str) -> None:
     for size in (0, 1, 30):
         parameters = {p.name: size for p in scop.scop.parameters}
         assert all(report.bitwise for report in scop.validate(on="emulator", parameters=parameters, seed=size))
+
+
+UNREAD = """
+#include <stdio.h>
+struct image { int w; double *px; };
+void declared(int n, const int size[2], double *a)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) for (int j = 0; j < size[1]; j++) a[i] += j;
+#pragma endscop
+}
+void elements(int *image, const int *size)
+{
+#pragma scop
+    for (int i = 0; i < size[0]; i++) for (int j = 0; j < size[1]; j++) image[i * size[1] + j] += i + j;
+#pragma endscop
+}
+void rows(int n, int size[][3], const struct image pictures[1], double *a)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < size[1][2]; j++)
+            for (int k = 0; k < pictures[0].w; k++) a[i] += j * k;
+#pragma endscop
+}
+int main(void)
+{
+    double a[8] = {0};
+    int sizes[2] = {4, 3}, none[1] = {0}, picture[12] = {0}, table[2][3] = {{0}, {0, 0, 4}};
+    struct image first = {3, a};
+    declared(0, 0, a);
+    declared(8, sizes, a);
+    elements(picture, none);
+    elements(picture, sizes);
+    rows(0, 0, 0, a);
+    rows(8, table, &first, a);
+    table[1][2] = 0;
+    rows(8, table, 0, a);
+    for (int i = 0; i < 8; i++) printf("%g %d ", a[i], picture[i]);
+    printf("%d %d\\n", sizes[0], sizes[1]);
+    return 0;
+}
+"""
+
+
+def test_elements_are_read_only_where_the_loops_around_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parameters that are declared as arrays may be null, and arrays may be too short, where nothing reads them."""
+    program = prints_the_same(UNREAD, "address,undefined", tmp_path, monkeypatch)
+    assert [len(scop.scop.passed) for scop in program.scops] == [1, 2, 2]

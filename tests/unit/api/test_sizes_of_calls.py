@@ -167,3 +167,25 @@ def test_sizes_of_the_latest_calls_are_kept() -> None:
     known.sized(scop.scop, {}, {"y": (3,), "x": (4,), "p": (3,)})
     assert len(known.found) == 2
     assert known.sized(scop.scop, {}, {"y": (1,), "x": (4,), "p": (1,)}) is first
+
+
+def test_threads_share_the_sizes_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+    from concurrent.futures import ThreadPoolExecutor
+
+    from polytile.runtime import binding
+
+    (scop,) = polytile.compile(GATHER).scops
+    monkeypatch.setattr(binding, "_sized", lambda _, sizes, __: binding.Sized(sizes, {}))
+    known, interval = binding.KnownSizes(most=1), sys.getswitchinterval()
+
+    def calls(first: int) -> bool:
+        return all(known.sized(scop.scop, {"n": n}, {}).values == {"n": n} for n in range(first, first + 3000))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert all(threads.map(calls, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(known.found) <= 1

@@ -15,7 +15,7 @@ from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import FEWEST_LAUNCHES, HostProgram
 from polytile.ir.kernel import Launch
 from polytile.options import Options
-from polytile.runtime import cuda_graphs, cupy_engine
+from polytile.runtime import cuda_graphs, cupy_engine, programmatic_dependent_launch
 from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.cupy_engine import CupyEngine
 from polytile.runtime.host_interpreter import execute
@@ -250,3 +250,24 @@ def test_code_for_an_older_device_waits_for_nothing_and_is_launched_plainly(
     (kernel,) = sample.program.kernels
     program = replace(sample.program, kernels=(replace(kernel, body=(AwaitLaunches(), *kernel.body)),))
     assert cupy_engine.cupy_engine(program, Options()).launches_early is early
+
+
+def test_an_early_launch_goes_to_the_stream_of_its_own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that repeat the launches of a run share them: another one may launch before the driver looks."""
+    current, between, streams = 11, True, []
+
+    def driver(config: Any, *_: Any) -> int:
+        nonlocal current, between
+        if between:
+            current, between = 22, False
+            launch()
+        streams.append(config._obj.stream)
+        return 0
+
+    monkeypatch.setattr(programmatic_dependent_launch, "_driver", lambda: driver)
+    stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=current))
+    launch = programmatic_dependent_launch.programmatic_launch(
+        SimpleNamespace(cuda=stream), 1, (1, 1, 1), (32, 1, 1), 0, ()
+    )
+    launch()
+    assert streams == [22, 11]
