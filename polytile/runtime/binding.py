@@ -160,13 +160,19 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
 
 def _of_numbers(array: Array, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory as a struct of numbers, where fields are arrays or structs that lie as those of C do."""
-    if value.dtype == complex_dtype(array):
+    if value.dtype in _complex_dtypes(array):
         return value.view(element_dtype(array))
     if not array.fields or value.dtype.names is None:
         return value
     dtype, given = element_dtype(array), flattened(value.dtype)
     alike = dtype.fields == given.fields and dtype.itemsize == given.itemsize
     return value.view(dtype) if alike else value
+
+
+def _complex_dtypes(array: Array) -> tuple[np.dtype[Any], ...]:
+    """The complex type that an array may have, if any: NumPy's float64 is equal to None."""
+    found = complex_dtype(array)
+    return () if found is None else (found,)
 
 
 def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
@@ -184,7 +190,7 @@ def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
 
 def _check(scop: Scop, layout: Layout, data: Any) -> None:
     array, written = layout.array, scop.written(layout.array.name)
-    if data.dtype not in (layout.dtype, complex_dtype(array)):
+    if data.dtype not in (layout.dtype, *_complex_dtypes(array)):
         raise UsageError(
             f"{scop.name}: {array.name} holds {data.dtype}, but the C element type is {array.element}",
             hint=_other_type(layout, written),

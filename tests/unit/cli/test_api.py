@@ -155,6 +155,21 @@ def test_wrong_calls(kernel: Any, change: Any, message: str) -> None:
         kernel(**given)
 
 
+@pytest.mark.parametrize("written", ["float64", "int64", "complex128"])
+@pytest.mark.parametrize("element", ["float", "int", "long long", "struct pair", "float _Complex"])
+def test_arrays_of_other_types_are_refused(element: str, written: str) -> None:
+    """NumPy's float64 is equal to None."""
+    (scop,) = polytile.compile(
+        f"struct pair {{ int x, y; }};\nvoid f(int n, {element} *restrict a, const {element} *restrict b)\n{{\n"
+        "#pragma scop\nfor (int i = 0; i < n; i++) a[i] = b[i];\n#pragma endscop\n}\n"
+    ).scops
+    if (element, written) == ("long long", "int64"):
+        scop(n=3, a=np.zeros(3, written), b=np.ones(3, written), on="emulator")
+        return
+    with pytest.raises(polytile.UsageError, match=f"a holds {written}, but the C element type is"):
+        scop(n=3, a=np.zeros(3, written), b=np.ones(3, written), on="emulator")
+
+
 def test_texts(kernel: Any) -> None:
     assert "__global__" in kernel.cuda and "extern" in kernel.header
     assert "kernel_scop0" in kernel.explain() and "domain" in kernel.schedule
