@@ -44,6 +44,8 @@ def main(words: Sequence[str]) -> int:
     own = [word for word in expanded if is_own(word)]
     call = Call.of([word for word in expanded if not is_own(word)])
     sources = scop_sources(call, autodetect=asked.autodetect)
+    if asked.managed and asked.warn:
+        _warn_of_mixed(call)
     if not sources:
         # Response files stay as they are, unless the host compiler would find polytile's options in them.
         kept = [w for w in (words if all(w in words for w in own) else expanded) if not is_own(w)]
@@ -54,6 +56,13 @@ def main(words: Sequence[str]) -> int:
     os.environ["CC"] = ""  # polytile itself, in a build: whatever else needs a C compiler here finds one by itself
     signal.signal(signal.SIGTERM, _terminated)
     return _compile(call, asked, host, sources)
+
+
+def _warn_of_mixed(call: Call) -> None:
+    from polytile.cc.managed import about_mixed
+
+    if message := about_mixed(call):
+        print(f"polytile: warning: {message} [-Wpolytile]", file=sys.stderr, flush=True)
 
 
 def _run_managed(call: Call, asked: Settings, host: list[str], words: list[str]) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from polytile.cc.call import Call
+from polytile.cc.host_arguments import Argument
 from polytile.cc.objects import marked
 from polytile.cc.own_options import Settings
 from polytile.runtime.build import Build
@@ -17,8 +18,20 @@ _CPP = (".cc", ".cp", ".cxx", ".cpp", ".c++", ".C")  # whose <cstdlib> takes the
 
 def allocating(host: list[str], call: Call, asked: Settings) -> list[str]:
     """The host compiler, told to allocate from the managed heap where that is asked for and all is C."""
-    cpp = any(Path(a.value).suffix in _CPP or a.language.startswith("c++") for a in call.inputs)
-    return [*host, *definitions()] if asked.managed and not cpp else host
+    return [*host, *definitions()] if asked.managed and not any(map(_is_cpp, call.inputs)) else host
+
+
+def about_mixed(call: Call) -> str:
+    """A warning where a call compiles C and C++: its C files must not free what others allocate; "" elsewhere."""
+    if not (any(map(_is_cpp, call.inputs)) and any(a.is_c for a in call.inputs)):
+        return ""
+    return "C files that a call compiles with C++ ones do not use the managed heap: compile them in calls of their own"
+
+
+def _is_cpp(source: Argument) -> bool:
+    if source.language:
+        return source.language.startswith("c++")
+    return Path(source.value).suffix in _CPP
 
 
 def linked(heap: list[Path]) -> list[str]:

@@ -118,6 +118,18 @@ def test_cpp_allocates_as_ever(cc: Compile, sources: Path) -> None:
     check(sources)
 
 
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_c_beside_cpp_in_one_call_is_told_apart(cc: Compile, sources: Path) -> None:
+    words = ("main.c", "other.c", "vector.cpp", "-lstdc++", "-o", "program")
+    done = cc(*words, **FLAGS)
+    assert done.returncode == 0 and "do not use the managed heap" in done.stderr
+    succeed("./program", folder=sources)
+    assert not cc(*words, "-Wno-polytile", **FLAGS).stderr
+    shutil.copy(sources / "other.c", sources / "other.cpp")
+    assert not cc("-x", "c", "-c", "other.cpp", **FLAGS).stderr
+    assert "polytile_managed_" in succeed("nm", "other.o", folder=sources).stdout
+
+
 def test_an_option_that_keeps_scops_in_c(cc: Compile, sources: Path) -> None:
     built(cc, "-save-temps", "main.c", "other.c", "-o", "program")
     succeed("./program", folder=sources)
