@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 from polytile.codegen.targets.c.header import print_header
@@ -27,6 +28,7 @@ from polytile.runtime.native import arguments, function, load
 from polytile.runtime.reference import workspace
 
 PLACES = ("auto", "gpu", "emulator")
+_ONE_AT_A_TIME = Lock()  # the emulator runs one block in a process
 
 
 class Engine(Protocol):
@@ -70,10 +72,11 @@ class EmulatorEngine:
     def call(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> int:
         """Run the SCoP once; returns what the entry point returned."""
         passed = arguments(self.scop, layouts, values, memory, structs_by_address=True)
-        try:
-            return int(self.library.function(self.entry)(*passed))
-        finally:
-            self.library.release_stacks()
+        with _ONE_AT_A_TIME:
+            try:
+                return int(self.library.function(self.entry)(*passed))
+            finally:
+                self.library.release_stacks()
 
     def judge(self, status: int) -> None:
         """Raise DeviceError unless the entry point returned 0."""

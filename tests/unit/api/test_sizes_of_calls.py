@@ -189,3 +189,21 @@ def test_threads_share_the_sizes_of_calls(monkeypatch: pytest.MonkeyPatch) -> No
     finally:
         sys.setswitchinterval(interval)
     assert len(known.found) <= 1
+
+
+def test_threads_may_call(emulator: None) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    body = "#pragma scop\nfor (int i = 0; i < n; i++) y[i] += a * i;\n#pragma endscop"
+    (scop,) = polytile.compile(f"void f(int n, double a, double *y)\n{{\n{body}\n}}\n").scops
+
+    def calls(number: int) -> bool:
+        for n in range(1, 40):
+            y = np.full(n, float(number))
+            scop(n=n, a=number + 0.5, y=y, on="emulator")
+            if not np.array_equal(y, number + (number + 0.5) * np.arange(n)):
+                return False
+        return True
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(calls, range(6)))
