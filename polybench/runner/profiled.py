@@ -27,7 +27,7 @@ def main(text: str) -> int:
         for scop in program.scops:
             values = values_of(scop, job["parameters"])
             shapes = layouts(scop.scop, values)
-            engine_of(scop).run(shapes, values, inputs(scop, shapes))
+            engine_of(scop).run(shapes, values, inputs(scop, shapes, values))
     return 0
 
 

@@ -84,11 +84,11 @@ def _compared(
 ) -> tuple[dict[str, Any], float]:
     """Inputs on which results stay finite, and the largest difference on them: of stencils whose weights add up to more
     than one, floats outgrow their type in a hundred steps, unless they are small at first."""
-    memory = inputs(scop, shapes)
+    memory = inputs(scop, shapes, values)
     try:
         return memory, _difference(cupy, scop, engine, reference, shapes, values, memory)
     except NotFiniteError:
-        memory = inputs(scop, shapes, SMALL)
+        memory = inputs(scop, shapes, values, SMALL)
         return memory, _difference(cupy, scop, engine, reference, shapes, values, memory)
 
 
@@ -96,7 +96,9 @@ class NotFiniteError(RunnerError):
     """A result is infinite, or not a number."""
 
 
-def inputs(scop: CompiledScop, shapes: Mapping[str, Layout], scale: float = 1.0) -> dict[str, Any]:
+def inputs(
+    scop: CompiledScop, shapes: Mapping[str, Layout], values: Mapping[str, int], scale: float = 1.0
+) -> dict[str, Any]:
     """Memory of every array: floating ones drawn on the device from [0.5, 1.5) times a factor, others as for
     validation."""
     cupy = require_cupy()
@@ -109,7 +111,7 @@ def inputs(scop: CompiledScop, shapes: Mapping[str, Layout], scale: float = 1.0)
         memory[name] += layout.dtype.type(0.5)
         memory[name] *= layout.dtype.type(scale)
     small = {name: layout for name, layout in shapes.items() if name not in large}
-    for name, data in random_memory(scop.scop, small, SEED, Style.POSITIVE).items():
+    for name, data in random_memory(scop.scop, small, values, SEED, Style.POSITIVE).items():
         memory[name] = data if scop.scop.by_value(shapes[name].array) else cupy.asarray(data)
     return memory
 

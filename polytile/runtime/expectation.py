@@ -123,7 +123,7 @@ class _Attempt:
 def _attempt(
     run: Reference, shapes: Mapping[str, Layout], values: Mapping[str, int], seed: int, style: Style
 ) -> _Attempt:
-    before = random_memory(run.scop, shapes, seed, style)
+    before = random_memory(run.scop, shapes, values, seed, style)
     after = {name: padded_copy(data) for name, data in before.items()}
     start = time.perf_counter()
     run(shapes, values, after)

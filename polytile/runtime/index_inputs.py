@@ -2,40 +2,58 @@
 
 y[i] = x[2 * p[i] + 1] with x[m]:                    p[i] from 0 to below m / 2
 k = q[i]; y[i] = x[k]:                               q[i] from 0 to below m
+for (j = 0; j < 8; j++) s += x[p[i] + n + j]:        p[i] from -n to below m - n - 7
 for (j = row[i]; j < row[i + 1]; j++) s += val[j]:   row[i] from 0 to below the size of val, in ascending order
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from polytile.ir.arith import known
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Node, Scope, While, walk
 from polytile.ir.indirect_subscripts import Gathered, gathered
 from polytile.ir.scop import Scop
+from polytile.ir.struct_fields import way_of
+from polytile.runtime.index_ranges import numbers, ranges_of, spread
 from polytile.runtime.layout import Layout
 
+_INDEX = re.compile(r"\[(\d+)\]")
 Key = tuple[str, str]  # (array, field or ""), or ("", name)
 Limits = dict[Key, tuple[int, int]]  # the least value, and the first beyond
 
 
-def index_limits(scop: Scop, layouts: Mapping[str, Layout]) -> Limits:
-    """The values that elements which are used as subscripts may have. Computed indices are not followed back."""
+def index_limits(scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> Limits:
+    """The values that elements which are used as subscripts may have, with these sizes. Computed indices are not
+    followed back."""
     nodes = [n for s in scop.statements for root in s.body for n in walk(root)]
     found: Limits = {}
     shapes = _local_shapes(scop)
     shapes.update((name, layout.shape) for name, layout in layouts.items())
-    for access in (n for n in nodes if isinstance(n, Access) and n.array in shapes):
-        for subscript, extent in zip(access.subscripts, shapes[access.array], strict=True):
-            index = gathered(subscript)
-            if index is not None and extent is not None:
-                _narrow(found, index, 0, extent)
+    sizes, ranges = numbers(values), ranges_of(scop, values)
+    for statement in scop.statements:
+        for access in (n for root in statement.body for n in walk(root) if isinstance(n, Access)):
+            shape = shapes.get(access.array)
+            outside = zip(access.subscripts, shape, strict=True) if shape is not None else ()
+            for subscript, extent in (*outside, *_inside(layouts.get(access.array), access)):
+                moved = spread(subscript, sizes, ranges[statement.name]) if extent is not None else None
+                if moved is not None and extent is not None:
+                    _narrow(found, moved.index, -moved.low, extent - moved.high)
     for _ in range(len(scop.arrays) + 2):
         for target, source, beyond in _bounds(nodes):
             if target in found:
                 low, high = found[target]
                 _narrow(found, source, low, high + beyond)
     return found
+
+
+def _inside(layout: Layout | None, access: Access) -> Iterator[tuple[Expr, int]]:
+    """The subscripts inside of a struct, and the extents there: `c[i].next[k].at` has k, and 3 for `next[3]`."""
+    names = () if layout is None else (n for n in layout.dtype.names or () if way_of(n) == access.field)
+    indices = [[int(index) for index in _INDEX.findall(name)] for name in names]
+    if indices:
+        yield from zip(access.inside, (max(found) + 1 for found in zip(*indices, strict=True)), strict=True)
 
 
 def _local_shapes(scop: Scop) -> dict[str, tuple[int | None, ...]]:

@@ -32,7 +32,9 @@ def new_seed() -> int:
     return secrets.randbits(32)
 
 
-def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: Style) -> dict[str, Array]:
+def random_memory(
+    scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int], seed: int, style: Style
+) -> dict[str, Array]:
     """Fresh memory for every external array: random where it is live in, poisoned elsewhere; subscripts in range, and
     what the C sets before the SCoP as it does."""
     generator = np.random.default_rng(seed)
@@ -41,7 +43,7 @@ def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: S
         live = layout.array.live_in
         memory[name] = _fill(layout, generator, style) if live else poisoned(layout.shape, layout.dtype)
     in_order, apart = ascending(scop), distinct(scop)
-    for (name, field), (low, high) in index_limits(scop, layouts).items():
+    for (name, field), (low, high) in index_limits(scop, layouts, values).items():
         if name not in memory or not layouts[name].array.live_in:
             continue
         for data in _numbers(memory[name], field):

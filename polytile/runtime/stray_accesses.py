@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from polytile.runtime.compare import leaves
+
 _FILLS = (0x11, 0x3C)  # of the bytes around arrays: small numbers of either kind, which differ
 _LEAST = 1 << 16  # bytes on either side
 
@@ -25,7 +27,7 @@ def strays(run: Callable[[Mapping[str, Data]], None], inputs: Callable[[], Mappi
         run({name: one.data for name, one in around.items()})
         if any(one.changed for one in around.values()):
             return True
-        results.append({name: one.data.tobytes() for name, one in around.items()})
+        results.append({name: [part.tobytes() for *_, part in leaves(name, one.data)] for name, one in around.items()})
     return results[0] != results[1]
 
 

@@ -168,3 +168,53 @@ def test_what_is_refused(name: str) -> None:
     text = "#include <math.h>\n" + source("double *x, double *y, int *p, int *q, int *z", REFUSED[name])
     with pytest.raises(UserError, match="it reads data, and how large the array is is not known"):
         polytile.compile(text, name="f.c")
+
+
+PARTS = """
+typedef struct { double x, y; } point;
+typedef struct { int tag; long first; int near; struct { int part; char kind; } next[6]; } part;
+void forces(int n, const part *p, const point *at, point *f, double c)
+{
+#pragma scop
+    for (int l = 0; l < n; l++) {
+        long own = p[l].first;
+        for (int k = 0; k < 1 + p[l].near; k++) {
+            int other = k == 0 ? l : p[l].next[k - 1].part;
+            long there = p[other].first;
+            for (int i = 0; i < 20; i++)
+                for (int j = 0; j < 20; j++) {
+                    double d = at[own + i].x - at[there + j].x;
+                    f[own + i].x += c * d;
+                    f[own + i].y += d * d;
+                }
+        }
+    }
+#pragma endscop
+}
+"""
+CELLS = """
+void flux(int n, const int *p, const float *normals, const float *v, float *f)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        float s = 0;
+        for (int j = 0; j < 4; j++) {
+            int k = p[i + j * n];
+            if (k >= 0)
+                s += normals[i + (j + 4) * n] * (v[k] + v[k + 3 * n] - v[i + 4 * n]);
+        }
+        f[i] = s;
+    }
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("sanitize", ["", "all"])
+@pytest.mark.parametrize("text", [PARTS, CELLS], ids=["parts of lists of neighbours", "fields of cells"])
+def test_indices_are_drawn_for_all_that_is_read_around_them(text: str, sanitize: str) -> None:
+    """Elements from `first` on, neighbours in arrays inside of structs that have padding, columns of an index."""
+    (scop,) = polytile.compile(text).scops
+    for seed in (1, 2, 3):
+        (result,) = scop.validate(on="emulator", seed=seed, sanitize=sanitize)
+        assert "max error 0" in result.line

@@ -76,14 +76,14 @@ def test_a_size_that_overflows_is_refused(sample: Any) -> None:
 
 
 def test_empty_arrays(sample: Any) -> None:
-    memory = random_memory(sample.scop, layouts(sample.scop, {"n": 0, "m": 0}), 1, Style.SIGNED)
+    memory = random_memory(sample.scop, layouts(sample.scop, EMPTY), EMPTY, 1, Style.SIGNED)
     assert memory["y"].shape == (0, 0)
 
 
 def test_memory_is_random_and_repeatable(sample: Any) -> None:
-    shapes = layouts(sample.scop, {"n": 4, "m": 4})
-    first, again = (random_memory(sample.scop, shapes, 7, Style.SIGNED) for _ in range(2))
-    other = random_memory(sample.scop, shapes, 8, Style.SIGNED)
+    shapes = layouts(sample.scop, SQUARE)
+    first, again = (random_memory(sample.scop, shapes, SQUARE, 7, Style.SIGNED) for _ in range(2))
+    other = random_memory(sample.scop, shapes, SQUARE, 8, Style.SIGNED)
     assert np.array_equal(first["y"], again["y"]) and not np.array_equal(first["y"], other["y"])
     assert np.all(np.abs(first["y"]) >= 0.5), "no zeros, no denormals"
     assert np.all(np.diagonal(first["y"]) >= 8), "a dominant diagonal"
@@ -94,7 +94,7 @@ def test_what_is_not_live_in_is_poison(sample_of: Callable[[CType], Any]) -> Non
         sample = sample_of(ctype)
         y, *others = sample.scop.arrays
         scop = replace(sample.scop, arrays=(replace(y, live_in=False), *others))
-        data = random_memory(scop, layouts(scop, {"n": 2, "m": 3}), 1, Style.SIGNED)["y"]
+        data = random_memory(scop, layouts(scop, FLAT), FLAT, 1, Style.SIGNED)["y"]
         assert untouched(data).all()
         data[1, 2] = 4
         assert untouched(data).sum() == 5
@@ -110,6 +110,7 @@ def test_structs_are_laid_out_as_in_c() -> None:
         element_dtype(replace(array, element=CType("struct point", "struct", 24)))
 
 
+EMPTY, SQUARE, FLAT = {"n": 0, "m": 0}, {"n": 4, "m": 4}, {"n": 2, "m": 3}
 READ_SIZES = """
 void f(int n, int m, const int grid[restrict 2], double a[restrict n], double b[restrict n][m + 1])
 {
@@ -145,9 +146,42 @@ def test_subscripts_in_arrays_of_structs_stay_in_range() -> None:
         "for (int i = 0; i < n; i++) for (int k = 0; k < 3; k++) y[i] += x[c[i].next[k].at];\n#pragma endscop\n}\n"
     )
     (scop,) = read_program("f.c", text).scops
-    memory = random_memory(scop, layouts(scop, {"n": 40}), 1, Style.SIGNED)
+    memory = random_memory(scop, layouts(scop, {"n": 40}), {"n": 40}, 1, Style.SIGNED)
     drawn = [memory["c"][f"next[{k}].at"] for k in range(3)]
     assert all(values.min() >= 0 and values.max() == 6 for values in drawn)
+
+
+MOVED = """
+struct box { long at; int near; };
+void f(int n, const int p[n], const struct box b[n], const double x[8 * n], const double z[2 * n], double y[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        y[i] = x[p[i] + 3 * n] - x[2 + p[i] - 1];
+        long at = b[i].at;
+        for (int k = 0; k < 1 + b[i].near; k++)
+            for (int j = 0; j < 10; j++)
+                y[i] += z[at + j];
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            y[i] += x[p[i] + 2 * j];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 6, 40])
+def test_subscripts_that_sizes_and_iterators_move_stay_in_range(n: int) -> None:
+    (scop,) = read_program("f.c", MOVED).scops
+    values = choose_parameters(scop, {"n": n})
+    for seed in range(5):
+        memory = random_memory(scop, layouts(scop, values), values, seed, Style.SIGNED)
+        p, at = memory["p"], memory["b"]["at"]
+        assert n == 0 or (p.min() >= -1 and p.max() < 5 * n)
+        assert n < 6 or (at.min() >= 0 and at.max() <= 2 * n - 10)
+        if n == 40:
+            assert p.max() > 3 * n and at.max() > n
 
 
 def test_sizes_stay_moderate_where_only_huge_ones_would_hold_what_the_loops_reach() -> None:
