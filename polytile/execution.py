@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import cache
+from threading import Lock
 
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
@@ -25,6 +26,7 @@ from polytile.runtime.timing import Timing, time_engine
 from polytile.runtime.unset_reads import check_set
 from polytile.runtime.validate import Validation, validate
 
+_BUILDING = Lock()  # of what runs a SCoP: threads would write the same files
 MORE = 8  # times as many elements where a validation has made too few
 
 
@@ -60,8 +62,9 @@ class Execution:
         place = "gpu" if gpu else "emulator"
         if on == "auto" and not gpu:
             _tell_of_the_emulator()
-        if place not in self.built:
-            self.built[place] = cupy_engine(program, options) if gpu else emulator_engine(scop, program, options)
+        with _BUILDING:
+            if place not in self.built:
+                self.built[place] = cupy_engine(program, options) if gpu else emulator_engine(scop, program, options)
         return self.built[place]
 
     def _require_definitions(self) -> None:

@@ -49,7 +49,7 @@ def test_their_order_can_be_kept(name: str) -> None:
 
 ITERATORS_THAT_ARE_NEEDED = {
     "behind the loop": "int i; for (i = 0; i < n; i += 2) r[0] += c[i]; r[1] = i;",
-    "its bound is read": "for (int i = 0; i < k[0] % 9; i += 2) r[0] += c[i];",
+    "its bound changes": "for (int i = 0; i < k[0] % 9; i += 2) { r[0] += c[i]; k[0] -= i; }",
     "it ends early": "for (int i = 0; i < n; i += 2) { r[0] += c[i]; if (c[i] > 2) break; }",
     "not added to": "for (int i = 0; i < n; i += 2) k[i] = a[i + 1];",
     "unsigned": "for (unsigned i = 1; i < 9; i += 3) r[0] += c[i];",
