@@ -9,7 +9,13 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, Location, UserError
-from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
+from polytile.frontend.access_summaries import (
+    AccessSummary,
+    Summaries,
+    access_summaries,
+    called_summaries,
+    changed_by_calls,
+)
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.ast_builders import names_in
 from polytile.frontend.callees import names_in_callees
@@ -20,27 +26,27 @@ from polytile.frontend.counted_loops import while_loops, with_counted_loops, wit
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
-from polytile.frontend.escapes import Escapes
+from polytile.frontend.escape_analysis import Escapes
 from polytile.frontend.expressions import first_unknown_call
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
-from polytile.frontend.flattened_loops import without_flattened_loops
+from polytile.frontend.flattened_loops import Unflattened, without_flattened_loops
 from polytile.frontend.host_reads import host_reads
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.initial_values import with_assigned_elements
 from polytile.frontend.inline import Inlined, inlined
-from polytile.frontend.invariant_loads import with_constant_loads
-from polytile.frontend.invariant_products import with_invariant_products
+from polytile.frontend.invariant_loads import ConstantLoads, with_constant_loads
+from polytile.frontend.invariant_products import InvariantProducts, with_invariant_products
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
-from polytile.frontend.null_tests import with_null_tests
-from polytile.frontend.parametric_steps import with_counted_steps
+from polytile.frontend.null_tests import NullTests, with_null_tests
+from polytile.frontend.parametric_steps import CountedSteps, with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
-from polytile.frontend.pointer_fields import with_pointer_variables
+from polytile.frontend.pointer_fields import PointerFields, with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
 from polytile.frontend.rematerialization import with_terms_rematerialized
 from polytile.frontend.rotating_pointers import Surroundings, with_rotating_pointers
@@ -106,6 +112,54 @@ class _Statements:
         return cls(turns.body, pointers | turns.helpers, whiles, firsts, turns.rotations)
 
 
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """The statements with functions inlined, as loops over iterators, and what became of loads, bounds and counters."""
+
+    result: Inlined
+    place: ScopPlace
+    summaries: Mapping[str, AccessSummary]
+    nulls: NullTests
+    fields: PointerFields
+    loads: ConstantLoads
+    flat: Unflattened
+    products: InvariantProducts
+    stepped: CountedSteps
+    counted: frozenset[str]  # iterators and counters that became others
+    split: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        context: FileContext,
+        place: ScopPlace,
+        known: KnownValues,
+        liveness: Liveness,
+        made: _Statements,
+    ) -> _Loops:
+        def live_after(name: str) -> bool:
+            return _live_after(place, liveness, name)
+
+        result: Inlined = inlined(made.body, place.scope, context.functions, context.summaries)
+        result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
+        nulls = with_null_tests(result.body, place.scope)
+        result = replace(result, body=nulls.body)
+        summaries = called_summaries(result.body, context.summaries)
+        changed = changed_by_calls(result.body, summaries)
+        fields = with_pointer_variables(result.body, place.scope, changed)
+        place = replace(place, scope=fields.scope)
+        loads = with_constant_loads(fields.body, place.scope, changed, liveness.has_address)
+        flat = without_flattened_loops(loads, place.scope, known.products, live_after)
+        products = with_invariant_products(replace(loads, body=flat.body), place.scope)
+        stepped = with_counted_steps(products.body, place.scope, live_after)
+        counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
+        split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
+        body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
+        body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
+        result = replace(result, body=body)
+        return cls(result, place, summaries, nulls, fields, loads, flat, products, stepped, counted.names, split.names)
+
+
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
     span = _checked_span(context, place)
@@ -119,34 +173,12 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
 
     made = _Statements.of(context, place, known, live_after)
     firsts = made.firsts
-    result: Inlined = inlined(made.body, place.scope, context.functions, context.summaries)
-    result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
-    nulls = with_null_tests(result.body, place.scope)
-    result = replace(result, body=nulls.body)
-    summaries = called_summaries(result.body, context.summaries)
-    changed = changed_by_calls(result.body, summaries)
-    fields = with_pointer_variables(result.body, place.scope, changed)
-    place = replace(place, scope=fields.scope)
-    loads = with_constant_loads(fields.body, place.scope, changed, liveness.has_address)
-    flat = without_flattened_loops(loads, place.scope, known.products, live_after)
-    products = with_invariant_products(replace(loads, body=flat.body), place.scope)
-    stepped = with_counted_steps(products.body, place.scope, live_after)
-    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
-    split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
-    body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
-    body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
-    result = replace(result, body=body)
+    loops = _Loops.of(context, place, known, liveness, made)
+    result, place, summaries = loops.result, loops.place, loops.summaries
+    nulls, fields, loads, flat = loops.nulls, loops.fields, loops.loads, loops.flat
+    products, stepped = loops.products, loops.stepped
     asked = (*stepped.asked, *flat.asked, *products.factors)
-    free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(asked))
-    used = [use for use in free if place.scope.lookup(use.name) is not None]
-    try:
-        symbols, tables = symbols_of(place, used, liveness)
-    except UserError:
-        # What is passed to a call that may do anything need not be what kernels can use.
-        call = first_unknown_call(result.body, {*result.functions, *summaries})
-        if call is None:
-            raise
-        raise call from None
+    symbols, tables = _symbols_used(place, result, (*assumptions, *asked), liveness, summaries)
     symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols}
     values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips}
     reads = host_reads(place, context.escapes, symbols, {**values, **fields.pointers})
@@ -165,9 +197,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
-        counted=counted.names | split.names | made.pointers | flat.replaced,
+        counted=loops.counted | loops.split | made.pointers | flat.replaced,
         known=known.constants,
-        initial={name: value for name, value in known.initial.items() if name in counted.names | firsts.used},
+        initial={name: value for name, value in known.initial.items() if name in loops.counted | firsts.used},
         numbers=known.numbers,
         loads=values,
         products=products.known,
@@ -184,6 +216,27 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         whiles=made.whiles,
         rotations=made.rotations,
     )
+
+
+def _symbols_used(
+    place: ScopPlace,
+    result: Inlined,
+    conditions: Sequence[c_ast.Node],
+    liveness: Liveness,
+    summaries: Mapping[str, AccessSummary],
+) -> tuple[dict[str, Symbol], dict[str, str]]:
+    """The symbols of variables that statements and conditions use, and tables of rows; raises UserError for one that
+    cannot be used."""
+    free = (*free_variables_in(result.body), *free_variables_in(conditions))
+    used = [use for use in free if place.scope.lookup(use.name) is not None]
+    try:
+        return symbols_of(place, used, liveness)
+    except UserError:
+        # What is passed to a call that may do anything need not be what kernels can use.
+        call = first_unknown_call(result.body, {*result.functions, *summaries})
+        if call is None:
+            raise
+        raise call from None
 
 
 def _is_address(node: c_ast.Node) -> bool:

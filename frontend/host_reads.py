@@ -13,7 +13,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
-from polytile.frontend.escapes import Escapes
+from polytile.frontend.escape_analysis import Escapes
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.must_reads import pointer_of, shape_of
 from polytile.frontend.pointers import Ownership, ownership

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pycparser import c_ast
 
-from polytile.frontend.escapes import Escapes
+from polytile.frontend.escape_analysis import Escapes
 from polytile.frontend.find_scops import functions
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
