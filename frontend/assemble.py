@@ -52,7 +52,7 @@ from polytile.frontend.rematerialization import with_terms_rematerialized
 from polytile.frontend.rotating_pointers import Surroundings, with_rotating_pointers
 from polytile.frontend.row_pointers import with_row_pointers
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
-from polytile.frontend.scop_region import Region, Symbol
+from polytile.frontend.scop_region import PointerTable, Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.searches import with_searches
 from polytile.frontend.strided_reductions import with_counted_reductions
@@ -224,7 +224,7 @@ def _symbols_used(
     conditions: Sequence[c_ast.Node],
     liveness: Liveness,
     summaries: Mapping[str, AccessSummary],
-) -> tuple[dict[str, Symbol], dict[str, str]]:
+) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
     """The symbols of variables that statements and conditions use, and tables of rows; raises UserError for one that
     cannot be used."""
     free = (*free_variables_in(result.body), *free_variables_in(conditions))

@@ -36,7 +36,7 @@ from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import always_leaves, at_numbers, bounded_above, lift_domain, without, without_in_map
 from polytile.frontend.repeats import distinct
-from polytile.frontend.row_tables import table_of
+from polytile.frontend.row_tables import row_table
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
@@ -251,12 +251,9 @@ class _Assembler:
         """What the host asks of pointers to rows."""
         found = []
         for name, shape in self.shapes.found.items():
-            pitch = self.region.tables.get(shape.variable.source)
-            accesses = self._accesses(name)
-            if pitch is not None and accesses and shape.variable.symbol is not None:
-                source, element = shape.variable.source, shape.variable.type
-                pitches = self.region.tables.values()
-                found.append(table_of(name, source, element, pitch, accesses, self.evaluator, pitches))
+            variable, accesses = shape.variable, self._accesses(name)
+            if variable.source in self.region.tables and accesses and variable.symbol is not None:
+                found.append(row_table(name, variable, self.region.tables, accesses, self.evaluator))
         return tuple(found)
 
     def _inside(self, name: str) -> None:

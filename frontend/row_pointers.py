@@ -3,8 +3,8 @@
 before: for (i) { double *row = A[i]; for (j) row[j] = 0; }        float *v = p[i].at, *w = &B[i][k];  v[0] = *w;
 after:  for (i) { for (j) A[i][j] = 0; }                           p[i].at[0] = B[i][k];
 
-Rows are of arrays with several dimensions, or in structs; pointers into arrays of one dimension are offsets
-(pointer_offsets.py).
+Rows are of arrays with several dimensions, or in structs, and rows of pointers are rows, too; pointers into arrays of
+one dimension are offsets (pointer_offsets.py).
 """
 
 from __future__ import annotations
@@ -85,9 +85,10 @@ def _row(node: Any, scope: Scope) -> _Row | None:
     if not _is_plain(row.place) or (row.offset is not None and not _computes(row.offset)):
         return None
     shape, own = shape_of(row.place, scope), scope.shape(node.type)
-    if shape is None or len(shape.layers) != 1 or len(own.layers) != 1 or shape.base is None or shape.base != own.base:
+    if shape is None or shape.base is None or shape.base != own.base or len(shape.layers) != len(own.layers):
         return None
-    return row
+    plain = len(own.layers) == 1 or all(layer.pointer for layer in (*shape.layers, *own.layers))
+    return row if own.layers and plain else None
 
 
 def _is_plain(place: c_ast.Node) -> bool:

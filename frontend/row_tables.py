@@ -1,91 +1,156 @@
-"""Pointers to rows, `float **w`: an array where its rows lie at equal distances, which the host asks when it runs.
+"""Tables of pointers to rows, `float **w`: arrays where rows lie at equal distances, which the host asks when it runs.
 
 before: for (i < n) for (j < m) w[i][j] = 0;     float **w, rows from wherever
 after:  w is an array of rows of w_pitch elements where all w[i], 0 <= i < n, lie at equal distances of w_pitch
         elements, m <= w_pitch, and little is left between rows; elsewhere the user's C runs
 
 Rows of one block of memory lie so, and mostly those that were allocated one after another. What little is left between
-rows has no room for anything else, so that what lies from the first row to the last belongs to the table alone.
+rows has no room for anything else, so that what lies from the first row to the last belongs to the table alone. Of more
+dimensions, `float ***w`, each has a distance of its own, w_rows rows from one plane to the next.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from functools import reduce
 
 import islpy as isl
-from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.accesses import RawAccess
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.delinearise import in_range
+from polytile.frontend.name_binding import Variable
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import condition_for
-from polytile.frontend.scop_region import Symbol
-from polytile.frontend.scope import Shape
-from polytile.ir.expr import LONG, CType
+from polytile.frontend.scop_region import PointerTable, Symbol
+from polytile.frontend.scope import Binding, Shape
+from polytile.ir.expr import LONG, Name
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import RowTable
 
 _GAP = 64  # bytes between rows of which the SCoP uses nothing
+_HALO = 4  # rows at the end of a plane that it does not use, if it uses none of as many at the start
 _ROW = "polytile_row"
 _PARAM = isl.dim_type.param
 
 
 def is_row_table(shape: Shape) -> bool:
-    """Whether a type is a pointer to, or an array of, pointers to elements."""
-    return [layer.pointer for layer in shape.layers[1:]] == [True] and shape.base is not None
+    """Whether a type is a pointer to, or an array of, pointers to elements, or pointers to and arrays of such."""
+    return len(shape.layers) > 1 and shape.layers[-1].pointer and shape.base is not None
 
 
-def pitch_symbol(table: str, taken: set[str], location: Symbol) -> Symbol:
-    """The parameter that says how many elements lie from one row of `table` to the next."""
-    name = fresh(f"{table}_pitch", taken)
-    taken.add(name)
-    return Symbol(name, LONG, live_after=False, location=location.location)
+def table_of_variable(binding: Binding) -> PointerTable:
+    """The table that a variable is, whose extents are not known yet: w[{0}][{1}] of `float ***w`."""
+    layers = binding.shape.layers
+    places = [binding.name + "".join(f"[{{{k}}}]" for k in range(depth)) for depth in range(len(layers))]
+    leads = [layers[0].pointer or binding.kind == "parameter", *(layer.pointer for layer in layers[1:])]
+    followed = tuple(place for place, pointer in zip(places[:-1], leads, strict=False) if pointer)
+    return PointerTable(places[-1], followed, deep=any(leads[1:-1]))
 
 
-def pitch_extent(pitch: Symbol) -> c_ast.Node:
-    """The extent of a row."""
-    return c_ast.ID(pitch.name)
+def extent_symbols(table: str, depth: int, taken: set[str], location: Symbol) -> tuple[Symbol, ...]:
+    """The parameters that say how far rows of `table` lie apart, for each of its dimensions but the outermost one: how
+    many rows a plane has, how many elements lie from one row to the next."""
+    words = (*(["planes"] * (depth - 2)), *(["rows"] if depth > 1 else []), "pitch")
+    made = []
+    for word in words:
+        name = fresh(f"{table}_{word}", taken)
+        taken.add(name)
+        made.append(Symbol(name, LONG, live_after=False, location=location.location))
+    return tuple(made)
 
 
-def table_of(
+def row_table(
     array: str,
-    source: str,
-    element: CType,
-    pitch: str,
+    variable: Variable,
+    tables: Mapping[str, PointerTable],
     accesses: Sequence[RawAccess],
     evaluator: Evaluator,
-    pitches: Collection[str],
 ) -> RowTable:
-    """What the host asks of the rows that `accesses` use; the evaluator learns the condition on `pitch`.
+    """What the host asks of the rows of a variable, one of `tables`, that `accesses` use; the evaluator learns the
+    conditions on extents.
 
-    `pitches` are those of all tables. Raises UserError where subscripts are no sums of iterators and sizes.
+    Raises UserError where subscripts are no sums of iterators and sizes.
     """
-    size = Polynomial({(pitch,): 1})
-    used: list[isl.Set] = []
-    near: isl.Set | None = None
+    source, element, table = variable.source, variable.type, tables[variable.source]
+    found = _Rows(source, table, evaluator, tuple(e for t in tables.values() for e in t.extents))
     for access in accesses:
-        row, column = access.subscripts
-        if row is None or column is None or row.degree > 1 or column.degree > 1:
-            raise _unknown(source, access)
-        points = access.points.intersect(evaluator.context)
-        value, extent = (evaluator.of_polynomial(p, access.access) for p in (column, size))
-        names = (*evaluator.iterators, *access.inner)
-        _require(evaluator, condition_for(points, in_range(value, extent), names), source, access)
-        last = extent.sub(isl.PwAff(f"{{ [({1 + _GAP // element.size})] }}"))
-        close = without(points.intersect(value.ge_set(last)), names)
-        near = close if near is None else near.union(close)
-        reached = isl.Set.from_pw_aff(evaluator.of_polynomial(row, access.access)).intersect_params(points)
-        used.append(_without(reached, (*names, *pitches)))
-    rows = used[0]
-    for more in used[1:]:
-        rows = rows.union(more)
-    assert near is not None
-    evaluator.checked = evaluator.checked.also(near.coalesce())
-    return RowTable(array, source, str(element), element.size, pitch, _loops(rows.coalesce()))
+        found.add(access)
+    found.require_little_between(_GAP // element.size)
+    rows = found.certain if table.deep else found.certain + found.possible
+    used = _union(rows)
+    if used is None or (table.deep and any(not more.is_subset(used) for more in found.possible)):
+        raise _hidden(source, accesses[0])
+    return RowTable(array, table.row, table.followed, str(element), element.size, table.extents, _loops(used))
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows that accesses use; `certain` are those of accesses that no condition on data decides. `subscripts` are
+    the values of all dimensions but the outermost one, with the points at which they are used; `unknown` are the
+    extents of all tables, which nobody knows while rows are looked at."""
+
+    source: str
+    table: PointerTable
+    evaluator: Evaluator
+    unknown: tuple[str, ...]
+    certain: list[isl.Set] = field(default_factory=list)
+    possible: list[isl.Set] = field(default_factory=list)
+    subscripts: list[tuple[isl.Set, list[isl.PwAff], tuple[str, ...]]] = field(default_factory=list)
+
+    def add(self, access: RawAccess) -> None:
+        """Take in the rows of an access; its subscripts have to lie inside of their dimensions."""
+        if any(s is None or s.degree > 1 for s in access.subscripts):
+            raise _unknown(self.source, access)
+        points = access.points.intersect(self.evaluator.context)
+        names = (*self.evaluator.iterators, *access.inner)
+        values = [self.evaluator.of_polynomial(s, access.access) for s in access.subscripts if s is not None]
+        for name, value in zip(self.table.extents, values[1:], strict=True):
+            holds = condition_for(points, in_range(value, self._extent(name)), names)
+            _require(self.evaluator, holds, self.source, access)
+        self.subscripts.append((access.points, values[1:], names))
+        rows = [isl.Set.from_pw_aff(value) for value in values[:-1]]
+        reached = reduce(isl.Set.flat_product, rows).intersect_params(points)
+        sure = not access.path and not access.loose
+        (self.certain if sure else self.possible).append(_without(reached, (*names, *self.unknown)))
+
+    def require_little_between(self, gap: int) -> None:
+        """Ask that the SCoP uses what lies between rows, but for `gap` elements, and between planes."""
+        *planes, pitch = self.table.extents
+        self._check(self._reaches(len(planes), pitch, gap))
+        for k, name in enumerate(planes):
+            near = self._reaches(k, name, 0)
+            for rows in range(1, _HALO + 1):
+                near = near.union(self._reaches(k, name, rows).subtract(self._starts_before(k, rows)))
+            self._check(near)
+
+    def _check(self, near: isl.Set) -> None:
+        self.evaluator.checked = self.evaluator.checked.also(near.coalesce())
+
+    def _reaches(self, k: int, name: str, left: int) -> isl.Set:
+        """Where some access leaves at most `left` of a dimension unused at its end."""
+        last = self._extent(name).sub(isl.PwAff(f"{{ [({1 + left})] }}"))
+        return self._somewhere(lambda values: values[k].ge_set(last))
+
+    def _starts_before(self, k: int, row: int) -> isl.Set:
+        """Where some access uses one of the first rows of a dimension."""
+        return self._somewhere(lambda values: values[k].lt_set(isl.PwAff(f"{{ [({row})] }}")))
+
+    def _somewhere(self, claim: Callable[[list[isl.PwAff]], isl.Set]) -> isl.Set:
+        """Where a claim holds for some point of an access."""
+        context = self.evaluator.context
+        sets = [without(p.intersect(context).intersect(claim(v)), names) for p, v, names in self.subscripts]
+        found = _union(sets)
+        assert found is not None
+        return found
+
+    def _extent(self, name: str) -> isl.PwAff:
+        return self.evaluator.of_polynomial(Polynomial({(name,): 1}), Name(name, LONG))
 
 
 def _require(evaluator: Evaluator, holds: isl.Set, source: str, access: RawAccess) -> None:
@@ -106,15 +171,32 @@ def _without(reached: isl.Set, names: Sequence[str]) -> isl.Set:
     return reached
 
 
+def _union(sets: Sequence[isl.Set]) -> isl.Set | None:
+    return reduce(isl.Set.union, sets).coalesce() if sets else None
+
+
 def _loops(rows: isl.Set) -> str:
-    """C that runs `polytile_visit(row);` for each row, in ascending order."""
+    """C that runs `polytile_visit(row, ...);` for each row, in lexicographic order."""
     rows = rows.set_tuple_name("polytile_visit")
+    depth = rows.dim(isl.dim_type.set)
     build = isl.AstBuild.from_context(isl.Set("{ : }"))
-    build = build.set_iterators(isl.IdList.alloc(isl.DEFAULT_CONTEXT, 1).add(isl.Id(_ROW)))
-    schedule = isl.Map("{ polytile_visit[r] -> [r] }").intersect_domain(rows)
+    names = isl.IdList.alloc(isl.DEFAULT_CONTEXT, depth)
+    for name in [_ROW, *(f"{_ROW}_{k}" for k in range(1, depth))]:
+        names = names.add(isl.Id(name))
+    subscripts = ", ".join(f"r{k}" for k in range(depth))
+    schedule = isl.Map(f"{{ polytile_visit[{subscripts}] -> [{subscripts}] }}").intersect_domain(rows)
+    build = build.set_iterators(names)
     text = str(build.node_from_schedule_map(isl.UnionMap.from_map(schedule)).to_C_str())
-    text = re.sub(r"\bint (?=polytile_row\b)", "long long ", text)
+    text = re.sub(rf"\bint (?={_ROW}(_\d+)?\b)", "long long ", text)
     return re.sub(r"\b(floord|min|max)(?=\()", r"polytile_\1", text)
+
+
+def _hidden(source: str, access: RawAccess) -> UserError:
+    return UserError(
+        f"`{source}` has pointers that only a condition on data leads to: the host would follow them where C does not",
+        location=access.location,
+        hint="use its rows without that condition, too, or an array with rows of one length: `double A[n][m][l]`",
+    )
 
 
 def _unknown(source: str, access: RawAccess) -> UserError:

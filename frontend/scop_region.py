@@ -64,6 +64,18 @@ class HostRead:
 
 
 @dataclass(frozen=True, slots=True)
+class PointerTable:
+    """Pointers to rows, `row` and `followed` as those of `RowTable`; `extents` are the symbols of its extents but the
+    outermost one. `field` says that they are in structs; `deep` that `followed` has pointers that are in memory."""
+
+    row: str
+    followed: tuple[str, ...]
+    extents: tuple[str, ...] = ()
+    field: bool = False
+    deep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """One SCoP as pycparser nodes, macros expanded and calls to small functions of the file inlined.
 
@@ -91,7 +103,7 @@ class Region:
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # the symbols that are products of others
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what pointers are set to before the SCoP
     given: Mapping[str, str] = field(default_factory=dict)  # symbols that say whether a pointer is null, and that
-    tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
+    tables: Mapping[str, PointerTable] = field(default_factory=dict)  # by the arrays that stand for them
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents
     host_reads: Mapping[str, tuple[HostRead, ...]] = field(default_factory=dict)  # by the symbols that have the values
     reachable: frozenset[str] = frozenset()  # symbols that pointers may lead to, or to what they point to

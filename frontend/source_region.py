@@ -92,7 +92,7 @@ class _Writer:
     # Variables ------------------------------------------------------------------------------------------------------
     def _sized(self, array: Array) -> Sized:
         symbol = self.region.symbols[array.name]
-        if len(symbol.extents) != array.rank:
+        if len(symbol.extents) != array.rank or symbol.table:
             return Sized.UNKNOWN
         whole = not array.rank or (self._in_place(symbol) and not symbol.pointer)
         return Sized.WHOLE if whole else Sized.ROW
@@ -215,8 +215,7 @@ class _Writer:
         """Declare a variable of the surroundings: with the value that is passed, or with one that is none."""
         name, passed = symbol.name, self.passed.get(symbol.name)
         if name in self.region.tables and passed is not None:
-            self.before.append(f"{symbol.type} (*{name})[{self.passed[self.region.tables[name]]}] = {passed};")
-            self._check_size(name, f"*{name}")
+            self._table(symbol, passed)
             return
         made = self._tagless(node)
         made.storage, made.funcspec, made.align, made.init, made.bitsize = [], [], [], None, None
@@ -238,6 +237,23 @@ class _Writer:
         else:
             self.before.append(f"{_printed(made)} = {passed};")
             self._check_unchanged(name)
+
+    def _table(self, symbol: Symbol, passed: str) -> None:
+        """Declare pointers to rows, with as many in front of the first one: C may count from below it."""
+        *planes, pitch = (self.passed[e] for e in self.region.tables[symbol.name].extents)
+        inside = " * ".join(["1LL", *planes])
+        row = f"({inside} * {pitch} * (long long)sizeof({symbol.type}))"
+        count, rows = (f"{passed}_{what}" for what in ("count", "rows_0"))
+        self.before.append(f"long long {count} = {row} > 0 ? {self._size(symbol.name)} / {row} : 0;")
+        value = f"({symbol.type} *){passed} + (at - {count} * {inside}) * {pitch}"
+        for level, extents in enumerate([planes[:k] for k in range(len(planes), -1, -1)]):
+            rows, number = f"{passed}_rows_{level}", " * ".join([f"2 * {count}", *extents])
+            kind = f"{symbol.type} *{'*' * level}"
+            self.before.append(f"{kind}*{rows} = __builtin_malloc({number} * sizeof *{rows} + 1);")
+            self.before.append(f"for (long long at = 0; at < {number}; at++) {rows}[at] = {value};")
+            self.after.append(f"__builtin_free({rows});")
+            value = f"{rows} + at * {extents[-1]}" if extents else ""
+        self.before.append(f"__typeof__({rows}) {symbol.name} = {rows} + {count};")
 
     def _pointer(self, symbol: Symbol, node: c_ast.Node) -> c_ast.Node:
         """The declarator of an array as that of a pointer to its rows: `double (*A)[m]` for `double A[n][m]`."""

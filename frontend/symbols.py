@@ -14,8 +14,8 @@ from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import location_of
 from polytile.frontend.pointers import Ownership, ownership
-from polytile.frontend.row_tables import is_row_table, pitch_extent, pitch_symbol
-from polytile.frontend.scop_region import Symbol
+from polytile.frontend.row_tables import extent_symbols, is_row_table, table_of_variable
+from polytile.frontend.scop_region import PointerTable, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import variables_in
 from polytile.ir.expr import CType
@@ -25,8 +25,8 @@ _MOST_ELEMENTS = 1000  # of an array in a struct
 
 def symbols_of(
     place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness
-) -> tuple[dict[str, Symbol], dict[str, str]]:
-    """A symbol for each name in `used`, and for each name in the extents of one; the pitches of pointers to rows."""
+) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
+    """A symbol for each name in `used`, and for each name in the extents of one; the tables of pointers to rows."""
     symbols: dict[str, Symbol] = {}
     waiting = list(used)
     while waiting:
@@ -40,22 +40,22 @@ def symbols_of(
         symbols[name] = _symbol(binding, use, place, liveness)
         for extent in symbols[name].extents:
             waiting.extend(variables_in(extent))
-    symbols, tables = _with_pitches(symbols, place)
+    symbols, tables = _with_tables(symbols, place)
     return _with_owners(symbols, tables, place), tables
 
 
-def _with_pitches(symbols: dict[str, Symbol], place: ScopPlace) -> tuple[dict[str, Symbol], dict[str, str]]:
-    """Pointers to rows have rows of a length that the host finds when it runs; what they point to may alias."""
+def _with_tables(symbols: dict[str, Symbol], place: ScopPlace) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
+    """Tables of pointers to rows have extents that the host finds when it runs; what they point to may alias."""
     taken = {*NodeIndex.of(place.items).names, *(b.name for b in place.scope.bindings())}
-    tables: dict[str, str] = {}
+    tables: dict[str, PointerTable] = {}
     made: dict[str, Symbol] = {}
     for name, symbol in symbols.items():
         binding = place.scope.lookup(name)
         if binding is not None and is_row_table(binding.shape):
-            pitch = pitch_symbol(name, taken, symbol)
-            made[pitch.name] = pitch
-            tables[name] = pitch.name
-            extents = (*symbol.extents[:1], pitch_extent(pitch))
+            inner = extent_symbols(name, len(binding.shape.layers) - 1, taken, symbol)
+            made.update({extent.name: extent for extent in inner})
+            tables[name] = replace(table_of_variable(binding), extents=tuple(extent.name for extent in inner))
+            extents = (*symbol.extents[:1], *(c_ast.ID(extent.name) for extent in inner))
             symbol = replace(symbol, extents=extents, table=True, pointer=True, restrict=False)
             symbol = replace(symbol, live_before=True, live_after=True)
         made[name] = symbol
@@ -108,8 +108,8 @@ def unsupported(binding: Binding) -> str:
     if binding.kind == "function" or shape.function:
         return "it is a function"
     if any(layer.pointer for layer in shape.layers[1:]) and not is_row_table(shape):
-        first = "a pointer to a pointer" if shape.layers[0].pointer else "an array of pointers"
-        return f"it is {first}, so its rows may overlap"
+        first = "a pointer to pointers" if shape.layers[0].pointer else "an array of pointers"
+        return f"it is {first} to arrays"
     return "" if shape.base is not None else shape.reason
 
 

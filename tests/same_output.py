@@ -33,6 +33,17 @@ def prints_the_same(
     return compiled
 
 
+def kernel_runs(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often a program calls kernels on the emulator."""
+    path = folder / "program.c"
+    path.write_text(text)
+    compiled = polytile.compile(path, strict=True, raise_bugs=True)
+    compiled.build(folder / "counted", on="emulator")
+    monkeypatch.setenv("POLYTILE_TIMING", "1")
+    finished = subprocess.run([folder / "counted"], capture_output=True, text=True, timeout=120, check=True)
+    return sum(": kernels " in line for line in finished.stderr.splitlines())
+
+
 def _printed(*command: str | Path) -> str:
     finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert finished.returncode == 0, finished.stderr

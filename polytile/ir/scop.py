@@ -234,7 +234,7 @@ class Array:
     may_alias: bool = False  # a plain pointer parameter: disjointness is checked when the program runs
     fields: tuple[tuple[str, CType], ...] = ()
     location: Location = NOWHERE
-    rows_apart: bool = False  # what lies between its rows, which are extents[1] elements long, is not its own
+    rows_apart: bool = False  # what lies between its rows, which are extents[-1] elements long, is not its own
     holds: str = ""  # the source's array whose values this one holds, where a transformation made it
     elements: Expr | None = None  # how many it has in C, where the product of its extents is not known to be that
 
@@ -275,14 +275,18 @@ class SourceLoop:
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """An array that is a pointer to pointers in C, `source`: its rows lie `pitch` elements of `size` bytes apart, which
-    the host asks when it runs. `loops` is C that runs `polytile_visit(row);` for each row that the SCoP uses."""
+    """An array that is a table of pointers to rows in C: its rows lie at equal distances, which the host asks when it
+    runs. `row` is C for the pointer to a row, with `{0}`, `{1}` and so on for its subscripts, and `followed` for the
+    pointers on the way to it, which may be null: "w[{0}][{1}]" follows "w" and "w[{0}]". `extents` are the parameters
+    that say how many rows each dimension but the outermost has, the last one how many elements of `size` bytes lie from
+    one row to the next. `loops` is C that runs `polytile_visit(row, ...);` for each row that the SCoP uses."""
 
     array: str
-    source: str
+    row: str
+    followed: tuple[str, ...]
     element: str
     size: int
-    pitch: str
+    extents: tuple[str, ...]
     loops: str
 
 

@@ -13,7 +13,7 @@ class Sized(Enum):
 
     WHOLE = "whole"
     ROW = "row"  # what a pointer to its rows steps over
-    UNKNOWN = "unknown"  # it has other dimensions in C
+    UNKNOWN = "unknown"  # it has other dimensions in C, or has pointers to its rows there
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def test_the_host_asks_for_each_row_that_is_used() -> None:
     text = source("double **w", "for (int i = 2; i < n; i += 3) for (int j = 0; j < m; j++) w[i][j] = 0;")
     program = polytile.compile(text, name="f.c")
     assert "polytile_row < n; polytile_row += 3)" in program.host
-    assert "(char *)w[polytile_at]" in program.host
+    assert "(long long)w[polytile_at[0]]" in program.host
     assert "if (polytile_rows_w > 1 && (" in program.host
 
 
@@ -121,11 +121,12 @@ REFUSED = {
     "a row that data choose": "for (int i = 0; i < n; i++) w[p[i]][i] = 1;",
     "a column that data choose": "for (int i = 0; i < n; i++) w[i][p[i]] = 1;",
     "rows that change": "for (int i = 1; i < n; i++) w[i] = w[i - 1];",
-    "three levels": "for (int i = 0; i < n; i++) u[i][i][i] = 1;",
+    "a plane that only data lead to": "for (int i = 0; i < n; i++) if (p[i] > 0) u[i][i][i] = 1;",
+    "a row of a plane that data choose": "for (int i = 0; i < n; i++) u[i][p[i]][i] = 1;",
 }
 
 
-MESSAGE = "it reads data, and how large|a pointer or a whole array is assigned to|it is a pointer to a pointer"
+MESSAGE = "it reads data, and how large|a pointer or a whole array is assigned to|only a condition on data leads to"
 
 
 @pytest.mark.parametrize("name", REFUSED)

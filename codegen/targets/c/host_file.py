@@ -16,7 +16,7 @@ from pathlib import PurePath
 
 from polytile.codegen.targets.c.alias_checks import APART, alias_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
-from polytile.codegen.targets.c.row_table_checks import even_rows, pointers, row_table_checks
+from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
 from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
@@ -181,7 +181,7 @@ def _address(program: HostProgram, spelt: Mapping[str, str], array: str) -> str:
 
 def _wide(scop: Scop, text: str) -> str:
     """C over parameters as C over the variables of the function, in 64 bits."""
-    spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}, **_extents(scop)}
+    spelt = {**dict(scop.passed), **distances(scop.tables), **_extents(scop)}
     values = {p.name: spelt.get(p.name, p.name) for p in scop.parameters}
     return _replaced(text, {n: f"(long long){c if c.isidentifier() else f'({c})'}" for n, c in values.items()})
 
@@ -193,14 +193,14 @@ def _extents(scop: Scop) -> dict[str, str]:
 
 def _spelt(scop: Scop, text: str) -> str:
     """C over parameters as C over the variables of the function."""
-    spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}, **_extents(scop)}
+    spelt = {**dict(scop.passed), **distances(scop.tables), **_extents(scop)}
     unsigned = (p.name for p in scop.parameters if not p.type.signed)  # which C would not let become negative
     spelt |= {name: f"(long long){spelt.get(name, name)}" for name in unsigned}
     return _replaced(text, spelt)
 
 
 def _replaced(text: str, spelt: Mapping[str, str]) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), text)
+    return re.sub(r"(?<![\w.])(?<!->)[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), text)
 
 
 def _passed(argument: Argument) -> str:

@@ -1,12 +1,15 @@
-"""What the host asks of a pointer to rows before kernels may take it for an array.
+"""What the host asks of a table of pointers to rows before kernels may take it for an array.
 
-    char *polytile_base_w = 0;
-    long long polytile_first_w = 0, polytile_step_w = 0, polytile_rows_w = 0;
+    long long polytile_rows_w = 0, polytile_base_w = 0;
+    long long polytile_step_w[1] = {0}, polytile_first_w[1] = {0}, polytile_last_w[1] = {0};
     for (long long polytile_row = 0; polytile_row < n; polytile_row += 1) {
-        char *polytile_here = (char *)w[polytile_row];
+        long long polytile_here = w ? (long long)w[polytile_row] : 0;
         ...
     }
     if (polytile_rows_w > 1 && ...) kernels else the user's C
+
+Where a row lies has to be base + sum of step[k] * row[k]. Rows come in lexicographic order, so that mostly there is one
+subscript that has changed of which the step is not known yet.
 """
 
 from __future__ import annotations
@@ -18,38 +21,88 @@ from polytile.codegen.targets.c.index_macros import with_index_macros
 from polytile.codegen.targets.line_wrap import INDENT
 from polytile.ir.scop import RowTable
 
+_VISIT = """\
+long long polytile_at[{depth}] = {{{at}}};
+long long polytile_here = {followed}(long long){row}{otherwise};
+long long polytile_left = polytile_here - {base}, polytile_moved = 0;
+int polytile_new = -1;
+for (int polytile_k = 0; polytile_k < {depth}; polytile_k++) {{
+    long long polytile_by = polytile_at[polytile_k] - {first}[polytile_k];
+    if ({rows} == 0 || polytile_at[polytile_k] > {last}[polytile_k]) {last}[polytile_k] = polytile_at[polytile_k];
+    if ({rows} == 0) {first}[polytile_k] = polytile_at[polytile_k];
+    if ({rows} <= 0 || polytile_by == 0) continue;
+    if ({step}[polytile_k] != 0) polytile_left -= {step}[polytile_k] * polytile_by;
+    else {{ if (polytile_new >= 0) {rows} = -1; polytile_new = polytile_k; polytile_moved = polytile_by; }}
+}}
+if ({rows} == 0) {{ {base} = polytile_here; polytile_left = 0; }}
+if ({rows} > 0 && polytile_new >= 0 && polytile_left != 0 && polytile_left % polytile_moved == 0) {{
+    {step}[polytile_new] = polytile_left / polytile_moved;
+    polytile_left = 0;
+}} else if (polytile_new >= 0) polytile_left = 1;
+{rows} = {rows} < 0 || polytile_here == 0 || polytile_left != 0 ? -1 : {rows} + 1;"""
+
+# A dimension of which one subscript is used has no step: as many rows are taken to lie inside of it as are used.
+_INNERMOST = """\
+for (int polytile_k = {inner} - 1; polytile_k >= 0 && {step}[{inner}] == 0; polytile_k--) {{
+    long long polytile_count = 1;
+    for (int polytile_l = polytile_k + 1; polytile_l < {depth}; polytile_l++) polytile_count *= {last}[polytile_l] + 1;
+    if (polytile_count > 0 && {step}[polytile_k] % polytile_count == 0)
+        {step}[{inner}] = {step}[polytile_k] / polytile_count;
+}}
+for (int polytile_k = {inner} - 1; polytile_k >= 0; polytile_k--) {{
+    long long polytile_inner = {step}[polytile_k + 1];
+    if ({step}[polytile_k] == 0) {step}[polytile_k] = polytile_inner * ({last}[polytile_k + 1] + 1);
+    if (polytile_inner <= 0 || {step}[polytile_k] % polytile_inner != 0) {rows} = -1;
+    else {extent}[polytile_k] = {step}[polytile_k] / polytile_inner;
+}}"""
+
+_FOUND = """\
+if ({step}[{inner}] <= 0 || {step}[{inner}] % {size} != 0) {rows} = -1;
+for (int polytile_k = 0; polytile_k < {depth}; polytile_k++) {base} -= {first}[polytile_k] * {step}[polytile_k];
+{extent}[{inner}] = {step}[{inner}] / {size};"""
+
 
 def row_table_checks(table: RowTable) -> list[str]:
-    """Statements that find the first row, the distance of rows, and how many of them lie at this distance.
+    """Statements that find where rows lie.
 
-    `polytile_rows_w` counts rows, and is -1 from the first on that lies elsewhere; `polytile_base_w` is where row 0
-    would lie, `polytile_step_w` the distance.
+    `polytile_rows_w` counts rows, and is -1 from the first on that is null or lies elsewhere; `polytile_base_w` is
+    where row 0 would lie, and `polytile_extent_w` has the extents of the array but the outermost one.
     """
-    base, first, step, rows = (f"polytile_{what}_{table.source}" for what in ("base", "first", "step", "rows"))
-    visit = [
-        "long long polytile_at = {row};",
-        f"char *polytile_here = (char *){table.source}[polytile_at];",
-        f"if ({rows} == 0) {{{{ {base} = polytile_here; {first} = polytile_at; }}}}",
-        f"if ({rows} == 1) {step} = (polytile_here - {base}) / (polytile_at - {first});",
-        f"if ({rows} >= 0) {rows} += 1;",
-        f"if (polytile_here - {base} != (polytile_at - {first}) * {step}) {rows} = -1;",
-    ]
-    lines = [f"char *{base} = 0;", f"long long {first} = 0, {step} = 0, {rows} = 0;"]
+    depth = len(table.extents)
+    names = {what: _name(what, table) for what in ("rows", "base", "step", "first", "last", "extent")}
+    sizes: dict[str, object] = {**names, "depth": depth, "inner": depth - 1, "size": table.size}
+    arrays = ", ".join(f"{names[what]}[{depth}] = {{0}}" for what in ("step", "first", "last", "extent"))
+    lines = [f"long long {names['rows']} = 0, {names['base']} = 0;", f"long long {arrays};"]
     for line in table.loops.splitlines():
         call = re.fullmatch(r"(\s*)polytile_visit\((.*)\);", line)
-        body = ["{{", *(INDENT + part for part in visit), "}}"] if call else []
-        lines += [f"{call[1]}{part.format(row=call[2])}" for part in body] if call else [line]
-    lines.append(f"if ({step} % {table.size} != 0) {rows} = -1;")
-    lines += [f"{base} -= {first} * {step};", f"{step} /= {table.size};"]
+        lines += [line] if call is None else [call[1] + part for part in _visit(table, call[2], sizes)]
+    parts = [_INNERMOST, _FOUND] if depth > 1 else [_FOUND]
+    lines += [line for part in parts for line in part.format(**sizes).splitlines()]
     return with_index_macros(lines)
+
+
+def _visit(table: RowTable, subscripts: str, sizes: dict[str, object]) -> list[str]:
+    at = [f"polytile_at[{k}]" for k in range(len(table.extents))]
+    guard = " && ".join(f"({pointer.format(*at)}) != 0" for pointer in table.followed)
+    asked = {"followed": f"{guard} ? " if guard else "", "otherwise": " : 0" if guard else ""}
+    text = _VISIT.format(**sizes, **asked, at=subscripts, row=table.row.format(*at))
+    return ["{", *(INDENT + line for line in text.splitlines()), "}"]
+
+
+def _name(what: str, table: RowTable) -> str:
+    return f"polytile_{what}_{table.array}"
 
 
 def even_rows(table: RowTable) -> str:
     """Whether rows lie at equal distances, of whole elements, in C."""
-    return f"polytile_rows_{table.source} > 1"
+    return f"{_name('rows', table)} > 1"
+
+
+def distances(tables: Sequence[RowTable]) -> dict[str, str]:
+    """The C that is passed for the extents of tables."""
+    return {name: f"{_name('extent', t)}[{k}]" for t in tables for k, name in enumerate(t.extents)}
 
 
 def pointers(tables: Sequence[RowTable]) -> dict[str, str]:
-    """The C that is passed for tables and their pitches."""
-    found = {table.array: f"({table.element} *)polytile_base_{table.source}" for table in tables}
-    return found | {table.pitch: f"polytile_step_{table.source}" for table in tables}
+    """The C that is passed for tables and their extents."""
+    return {t.array: f"({t.element} *){_name('base', t)}" for t in tables} | distances(tables)
