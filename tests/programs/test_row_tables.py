@@ -109,6 +109,37 @@ def test_rows_that_lie_anywhere(compiler_checks: str, tmp_path: Path, monkeypatc
     assert len(prints_the_same(MAIN, compiler_checks, tmp_path, monkeypatch).programs) == 1
 
 
+IN_TURNS = """
+#include <stdio.h>
+#include <stdlib.h>
+void f(int n, int m, float **w, float **v, float *s)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) w[i][j] += v[i][j] + s[i];
+#pragma endscop
+}
+int main(void)
+{
+    for (int m = 1; m < 5; m++) {
+        float *w[9], *v[9], *s = calloc(9, sizeof *s), block[9 * 12];
+        for (int i = 0; i < 9; i++) {
+            w[i] = m % 2 ? malloc(m * sizeof(float)) : block + 12 * i;
+            v[i] = m % 2 ? malloc(m * sizeof(float)) : block + 12 * i + m;
+            for (int j = 0; j < m; j++) w[i][j] = i, v[i][j] = j;
+        }
+        f(9, m, w, v, m == 3 ? w[4] : s);
+        for (int i = 0; i < 9; i++) for (int j = 0; j < m; j++) printf("%g %g\\n", w[i][j], v[i][j]);
+    }
+    return 0;
+}
+"""
+
+
+def test_rows_of_two_tables_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prints_the_same(IN_TURNS, "", tmp_path, monkeypatch)
+
+
 def test_the_host_asks_for_each_row_that_is_used() -> None:
     text = source("double **w", "for (int i = 2; i < n; i += 3) for (int j = 0; j < m; j++) w[i][j] = 0;")
     program = polytile.compile(text, name="f.c")

@@ -1,4 +1,5 @@
-"""What the host asks of values that kernels get as they are: whether the SCoP may change them through a pointer.
+"""What the host asks of values that kernels get as they are: whether the SCoP may change them through a pointer; and of
+tables of rows: whether something else lies among their rows, which the C allows.
 
     int polytile_apart = 1;
     const unsigned long long polytile_from_q = (unsigned long long)(double *)q;
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polytile.codegen.targets.c.index_macros import with_index_macros
+from polytile.codegen.targets.cuda.entry import may_overlap
 from polytile.codegen.targets.expressions import Printer
 from polytile.codegen.targets.line_wrap import INDENT, broken
 from polytile.diagnostics import InternalError
@@ -28,12 +30,13 @@ _ADDRESS = "unsigned long long"
 def alias_checks(
     checks: Sequence[AliasCheck], program: HostProgram, spelt: Callable[[str], str], pointer: Callable[[str], str]
 ) -> list[str]:
-    """Statements that set `polytile_apart`; none where no array of `checks` is used.
+    """Statements that set `polytile_apart`; none where no array of `checks` and no table of rows is used.
 
     `spelt` turns C over parameters into C over the variables of the function, `pointer` is the C for element 0 of an
     array. Whatever overflows here, the entry point refuses.
     """
-    names = dict.fromkeys(name for check in checks for name in check.arrays)
+    pairs = [(one.name, two.name) for one, two in may_overlap(program) if one.rows_apart or two.rows_apart]
+    names = dict.fromkeys([*(name for check in checks for name in check.arrays), *(n for pair in pairs for n in pair)])
     buffers = {name: b for name in names if (b := program.buffer(name)) is not None}
     if not buffers:
         return []
@@ -43,6 +46,9 @@ def alias_checks(
     for check in checks:
         for name in (n for n in check.arrays if n in buffers):
             lines += _test(check, name)
+    for one, two in pairs:
+        meet = f"polytile_from_{one} < polytile_to_{two} && polytile_from_{two} < polytile_to_{one}"
+        lines += [*broken(f"if ({meet})"), f"{INDENT}{APART} = 0;"]
     return with_index_macros(lines)
 
 

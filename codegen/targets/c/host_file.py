@@ -167,7 +167,7 @@ def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[
     apart = alias_checks(scop.alias_checks, program, partial(_wide, scop), partial(_address, program, spelt))
     if apart:
         found.append(APART)
-        why.append("values that it changes through a pointer")
+        why += ["values that it changes through a pointer"] if scop.alias_checks else []
     if scop.checked:
         found.append(_spelt(scop, f"({scop.checked})" if found else scop.checked))
         why = why or ["other sizes"]

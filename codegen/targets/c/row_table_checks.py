@@ -59,7 +59,9 @@ for (int polytile_k = {inner} - 1; polytile_k >= 0; polytile_k--) {{
 _FOUND = """\
 if ({step}[{inner}] <= 0 || {step}[{inner}] % {size} != 0) {rows} = -1;
 for (int polytile_k = 0; polytile_k < {depth}; polytile_k++) {base} -= {first}[polytile_k] * {step}[polytile_k];
-{extent}[{inner}] = {step}[{inner}] / {size};"""
+{extent}[{inner}] = {rows} > 1 ? {step}[{inner}] / {size} : 0;"""
+
+_NONE = "for (int polytile_k = 0; polytile_k < {inner} && {rows} <= 1; polytile_k++) {extent}[polytile_k] = 0;"
 
 
 def row_table_checks(table: RowTable) -> list[str]:
@@ -76,7 +78,7 @@ def row_table_checks(table: RowTable) -> list[str]:
     for line in table.loops.splitlines():
         call = re.fullmatch(r"(\s*)polytile_visit\((.*)\);", line)
         lines += [line] if call is None else [call[1] + part for part in _visit(table, call[2], sizes)]
-    parts = [_INNERMOST, _FOUND] if depth > 1 else [_FOUND]
+    parts = [_INNERMOST, _FOUND, _NONE] if depth > 1 else [_FOUND]
     lines += [line for part in parts for line in part.format(**sizes).splitlines()]
     return with_index_macros(lines)
 

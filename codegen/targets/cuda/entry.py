@@ -163,14 +163,17 @@ def _buffers(program: HostProgram, names: _Names) -> list[str]:
 
 
 def _alias_checks(program: HostProgram, names: _Names) -> list[str]:
-    """Two pointers that may point to the same memory are compared when one of them is written."""
+    """Two pointers that may point to the same memory are compared."""
+    found = may_overlap(program)
+    return [f"{names.buffers[a.name]}.must_not_overlap({names.buffers[b.name]});" for a, b in found]
+
+
+def may_overlap(program: HostProgram) -> list[tuple[Array, Array]]:
+    """The pairs of arrays that may be the same memory as far as C says, when one of them is written."""
     written = frozenset(written_arrays(program))
-    outside = [b for b in program.buffers if not b.temporary]
-    return [
-        f"{names.buffers[a.array.name]}.must_not_overlap({names.buffers[b.array.name]});"
-        for a, b in combinations(outside, 2)
-        if (a.array.may_alias or b.array.may_alias) and written & {a.array.name, b.array.name}
-    ]
+    outside = [b.array for b in program.buffers if not b.temporary]
+    pairs = combinations(outside, 2)
+    return [(a, b) for a, b in pairs if (a.may_alias or b.may_alias) and written & {a.name, b.name}]
 
 
 def _movements(program: HostProgram, names: _Names) -> list[str]:
