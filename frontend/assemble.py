@@ -68,13 +68,15 @@ from polytile.ir.source_span import Span
 @dataclass(frozen=True, slots=True)
 class FileContext:
     """A parsed file and its functions, each with the scope of its body's surroundings; `device_source` is the text that
-    defines functions for the device."""
+    defines functions for the device. With `asks_memory` arrays may be as large as the memory that they lie in, where
+    nothing else says it."""
 
     file: ParsedFile
     functions: Mapping[str, tuple[c_ast.FuncDef, Scope]]
     escapes: Escapes
     summaries: Summaries = field(default_factory=dict)  # of functions that are not inlined
     device_source: str = ""
+    asks_memory: bool = False
 
     @classmethod
     def of(cls, file: ParsedFile, device_source: str = "") -> FileContext:

@@ -11,24 +11,23 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
-from polytile.diagnostics import Location, UserError
+from polytile.diagnostics import UserError
 from polytile.frontend.access_relations import lift, require_inside_field
 from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.alias_checks import alias_checks
-from polytile.frontend.data_subscripts import reads_data, unknown_size
+from polytile.frontend.data_subscripts import unknown_size
 from polytile.frontend.delinearise import (
     Strides,
     find_strides,
     in_range,
     needs_splitting,
     outer_extent,
-    refusal,
-    split,
     to_expr,
 )
 from polytile.frontend.describe import describe
+from polytile.frontend.drafts import Draft, by_data, gathered, resubscript
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
@@ -41,26 +40,12 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
-from polytile.ir.expr import INT, Access, Expr, Stmt, rewrite
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, ReachedExtent, RowTable, Scop, Statement
+from polytile.ir.expr import INT, Expr
+from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names
 
 _PARAM = isl.dim_type.param
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A statement whose arrays may still change their shape."""
-
-    name: str
-    iterators: tuple[str, ...]
-    points: isl.Set = field(compare=False)
-    body: tuple[Stmt, ...]
-    accesses: tuple[RawAccess, ...]
-    location: Location
-    text: str
-    loops: tuple[Location, ...] = ()  # around it, outermost first
-    merged: tuple[Location, ...] = ()  # its assignments, if many were made one
 
 
 def finish(
@@ -119,6 +104,7 @@ class _Assembler:
             loops=tuple(source_loops(orders)),
             tables=tables,
             reached=self._reached(statements, tree),
+            allocated=self._allocated(),
             external=tuple(summary.function for summary in self.region.summaries.values()),
             device_source=self.region.device_source if self.region.summaries else "",
             set_before=tuple(self.region.numbers.items()),
@@ -166,9 +152,11 @@ class _Assembler:
         asked = only_read and self.evaluator.checked is not before[1]
         if asked and bounded_above(self.evaluator.context) - bounded_above(before[0]):
             strides = None
+        if only_read and source in self.region.allocated and by_data(array, drafts):
+            strides = None  # which column is used cannot be known before
         if strides is None:
             self.evaluator.context, self.evaluator.checked = before
-            self.drafts = [_gathered(d, array, self.evaluator) for d in self.drafts]
+            self.drafts = [gathered(d, array, self.evaluator) for d in self.drafts]
             return
         self.drafts = drafts
         inner = [Polynomial({size: 1}) for size in strides.sizes]
@@ -187,7 +175,7 @@ class _Assembler:
         problem: UserError | None = None
         for tried in (strides, *strides.finer()):
             try:
-                return tried, [_resubscript(d, array, source, tried, self.evaluator) for d in self.drafts]
+                return tried, [resubscript(d, array, source, tried, self.evaluator) for d in self.drafts]
             except UserError as reason:
                 self.evaluator.context, self.evaluator.checked = before
                 problem = problem or reason
@@ -211,7 +199,7 @@ class _Assembler:
     def _check_gathered(self, array: str) -> None:
         """Refuse subscripts that data decide where it is not known what they may reach."""
         source, split = self._source(array), array in self.strides
-        if split and source not in self.region.reached:
+        if split and (source not in self.region.reached or source in self.region.allocated):
             for access in (a for a in self._accesses(array) if None in a.subscripts[1:]):
                 raise unknown_size(access, access.subscripts.index(None, 1), source)  # only the host can check them
         if all(e is not None and e.degree <= 1 for e in self.sizes[array]):
@@ -269,7 +257,8 @@ class _Assembler:
 
     def _reached(self, statements: Sequence[Statement], order: isl.Schedule) -> tuple[ReachedExtent, ...]:
         """What the host looks for in arrays without a size."""
-        arrays = [n for n in self.shapes.found if self._source(n) in self.region.reached and self._accesses(n)]
+        allocated = self.region.allocated
+        arrays = [n for n in self._without_size() if self._source(n) not in allocated]
         found = [(self._looked_for(name), self._accesses(name)[0]) for name in arrays]
         for (reached, changed), access in found:
             named = [n for n in self.shapes.found if self._source(n) in changed]
@@ -278,6 +267,15 @@ class _Assembler:
             if known != changed or len(named) != len(changed):
                 raise unknown_size(access, 0, reached.source)
         return tuple(reached for (reached, _), _ in found)
+
+    def _without_size(self) -> list[str]:
+        return [n for n in self.shapes.found if self._source(n) in self.region.reached and self._accesses(n)]
+
+    def _allocated(self) -> tuple[AllocatedExtent, ...]:
+        """What the host asks of the memory of arrays without a size."""
+        arrays = [(n, self._source(n)) for n in self._without_size() if self._source(n) in self.region.allocated]
+        rows = {n: "*".join(s.monomials[0]) for n, s in self.strides.items()}
+        return tuple(AllocatedExtent(n, source, self.region.reached[source], rows.get(n, "")) for n, source in arrays)
 
     def _looked_for(self, name: str) -> tuple[ReachedExtent, frozenset[str]]:
         source, accesses, split = self._source(name), self._accesses(name), self.strides.get(name)
@@ -367,42 +365,3 @@ def _passed(value: c_ast.Node) -> str:
     """The C of what the call passes for a scalar, which may stand in a larger expression."""
     text = str(CGenerator().visit(value))
     return text if isinstance(value, c_ast.ArrayRef | c_ast.StructRef | c_ast.ID) else f"({text})"
-
-
-def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:
-    """Split the linear subscripts of one array in a statement."""
-    subscripts: dict[Access, tuple[Polynomial, ...]] = {}
-    for access in draft.accesses:
-        if access.access.array == array:
-            found = split(access, strides, evaluator, source)
-            if subscripts.setdefault(access.access, found) != found:
-                raise refusal(access, source, "it falls into different rows under different conditions")
-
-    def renewed(access: Access) -> Access:
-        return replace(access, subscripts=tuple(to_expr(p, evaluator) for p in subscripts[access]))
-
-    def change(node: object) -> object:
-        return renewed(node) if isinstance(node, Access) and node in subscripts else node
-
-    accesses = tuple(
-        replace(a, access=renewed(a.access), subscripts=_known(subscripts[a.access])) if a.access in subscripts else a
-        for a in draft.accesses
-    )
-    return replace(draft, body=tuple(rewrite(s, change) for s in draft.body), accesses=accesses)
-
-
-def _gathered(draft: Draft, array: str, evaluator: Evaluator) -> Draft:
-    """A statement that may read any element of an array where it is not known which: a[i * j]."""
-
-    def known(subscript: Polynomial | None) -> Polynomial | None:
-        return None if subscript is None or not evaluator.is_affine(subscript) else subscript
-
-    accesses = tuple(
-        replace(a, subscripts=tuple(map(known, a.subscripts))) if a.access.array == array else a for a in draft.accesses
-    )
-    return replace(draft, accesses=accesses)
-
-
-def _known(subscripts: tuple[Polynomial, ...]) -> tuple[Polynomial | None, ...]:
-    """Subscripts that read data may be any of their dimension."""
-    return tuple(None if reads_data(p) else p for p in subscripts)

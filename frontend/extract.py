@@ -11,9 +11,10 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
-from polytile.frontend.build_scop import Draft, finish
+from polytile.frontend.build_scop import finish
 from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
+from polytile.frontend.drafts import Draft
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header

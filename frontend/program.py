@@ -64,9 +64,11 @@ def read_program(
     preprocessor: str = "auto",
     flags: Sequence[str] = (),
     device_source: str = "",
+    managed: bool = False,
 ) -> SourceProgram:
     """Read a C file (`-`: standard input) and extract its SCoPs; `preprocess` says what the preprocessor gets.
-    `device_source` is CUDA that defines functions with access summaries.
+    `device_source` is CUDA that defines functions with access summaries. With `managed` host and GPU share the heap of
+    the program, so that SCoPs without pragmas, too, may ask memory for the sizes of arrays.
 
     A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
     """
@@ -80,7 +82,7 @@ def read_program(
             flags=flags,
             device_source=device_source,
         )
-    search = _Search(context, Linkage.of(context.file))
+    search = _Search(replace(context, asks_memory=managed), Linkage.of(context.file))
     search.marked(places)
     remarks: tuple[Refusal, ...] = ()
     left_out: tuple[Refusal, ...] = ()
@@ -88,7 +90,7 @@ def read_program(
     if autodetect:
         from polytile.frontend.autodetect import detect
 
-        found = detect(context, {p.function_name for p in places}, search.attempt)
+        found = detect(search.context, {p.function_name for p in places}, search.attempt)
         search.scops += found.scops
         detected = frozenset(s.name for s in found.scops)
         remarks = tuple(Refusal(error, None, place.span) for error, place in found.refused)
@@ -115,10 +117,11 @@ class _Search:
 
     def marked(self, places: Sequence[ScopPlace]) -> None:
         """Extract the SCoPs with pragmas; of one that a call keeps on the host, the loops without calls."""
-        for name, place in list(named(self.context, places, self.counts)):
-            self.found_at[name] = self.context, place
+        context = replace(self.context, asks_memory=True)
+        for name, place in list(named(context, places, self.counts)):
+            self.found_at[name] = context, place
             try:
-                self.scops.append(scop_of(self.context, place, name))
+                self.scops.append(scop_of(context, place, name))
             except UserError as error:
                 self.refusals.append(Refusal(error, name, place.span))
                 if isinstance(error, OpaqueCallError):
@@ -150,7 +153,7 @@ def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[Use
 def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool = True) -> Scop:
     """Region, Scop and sequential source of one place; `merging` is that of `extract`."""
     with piece(f"{name} {place.span}{'' if merging else ' apart'}", place.location):
-        region, scop = extract_sized(assemble(context, place, name), merging=merging)
+        region, scop = extract_sized(assemble(context, place, name), merging=merging, asking=context.asks_memory)
         verbatim = verbatim_region(context, place, region, scop)
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim)
 

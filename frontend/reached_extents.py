@@ -25,7 +25,7 @@ from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.polynomial import Monomial
 from polytile.frontend.scop_region import Region
 from polytile.frontend.trees import copied, free_variables_in, substituted
-from polytile.ir.scop import ReachedExtent
+from polytile.ir.found_extents import ReachedExtent
 
 _PREFIX = "polytile_own_"  # of the copies: none of the names that the host file has besides
 

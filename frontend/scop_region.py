@@ -105,6 +105,7 @@ class Region:
     given: Mapping[str, str] = field(default_factory=dict)  # symbols that say whether a pointer is null, and that
     tables: Mapping[str, PointerTable] = field(default_factory=dict)  # by the arrays that stand for them
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents
+    allocated: frozenset[str] = frozenset()  # those of `reached` whose extents are those of their memory
     host_reads: Mapping[str, tuple[HostRead, ...]] = field(default_factory=dict)  # by the symbols that have the values
     reachable: frozenset[str] = frozenset()  # symbols that pointers may lead to, or to what they point to
     independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent

@@ -2,6 +2,8 @@
 
 before: void f(int n, float *y, const float *x, const int *p) { for (i < n) y[i] = x[p[i]]; }
 after:  the same with float x[x_size]
+
+The host looks for what is used, or, where the SCoP computes that, asks the memory that x lies in.
 """
 
 from __future__ import annotations
@@ -21,31 +23,42 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Scop
 
 
-def extract_sized(region: Region, *, merging: bool = True) -> tuple[Region, Scop]:
-    """The SCoP of a region as `extract` makes it, and the region with the sizes of arrays that the host looks for."""
+def extract_sized(region: Region, *, merging: bool = True, asking: bool = True) -> tuple[Region, Scop]:
+    """The SCoP of a region as `extract` makes it, and the region with the sizes of arrays that the host looks for, or,
+    where `asking`, asks their memory for."""
     while True:
         try:
             return region, extract(region, merging=merging)
         except UnknownSizeError as problem:
-            if problem.array in region.reached:
-                raise
-            try:
-                region = _with_size(region, problem.array)
-            except NoSliceError:
-                raise problem from None
+            region = _with_size(region, problem, asking=asking)
 
 
-def _with_size(region: Region, array: str) -> Region:
-    """The region with one more array that has as many elements as it uses."""
+def _with_size(region: Region, problem: UnknownSizeError, *, asking: bool) -> Region:
+    """The region with one more array that has as many elements as it uses, or as its memory has."""
+    array = problem.array
     symbol = region.symbols.get(array)
-    if symbol is None or not symbol.pointer or symbol.table:
-        raise NoSliceError(f"`{array}` is no pointer")
+    if symbol is None or not symbol.pointer or symbol.table or array in region.allocated:
+        raise problem
+    if array not in region.reached:
+        region = _with_symbol(region, symbol)
+        try:
+            reached_extent(region, array, array)
+        except NoSliceError:
+            pass
+        else:
+            return region
+    if not asking:
+        raise problem
+    return replace(region, allocated=region.allocated | {array})
+
+
+def _with_symbol(region: Region, array: Symbol) -> Region:
+    """The region with a symbol for the size of an array."""
     names = {str(n.name) for node in region.body for n in nodes_below(node) if isinstance(n, c_ast.ID | c_ast.Decl)}
-    size = Symbol(fresh(f"{array}_size", {*names, *region.symbols}), LONG, live_after=False, location=symbol.location)
-    sized = replace(symbol, extents=(c_ast.ID(size.name), *symbol.extents[1:]))
+    name = fresh(f"{array.name}_size", {*names, *region.symbols})
+    size = Symbol(name, LONG, live_after=False, location=array.location)
+    sized = replace(array, extents=(c_ast.ID(name), *array.extents[1:]))
     symbols: dict[str, Symbol] = {}
-    for name, other in region.symbols.items():
-        symbols |= {size.name: size, name: sized} if name == array else {name: other}
-    region = replace(region, symbols=symbols, reached={**region.reached, array: size.name})
-    reached_extent(region, array, array)
-    return region
+    for key, other in region.symbols.items():
+        symbols |= {name: size, key: sized} if other is array else {key: other}
+    return replace(region, symbols=symbols, reached={**region.reached, array.name: name})

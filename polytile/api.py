@@ -271,13 +271,14 @@ def compile_file(
     preprocessor: str = "auto",
     preprocessor_flags: Sequence[str] = (),
     device_source: str = "",
+    managed: bool = False,
 ) -> Program:
     """Compile every SCoP of a file; those that are refused are in `refusals`, and nothing is raised for them.
 
     `observe` is called with the SCoP's name, a stage's name and its result. `preprocessor` is the command that expands
     macros, and `preprocessor_flags` are options for it beside `defines` and `include_dirs`. `device_source` is CUDA
-    that defines functions with access summaries. Raises UserError when the file as a whole cannot be read, and
-    UsageError when an option does not fit any SCoP.
+    that defines functions with access summaries, `managed` says that host and GPU will share the program's heap.
+    Raises UserError when the file as a whole cannot be read, and UsageError when an option does not fit any SCoP.
     """
     source = read_program(
         path,
@@ -288,6 +289,7 @@ def compile_file(
         preprocessor=preprocessor,
         flags=preprocessor_flags,
         device_source=device_source,
+        managed=managed,
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
     marked = [error for error in refused if not isinstance(error, NothingRunsError | OpaqueCallError)]
@@ -315,6 +317,7 @@ def compile_file(
         "preprocessor": preprocessor,
         "preprocessor_flags": tuple(preprocessor_flags),
         "device_source": device_source,
+        "managed": managed,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
     return Program(*made, options, *read, tuple(marked), left, reading)

@@ -128,7 +128,7 @@ class Execution:
         more elements where these are too few, but for those whose number is given."""
         given, seed = dict(parameters or {}), new_seed() if seed is None else seed
         fixed = given.keys() | self.compilation.options.parameters.keys()
-        sizes = [r.extent for r in self.compilation.source.reached if r.extent not in fixed]
+        sizes = [extent for _, extent in self.compilation.source.found_sizes if extent not in fixed]
         while True:
             expectation = self.expect(given, seed)
             try:

@@ -140,6 +140,10 @@ def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Com
         called = f"{state.scop.name}: kernels call `{state.scop.external[0].name}`, whose definition is not known"
         hint = "--device-source F.cu names the file that defines it; else link device code that does"
         state = state.with_remark(called, severity="warning", hint=hint)
+    for array in state.scop.allocated:
+        text = f"{state.scop.name}: kernels run where `{array.source}` is in device or managed memory, the C elsewhere"
+        hint = f"its size is not known, and what is used of it is computed: `{array.source}[n]`, or --managed"
+        state = state.with_remark(text, severity="warning", hint=hint)
     return state.with_remark(
         f"{state.scop.name}: {strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
     )

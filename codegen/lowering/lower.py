@@ -134,6 +134,7 @@ class _Lowering:
             device_source=self.scop.device_source,
             summary=(f"{self.schedule.strategy} schedule",),
             location=self.scop.location.short if self.scop.location.line else "",
+            asks_memory=bool(self.scop.allocated),
         )
         shapes, wide = tuple(shape for _, shape, _ in kernels), tuple(own for _, _, own in kernels)
         return Lowered(program, shapes, self.names, wide)

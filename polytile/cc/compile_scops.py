@@ -67,6 +67,7 @@ def request(source: str, call: Call, settings: Settings, host: str, folder: Path
         include_dirs=tuple(a.value for a in call.arguments if a.option == "-I"),
         defines=_defines(call),
         on="emulator" if settings.on == "emulator" else "auto",
+        managed=settings.managed,
         keep_going=True,
         preprocessor=host,
         preprocessor_flags=tuple(_preprocessor_flags(call)),

@@ -142,6 +142,7 @@ def _compile(request: Request, options: Options, dumps: _Dumps) -> Program:
         preprocessor=request.preprocessor,
         preprocessor_flags=request.preprocessor_flags,
         device_source="" if request.device_source is None else read_device_source(request.device_source),
+        managed=request.managed,
     )
 
 

@@ -71,6 +71,7 @@ class HostProgram:
     summary: tuple[str, ...] = ()
     location: str = ""  # `gemm.c:41`
     graphs: bool = False
+    asks_memory: bool = False  # the host file asks how much memory arrays have that are used in place
 
     def kernel(self, name: str) -> Kernel:
         for kernel in self.kernels:

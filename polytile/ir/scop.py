@@ -20,6 +20,7 @@ from polytile.ir.access_boxes import KnownFunctions, united
 from polytile.ir.alias_checks import AliasCheck
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
+from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
 from polytile.ir.isl_util import union_of
 from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_region import SourceRegion
@@ -291,22 +292,6 @@ class RowTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ReachedExtent:
-    """An array whose size the C does not say, and of which data say what the SCoP uses: the host looks for the last
-    element that it uses when it runs. `extent` is the parameter that says how many rows of `row` elements (C, "" for 1)
-    that makes. `search` is C that runs `polytile_visit(s);` for elements among which are the first and the last one
-    that the SCoP uses, and `polytile_visit_1(c);` for subscripts of the next dimension, to be checked against
-    `columns`."""
-
-    array: str
-    source: str
-    extent: str
-    row: str
-    columns: tuple[str, ...]
-    search: str
-
-
-@dataclass(frozen=True, slots=True)
 class Scop:
     """A static control part.
 
@@ -320,7 +305,8 @@ class Scop:
     products of other ones, in every call: w_h = w * h; `optional` are parameters that are 0 where a pointer is null,
     with its array, and else 1; `checked` is the part of the context, in C, that the host checks when it runs: where it
     does not hold the user's C runs, and so where the rows of one of `tables` do not lie at equal distances, one of
-    `reached` ends within a row, or one of `alias_checks` finds a value inside an array; `loops` are those of the C,
+    `reached` ends within a row, one of `allocated` is in memory of the host, or one of `alias_checks` finds a value
+    inside an array; `loops` are those of the C,
     outer ones first, as they were before any transformation; `independent` are (array, loop) of which the user promises
     that no two iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from
     outside); `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
@@ -351,6 +337,7 @@ class Scop:
     loops: tuple[SourceLoop, ...] = ()
     tables: tuple[RowTable, ...] = ()
     reached: tuple[ReachedExtent, ...] = ()
+    allocated: tuple[AllocatedExtent, ...] = ()
     external: tuple[ExternalFunction, ...] = ()
     device_source: str = ""
     set_before: tuple[tuple[str, int], ...] = ()
@@ -388,6 +375,11 @@ class Scop:
     def written(self, array: str) -> bool:
         """Whether some statement writes `array`."""
         return array in self._written
+
+    @property
+    def found_sizes(self) -> tuple[tuple[str, str], ...]:
+        """The arrays of the C whose sizes the host finds when it runs, with the parameters that these are."""
+        return (*((r.source, r.extent) for r in self.reached), *((a.source, a.extent) for a in self.allocated))
 
     @property
     def domain(self) -> isl.UnionSet:

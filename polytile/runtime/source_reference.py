@@ -85,7 +85,7 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
     UserError where the text leaves its arrays by an index that it computes, and TooFewElementsError where one whose
     size the host looks for was given or drawn too small.
     """
-    if scop.reached and _strays(scop, expectation):
+    if scop.found_sizes and _strays(scop, expectation):
         raise _too_small(scop, expectation)
     if _computed_indices(scop) and _strays(scop, expectation):
         raise _strayed(scop, expectation)
@@ -123,8 +123,8 @@ def _strays(scop: Scop, expectation: Expectation) -> bool:
 
 
 def _too_small(scop: Scop, expectation: Expectation) -> TooFewElementsError:
-    names = " and ".join(r.source for r in scop.reached)
-    sizes = " ".join(f"--param {r.extent}=N" for r in scop.reached)
+    names = " and ".join(source for source, _ in scop.found_sizes)
+    sizes = " ".join(f"--param {extent}=N" for _, extent in scop.found_sizes)
     return TooFewElementsError(
         f"{scop.name}: the C uses more elements of {names} than validation has made ({describe(expectation)})",
         location=scop.location,

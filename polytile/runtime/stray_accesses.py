@@ -13,7 +13,7 @@ import numpy as np
 
 from polytile.runtime.compare import leaves
 
-_FILLS = (0x11, 0x3C)  # of the bytes around arrays: small numbers of either kind, which differ
+_FILLS = (0x11, 0x3F)  # of the bytes around arrays: numbers of either kind that differ, and do not vanish in sums
 _LEAST = 1 << 16  # bytes on either side
 
 Data = np.ndarray[Any, Any]

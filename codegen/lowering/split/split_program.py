@@ -64,6 +64,7 @@ class _Program:
             device_source=self.scop.device_source,
             summary=("split schedule",),
             location=self.scop.location.short if self.scop.location.line else "",
+            asks_memory=bool(self.scop.allocated),
         )
 
     def _host(self, kernel: Kernel) -> Iterator[Stmt]:

@@ -1,5 +1,5 @@
 """What the host asks of values that kernels get as they are: whether the SCoP may change them through a pointer; and of
-tables of rows: whether something else lies among their rows, which the C allows.
+tables of rows, and of arrays of which it is not known where they end, whether something else lies there.
 
     int polytile_apart = 1;
     const unsigned long long polytile_from_q = (unsigned long long)(double *)q;
@@ -11,7 +11,7 @@ tables of rows: whether something else lies among their rows, which the C allows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from polytile.codegen.targets.c.index_macros import with_index_macros
 from polytile.codegen.targets.cuda.entry import may_overlap
@@ -28,14 +28,20 @@ _ADDRESS = "unsigned long long"
 
 
 def alias_checks(
-    checks: Sequence[AliasCheck], program: HostProgram, spelt: Callable[[str], str], pointer: Callable[[str], str]
+    checks: Sequence[AliasCheck],
+    open_ended: Collection[str],
+    program: HostProgram,
+    spelt: Callable[[str], str],
+    pointer: Callable[[str], str],
 ) -> list[str]:
-    """Statements that set `polytile_apart`; none where no array of `checks` and no table of rows is used.
+    """Statements that set `polytile_apart`; none where no array of `checks`, no table of rows and no array of
+    `open_ended` is used, of which it is not known where they end.
 
     `spelt` turns C over parameters into C over the variables of the function, `pointer` is the C for element 0 of an
     array. Whatever overflows here, the entry point refuses.
     """
-    pairs = [(one.name, two.name) for one, two in may_overlap(program) if one.rows_apart or two.rows_apart]
+    loose = {b.array.name for b in program.buffers if b.array.rows_apart or b.array.name in open_ended}
+    pairs = [(one.name, two.name) for one, two in may_overlap(program) if not loose.isdisjoint((one.name, two.name))]
     names = dict.fromkeys([*(name for check in checks for name in check.arrays), *(n for pair in pairs for n in pair)])
     buffers = {name: b for name in names if (b := program.buffer(name)) is not None}
     if not buffers:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 
+from polytile.codegen.targets.c import allocated_extent_checks as memory
 from polytile.codegen.targets.c.alias_checks import APART, alias_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
@@ -161,10 +162,14 @@ def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[
     C runs."""
     lines = [line for table in scop.tables for line in row_table_checks(table)]
     lines += [line for reached in scop.reached for line in reached_extent_checks(reached)]
+    lines += memory.allocated_extent_checks(scop.allocated, program)
     lines = [_spelt(scop, line) for line in lines]
-    found = [_spelt(scop, c) for c in (*map(even_rows, scop.tables), *map(ends_with_its_rows, scop.reached))]
-    why = ["rows that lie elsewhere" if scop.tables else "other subscripts"] if found else []
-    apart = alias_checks(scop.alias_checks, program, partial(_wide, scop), partial(_address, program, spelt))
+    looked = *map(even_rows, scop.tables), *map(ends_with_its_rows, scop.reached)
+    found = [_spelt(scop, c) for c in (*looked, *map(memory.whole_rows, scop.allocated))]
+    why = ["rows that lie elsewhere" if scop.tables else "other subscripts"] if looked else []
+    why += ["arrays in memory of the host"] if scop.allocated else []
+    reaching = [a.array for a in scop.allocated]
+    apart = alias_checks(scop.alias_checks, reaching, program, partial(_wide, scop), partial(_address, program, spelt))
     if apart:
         found.append(APART)
         why += ["values that it changes through a pointer"] if scop.alias_checks else []
@@ -188,7 +193,8 @@ def _wide(scop: Scop, text: str) -> str:
 
 def _extents(scop: Scop) -> dict[str, str]:
     """What is passed for the extents that the host looks for, over the variables of the function."""
-    return {name: _replaced(c, dict(scop.passed)) for name, c in extents(scop.reached).items()}
+    found = {**extents(scop.reached), **memory.extents(scop.allocated)}
+    return {name: _replaced(c, dict(scop.passed)) for name, c in found.items()}
 
 
 def _spelt(scop: Scop, text: str) -> str:

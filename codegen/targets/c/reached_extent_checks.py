@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from polytile.codegen.targets.line_wrap import INDENT
-from polytile.ir.scop import ReachedExtent
+from polytile.ir.found_extents import ReachedExtent
 
 _VISIT = re.compile(r"(\s*)polytile_visit(_\d+)?\((.*)\);")
 

@@ -78,6 +78,7 @@ def locate_unit(
         fewest=FEWEST_LAUNCHES,
         most=MOST_LAUNCHES,
         graphs=any(p.graphs for p in programs),
+        asks_memory=any(p.asks_memory for p in programs),
         tables=any(b.array.rows_apart and not b.temporary for p in programs for b in p.buffers),
         support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p, marks, dialect), "entry": print_entry(p)} for p in programs],

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.codegen.targets.expressions import Printer, type_name
-from polytile.codegen.targets.line_wrap import indented, wrapped
+from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
 from polytile.codegen.targets.statements import StatementPrinter, comment
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
@@ -102,8 +102,21 @@ class _Names:
         return _Names(run, buffers, raw, fresh("graph", taken | set(raw.values())))
 
 
+def memory_question(program: HostProgram, name: str = "", size: str = "") -> str:
+    """The declaration of what the host file asks of memory: of `name`, in elements of `size` bytes."""
+    return f"long long {program.name}_elements(const void *{name}, unsigned long long{size and ' '}{size})"
+
+
 def print_entry(program: HostProgram) -> str:
-    """The text of the entry point."""
+    """The text of the entry point, behind that of what its caller asks before."""
+    entry = _entry(program)
+    if not program.asks_memory:
+        return entry
+    question = memory_question(program, "place", "size")
+    return f'extern "C" {question}\n{{\n{INDENT}return polytile_elements(place, size);\n}}\n\n{entry}'
+
+
+def _entry(program: HostProgram) -> str:
     names = _Names.of(program)
     start, parts = _signature(program, names)
     setup = [*_conversions(program, names), f'PolytileRun {names.run}("{program.name}");', *_buffers(program, names)]

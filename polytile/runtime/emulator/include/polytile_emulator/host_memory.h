@@ -53,6 +53,7 @@ struct cudaPointerAttributes {
 
 #define cudaMemAttachGlobal 1u
 #define cudaHostAllocDefault 0u
+#define cudaEnableDefault 0u
 
 namespace polytile_emulator {
 
@@ -72,6 +73,7 @@ POLYTILE_EMULATOR_CORE cudaError_t copy_2d(void *to, size_t to_pitch, const void
 POLYTILE_EMULATOR_CORE cudaError_t fill(void *to, int value, size_t size);
 POLYTILE_EMULATOR_CORE cudaError_t add_variable(char *base, size_t size);
 POLYTILE_EMULATOR_CORE cudaError_t describe_pointer(cudaPointerAttributes *attributes, const void *pointer);
+POLYTILE_EMULATOR_CORE int address_range(unsigned long long *base, size_t *bytes, unsigned long long pointer);
 
 #if !defined(POLYTILE_EMULATOR_APART)
 
@@ -249,9 +251,26 @@ POLYTILE_EMULATOR_CORE cudaError_t describe_pointer(cudaPointerAttributes *attri
   return finish(cudaSuccess);
 }
 
+// The driver's cuMemGetAddressRange: CUDA_SUCCESS, or CUDA_ERROR_NOT_FOUND.
+POLYTILE_EMULATOR_CORE int address_range(unsigned long long *base, size_t *bytes, unsigned long long pointer) {
+  Lock lock(memory_mutex);
+  const Range *range = ranges.find(reinterpret_cast<const void *>(pointer));
+  if (!range) return 500;
+  *base = reinterpret_cast<unsigned long long>(range->base);
+  *bytes = range->size;
+  return 0;
+}
+
 #endif
 
 }  // namespace polytile_emulator
+
+// Of the driver there is one function.
+inline cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **found, unsigned long long) {
+  const bool known = !strcmp(symbol, "cuMemGetAddressRange");
+  *found = known ? reinterpret_cast<void *>(&polytile_emulator::address_range) : nullptr;
+  return polytile_emulator::finish(known ? cudaSuccess : cudaErrorInvalidSymbol);
+}
 
 template <class T>
 inline cudaError_t cudaMalloc(T **pointer, size_t size) {
