@@ -13,7 +13,15 @@ from polytile.frontend.callees import Callee, effects_below, only_pure_calls
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape, is_complex
-from polytile.frontend.trees import address_taken, copied, substituted, variables_in, written_name
+from polytile.frontend.trees import (
+    WRITING,
+    address_taken,
+    copied,
+    possible_bases,
+    substituted,
+    variables_in,
+    written_name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +32,14 @@ class Arguments:
     copies: tuple[c_ast.Decl, ...] = ()
 
 
-def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_values: bool) -> Arguments | None:
+def bind_arguments(
+    callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_values: bool, quiet: bool = False
+) -> Arguments | None:
     """Match the arguments of a call with the parameters, or None where that would change the program.
 
     An argument takes the parameter's place when that gives the same value: it has no effect, and nothing that it
-    reads changes in the function. Otherwise the parameter becomes a variable (not with `only_values`).
+    reads changes in the function, which changes nothing but its own variables if it is `quiet`. Otherwise the parameter
+    becomes a variable (not with `only_values`).
     """
     given = list(call.args.exprs) if call.args is not None else []
     if len(given) != len(callee.parameters) or any(True for a in given for _ in effects_below(a)):
@@ -41,7 +52,11 @@ def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_v
         shape = callee.scope.names[name].shape
         if shape.layers:
             continue
-        if _keeps_its_value(name, argument, callee, scope, pointed):
+        if quiet and _is_place(argument) and _only_by_fields(name, callee) and _leads_on(shape):
+            values[name] = argument
+        elif _keeps_its_value(name, argument, callee, scope, pointed) or (
+            quiet and _is_size(shape, argument) and not callee.writes(name)
+        ):
             value = _scalar_value(argument, shape, scope)
             if value is None:
                 return None
@@ -60,6 +75,44 @@ def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_v
                 return None
             values[name] = place
     return Arguments(values, tuple(copies))
+
+
+def _leads_on(shape: Shape) -> bool:
+    """Whether a type is a struct with pointers, of which variables of the SCoP's own are no use."""
+    return shape.struct is not None and any(layer.pointer for m in shape.struct.members for layer in m.shape.layers)
+
+
+def _is_size(shape: Shape, argument: c_ast.Node) -> bool:
+    """Whether an argument may bound loops: an integer in a struct."""
+    whole = shape.base is not None and shape.base.kind == "int" and isinstance(argument, c_ast.StructRef)
+    while isinstance(argument, c_ast.StructRef):
+        argument = argument.name
+    return whole and isinstance(argument, c_ast.ID)
+
+
+def _is_place(argument: c_ast.Node) -> bool:
+    """Whether an argument is a struct in memory, or a variable."""
+    star = isinstance(argument, c_ast.UnaryOp) and argument.op == "*"
+    return star or isinstance(argument, c_ast.ID | c_ast.ArrayRef | c_ast.StructRef)
+
+
+def _only_by_fields(name: str, callee: Callee) -> bool:
+    """Whether a function only reads fields of a parameter."""
+    parts = [*(callee.steps or ()), *([] if callee.value is None else [callee.value])]
+    nodes = [n for part in parts for n in nodes_below(part)]
+    fields = [n for n in nodes if isinstance(n, c_ast.StructRef) and n.type == "."]
+    known = {id(n.name) for n in fields}
+    changed = {id(base) for n in nodes for base in _changed_bases(n)}
+    uses = [use for part in parts for use in variables_in(part) if use.name == name]
+    return all(id(use) in known and id(use) not in changed for use in uses)
+
+
+def _changed_bases(node: c_ast.Node) -> list[c_ast.ID]:
+    """The variables of which a node changes a part, or takes the address."""
+    if isinstance(node, c_ast.Assignment):
+        return possible_bases(node.lvalue)
+    changing = isinstance(node, c_ast.UnaryOp) and (node.op in WRITING or node.op == "&")
+    return possible_bases(node.expr) if changing else []
 
 
 def _pointer(argument: c_ast.Node) -> c_ast.Node:

@@ -180,7 +180,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     nulls, fields, loads, flat = loops.nulls, loops.fields, loops.loads, loops.flat
     products, stepped = loops.products, loops.stepped
     asked = (*stepped.asked, *flat.asked, *products.factors)
-    symbols, tables = _symbols_used(place, result, (*assumptions, *asked), liveness, summaries)
+    symbols, tables = _symbols_used(place, loops, (*assumptions, *asked), liveness)
     symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols}
     values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips}
     reads = host_reads(place, context.escapes, symbols, {**values, **fields.pointers})
@@ -221,21 +221,18 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
 
 
 def _symbols_used(
-    place: ScopPlace,
-    result: Inlined,
-    conditions: Sequence[c_ast.Node],
-    liveness: Liveness,
-    summaries: Mapping[str, AccessSummary],
+    place: ScopPlace, loops: _Loops, conditions: Sequence[c_ast.Node], liveness: Liveness
 ) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
     """The symbols of variables that statements and conditions use, and tables of rows; raises UserError for one that
     cannot be used."""
+    result = loops.result
     free = (*free_variables_in(result.body), *free_variables_in(conditions))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
     try:
-        return symbols_of(place, used, liveness)
+        return symbols_of(place, used, liveness, loops.fields.tables)
     except UserError:
         # What is passed to a call that may do anything need not be what kernels can use.
-        call = first_unknown_call(result.body, {*result.functions, *summaries})
+        call = first_unknown_call(result.body, {*result.functions, *loops.summaries})
         if call is None:
             raise
         raise call from None

@@ -178,7 +178,8 @@ class _Inliner:
             return call
         if callee.steps or self.library.value_needs_steps(callee.name):
             return self._hoist(callee, call)
-        bound = bind_arguments(callee, call, self.scope, only_values=True)
+        quiet = self.library.without_effects(callee.name)
+        bound = bind_arguments(callee, call, self.scope, only_values=True, quiet=quiet)
         if bound is None:
             return call
         value = self._nested(callee, lambda inner: inner.converted_value(callee))
@@ -189,7 +190,7 @@ class _Inliner:
         """Run the steps of a function without outside effects before the statement that uses its value."""
         if self.hoisted is None or callee.result is None or not self.library.without_effects(callee.name):
             return call
-        bound = bind_arguments(callee, call, self.scope, only_values=False)
+        bound = bind_arguments(callee, call, self.scope, only_values=False, quiet=True)
         if bound is None:
             return call
         return self._value_before(call, callee.result, lambda node: self._spliced(callee, bound, node))
@@ -249,7 +250,8 @@ class _Inliner:
             return None
         if call.args is not None:
             call.args = self.visit(call.args)
-        bound = bind_arguments(callee, call, self.scope, only_values=False)
+        quiet = self.library.without_effects(callee.name)
+        bound = bind_arguments(callee, call, self.scope, only_values=False, quiet=quiet)
         return None if bound is None else self._spliced(callee, bound, node)
 
     def _spliced(self, callee: Callee, bound: Arguments, node: c_ast.Node) -> list[c_ast.Node]:

@@ -2,6 +2,8 @@
 
 before: for (i < m) for (j < p->n) p->data[i * p->n + j] = 0;
 after:  for (i < m) for (j < p->n) p_data[i * p->n + j] = 0;      with p_data = 0 < m ? p->data : 0
+
+Those in elements of arrays of structs are tables of pointers (pointer_tables.py).
 """
 
 from __future__ import annotations
@@ -18,18 +20,26 @@ from polytile.dataclass import dataclass
 from polytile.frontend.must_reads import MustReads, pointer_of, shape_of
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.pointer_tables import elements_of, has_pointers, table_path, with_first_elements
+from polytile.frontend.row_tables import is_row_table
+from polytile.frontend.scop_region import PointerTable
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import WRITING, copied, map_children, variables_in
+from polytile.ir.expr import CHAR, SCHAR, UCHAR
 from polytile.ir.name_supply import fresh
+
+_CHARACTERS = {kind.name for kind in (CHAR, SCHAR, UCHAR)}  # of any type in memory
 
 
 @dataclass(frozen=True, slots=True)
 class PointerFields:
-    """The statements with variables in the place of pointers, a scope that knows these, and what each is set to."""
+    """The statements with variables in the place of pointers, a scope that knows these, and what each is set to, or
+    the table that it is."""
 
     body: tuple[c_ast.Node, ...]
     scope: Scope
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    tables: Mapping[str, PointerTable] = field(default_factory=dict)
 
 
 def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> PointerFields:
@@ -42,9 +52,9 @@ def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: fr
     made = tuple(found.visit(node) for node in body)
     inner = scope.child()
     for name, shape in found.shapes.items():
-        node = c_ast.Decl(name, [], [], [], [], None, None, None, found.loads[name].coord)
+        node = c_ast.Decl(name, [], [], [], [], None, None, None, found.coords[name])
         inner.names[name] = Binding("variable", name, node, shape, "local")
-    return PointerFields(made, inner, found.loads)
+    return PointerFields(made, inner, found.loads, found.tables)
 
 
 @dataclass(slots=True)
@@ -57,12 +67,14 @@ class _Fields:
     names: dict[str, str | None] = field(default_factory=dict)  # by the text of the load; None: it has to stay
     shapes: dict[str, Shape] = field(default_factory=dict)
     loads: dict[str, c_ast.Node] = field(default_factory=dict)
+    tables: dict[str, PointerTable] = field(default_factory=dict)
+    coords: dict[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Fields | None:
         """What is known of the statements; None where no pointer can be replaced."""
         index = NodeIndex.of(body)
-        if not any(_is_pointer(shape_of(n, scope)) for n in index.all(c_ast.StructRef)):
+        if not any(has_pointers(shape_of(n, scope)) for n in index.all(c_ast.StructRef)):
             return None
         own = {str(n.name): scope.shape(n.type) for n in index.all(c_ast.Decl) if n.name}
         targets = [n.lvalue for n in index.all(c_ast.Assignment)]
@@ -73,6 +85,7 @@ class _Fields:
             if shape is None or shape.layers or shape.base is None or shape.base.kind == "struct":
                 return None  # a whole struct may have pointers inside
             written.add(shape.base.name)
+        with_first_elements(body, scope)
         reads = MustReads.of(body, scope)
         taken = {*index.names, *(b.name for b in scope.bindings())}
         return cls(scope, reads, reads.changed | changed | index.addressed, written, taken)
@@ -83,8 +96,25 @@ class _Fields:
             if name is not None:
                 return c_ast.ID(name, node.coord)
             node.name = self.visit(node.name)
-            return node
+            return self._row(node) or node
         return map_children(node, self.visit)
+
+    def _row(self, load: c_ast.StructRef) -> c_ast.Node | None:
+        """p_at[i] of `p[i].at`, an element of a table of pointers; None where it has to stay."""
+        shape = shape_of(load, self.scope, self.shapes)
+        path = table_path(load, self.scope, self.shapes) if has_pointers(shape) else None
+        if shape is None or path is None or not is_row_table(path.shape(shape)):
+            return None
+        outside = self.scope.lookup(path.root) is not None and path.root not in self.changed
+        if not (outside or path.root in self.loads) or not self.written.isdisjoint(_CHARACTERS):
+            return None
+        name = self.names.get(path.text)
+        if name is None:
+            self.names[path.text] = name = fresh(path.name, self.taken)
+            self.taken.add(name)
+            self.shapes[name], self.tables[name] = path.shape(shape), path.table(shape)
+            self.coords[name] = load.coord
+        return elements_of(name, [self.visit(s) for s in path.subscripts], load.coord)
 
     def _name(self, load: c_ast.StructRef) -> str | None:
         """The variable for a pointer, or None where it has to stay."""
@@ -97,6 +127,7 @@ class _Fields:
                 name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
                 self.taken.add(name)
                 self.names[text], self.shapes[name], self.loads[name] = name, shape, value
+                self.coords[name] = value.coord
         return self.names[text]
 
     def _value(self, load: c_ast.StructRef) -> c_ast.Node | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
@@ -24,6 +24,7 @@ from polytile.frontend.accesses import RawAccess
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.delinearise import in_range
 from polytile.frontend.name_binding import Variable
+from polytile.frontend.pointer_tables import further
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import condition_for
@@ -46,11 +47,9 @@ def is_row_table(shape: Shape) -> bool:
 
 def table_of_variable(binding: Binding) -> PointerTable:
     """The table that a variable is, whose extents are not known yet: w[{0}][{1}] of `float ***w`."""
-    layers = binding.shape.layers
-    places = [binding.name + "".join(f"[{{{k}}}]" for k in range(depth)) for depth in range(len(layers))]
-    leads = [layers[0].pointer or binding.kind == "parameter", *(layer.pointer for layer in layers[1:])]
-    followed = tuple(place for place, pointer in zip(places[:-1], leads, strict=False) if pointer)
-    return PointerTable(places[-1], followed, deep=any(leads[1:-1]))
+    first, *rest = binding.shape.layers
+    first = replace(first, pointer=first.pointer or binding.kind == "parameter")
+    return further(PointerTable(binding.name, ()), 0, (first, *rest))
 
 
 def extent_symbols(table: str, depth: int, taken: set[str], location: Symbol) -> tuple[Symbol, ...]:

@@ -36,6 +36,7 @@ class Symbol:
     read_first: bool = True  # the SCoP may read it before it assigns it, be there a value before or not
     live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)
     location: Location = NOWHERE
+    members: tuple[tuple[str, CType], ...] = ()  # all of a struct, if it has pointers besides `fields`
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,4 +152,5 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...], elements: Expr | No
         variable.location,
         rows_apart=symbol.table,
         elements=elements,
+        members=symbol.members,
     )

@@ -7,6 +7,7 @@ has made of the region, its loops, or its statements.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import Any
@@ -127,6 +128,9 @@ class _Writer:
 
     def _loads(self) -> None:
         """Set what scalars of the SCoP are read from, in variables of the file's own."""
+        for table in self.region.tables.values():
+            if table.field:
+                raise _CannotStandAloneError(f"it reads `{re.sub('{.*?}', '', table.row)}` in structs")
         for value in self.region.pointers.values():
             load = value.iftrue if isinstance(value, c_ast.TernaryOp) else value
             raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")

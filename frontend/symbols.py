@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from pycparser import c_ast
@@ -18,15 +18,16 @@ from polytile.frontend.row_tables import extent_symbols, is_row_table, table_of_
 from polytile.frontend.scop_region import PointerTable, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import variables_in
-from polytile.ir.expr import CType
+from polytile.ir.expr import ULONG, CType
 
 _MOST_ELEMENTS = 1000  # of an array in a struct
 
 
 def symbols_of(
-    place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness
+    place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness, fields: Mapping[str, PointerTable]
 ) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
-    """A symbol for each name in `used`, and for each name in the extents of one; the tables of pointers to rows."""
+    """A symbol for each name in `used`, and for each name in the extents of one; the tables of pointers to rows, of
+    which `fields` are those in structs."""
     symbols: dict[str, Symbol] = {}
     waiting = list(used)
     while waiting:
@@ -40,11 +41,13 @@ def symbols_of(
         symbols[name] = _symbol(binding, use, place, liveness)
         for extent in symbols[name].extents:
             waiting.extend(variables_in(extent))
-    symbols, tables = _with_tables(symbols, place)
+    symbols, tables = _with_tables(symbols, place, fields)
     return _with_owners(symbols, tables, place), tables
 
 
-def _with_tables(symbols: dict[str, Symbol], place: ScopPlace) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
+def _with_tables(
+    symbols: dict[str, Symbol], place: ScopPlace, fields: Mapping[str, PointerTable]
+) -> tuple[dict[str, Symbol], dict[str, PointerTable]]:
     """Tables of pointers to rows have extents that the host finds when it runs; what they point to may alias."""
     taken = {*NodeIndex.of(place.items).names, *(b.name for b in place.scope.bindings())}
     tables: dict[str, PointerTable] = {}
@@ -54,7 +57,8 @@ def _with_tables(symbols: dict[str, Symbol], place: ScopPlace) -> tuple[dict[str
         if binding is not None and is_row_table(binding.shape):
             inner = extent_symbols(name, len(binding.shape.layers) - 1, taken, symbol)
             made.update({extent.name: extent for extent in inner})
-            tables[name] = replace(table_of_variable(binding), extents=tuple(extent.name for extent in inner))
+            table = fields.get(name) or table_of_variable(binding)
+            tables[name] = replace(table, extents=tuple(extent.name for extent in inner))
             extents = (*symbol.extents[:1], *(c_ast.ID(extent.name) for extent in inner))
             symbol = replace(symbol, extents=extents, table=True, pointer=True, restrict=False)
             symbol = replace(symbol, live_before=True, live_after=True)
@@ -99,6 +103,7 @@ def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Livenes
         read_first=live_before or liveness.reads_first(binding),
         live_after=live_after,
         location=binding.location,
+        members=all_fields(shape),
     )
 
 
@@ -123,29 +128,37 @@ def _advice(shape: Shape) -> str:
 
 def scalar_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
     """The numbers of a struct that a SCoP may use, in order, those of arrays and structs inside it too."""
-    if shape.struct is None:
-        return ()
-    found: list[tuple[str, CType]] = []
-    for member in shape.struct.members:
-        if member.name is not None:
-            found += _numbers(member.name, member.shape)
-    return tuple(found)
+    return _fields(shape, pointers=False)
 
 
-def _numbers(way: str, shape: Shape) -> list[tuple[str, CType]]:
+def all_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
+    """The same with its pointers, as integers; () where it has none."""
+    found = _fields(shape, pointers=True)
+    return found if found != scalar_fields(shape) else ()
+
+
+def _fields(shape: Shape, *, pointers: bool) -> tuple[tuple[str, CType], ...]:
+    members = () if shape.struct is None else shape.struct.members
+    named = ((m.name, m.shape) for m in members if m.name is not None)
+    return tuple(field for name, inner in named for field in _numbers(name, inner, pointers=pointers))
+
+
+def _numbers(way: str, shape: Shape, *, pointers: bool) -> list[tuple[str, CType]]:
     """before: "v", double[2]    after: ("v[0]", double), ("v[1]", double)"""
-    if shape.base is None or any(layer.pointer for layer in shape.layers):
+    if pointers and shape.layers and shape.layers[0].pointer:
+        return [(way, ULONG)]
+    if not pointers and (shape.base is None or any(layer.pointer for layer in shape.layers)):
         return []
     if shape.layers:
         size = Scope().constant(shape.layers[0].extent) if shape.layers[0].extent is not None else None
         inner = replace(shape, layers=shape.layers[1:])
-        each = [] if size is None or size.value > _MOST_ELEMENTS else _numbers("", inner)
+        each = [] if size is None or size.value > _MOST_ELEMENTS else _numbers("", inner, pointers=pointers)
         if size is None or len(each) * size.value > _MOST_ELEMENTS:
             return []
         return [(f"{way}[{k}]{name}", kind) for k in range(size.value) for name, kind in each]
     if shape.struct is not None:
-        return [(f"{way}.{name}", kind) for name, kind in scalar_fields(shape)]
-    return [(way, shape.base)]
+        return [(f"{way}.{name}", kind) for name, kind in _fields(shape, pointers=pointers)]
+    return [] if shape.base is None else [(way, shape.base)]
 
 
 def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, body: NodeIndex) -> tuple[c_ast.Node | None, ...]:

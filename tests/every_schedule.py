@@ -14,8 +14,9 @@ def source(arguments: str, body: str) -> str:
     return f"void f(int n, int m, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
-def same_in_every_schedule(text: str, sizes: Sequence[Mapping[str, int]]) -> list[str]:
-    """Compare each different text of kernels with C; the schedules whose only SCoP stays on the host."""
+def same_in_every_schedule(text: str, sizes: Sequence[Mapping[str, int]], *, alone: bool = True) -> list[str]:
+    """Compare each different text of kernels with C; the schedules whose only SCoP stays on the host. The SCoP can
+    stand `alone`, as a function of what is passed, unless it reads from variables of the function."""
     seen: set[str] = set()
     serial = []
     for schedule in SCHEDULES:
@@ -25,5 +26,5 @@ def same_in_every_schedule(text: str, sizes: Sequence[Mapping[str, int]]) -> lis
             serial.append(schedule)
         elif scop.cuda not in seen:
             seen.add(scop.cuda)
-            same_as_c(scop, sizes)
+            same_as_c(scop, sizes, text=alone)
     return serial

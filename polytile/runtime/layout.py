@@ -32,13 +32,14 @@ def scalar_dtype(ctype: CType) -> np.dtype[Any]:
 
 
 def element_dtype(array: Array) -> np.dtype[Any]:
-    """The NumPy type of an element; a struct becomes a structured type laid out as C does."""
+    """The NumPy type of an element; a struct becomes a structured type laid out as C does, with addresses as integers
+    of 64 bits."""
     if array.element.kind != "struct":
         return scalar_dtype(array.element)
-    dtype = structured([(name, scalar_dtype(t)) for name, t in array.fields])
+    dtype = structured([(name, scalar_dtype(t)) for name, t in array.members or array.fields])
     if dtype.itemsize != array.element.size:
         raise UserError(
-            f"{array.name}: {array.element} has members besides numbers, so polytile cannot fill or compare it",
+            f"{array.name}: {array.element} has members besides numbers and pointers, so polytile cannot fill it",
             location=array.location,
         )
     return dtype

@@ -18,8 +18,10 @@ def field_bytes(array: Array, number: int | None) -> tuple[int, int]:
     """(offset, size) in bytes of a field of a struct's element; of the whole element without a number."""
     if number is None or not array.fields:
         return 0, array.element.size
-    found, _, _ = offsets([(name, kind.size) for name, kind in array.fields])
-    return found[number], array.fields[number][1].size
+    name, kind = array.fields[number]
+    members = array.members or array.fields
+    found, _, _ = offsets([(name, kind.size) for name, kind in members])
+    return found[[member for member, _ in members].index(name)], kind.size
 
 
 def pitches(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ...]:
