@@ -16,7 +16,8 @@ from polytile.diagnostics import DeviceError, UsageError
 from polytile.runtime import managed_heap
 from polytile.runtime.compilers import c_compiler, check_command, nvcc
 from polytile.runtime.emulator import compile_object, host_compiler
-from polytile.runtime.emulator.build import LINK_LIBRARIES
+from polytile.runtime.emulator.build import LINK_LIBRARIES, program_core
+from polytile.runtime.emulator.core import Core
 from polytile.runtime.emulator.process import words_of
 from polytile.runtime.output import make_folder
 
@@ -29,7 +30,8 @@ _LINKABLE = (".o", ".a", ".so")
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One build of a program; objects go to `folder`, which is thrown away afterwards."""
+    """One build of a program; objects go to `folder`, which is thrown away afterwards. With a `core`, kernels for the
+    emulator are compiled against it, and it is linked."""
 
     folder: Path
     on: str
@@ -38,6 +40,7 @@ class Build:
     arch: str
     strict: bool
     managed: bool = False
+    core: Core | None = None
 
     def object(self, source: Path) -> Path:
         """Compile one C, C++ or CUDA file."""
@@ -60,7 +63,7 @@ class Build:
         """Compile a generated .cu."""
         target = self._object(source)
         if self.on == "emulator":
-            return compile_object(source, target)
+            return compile_object(source, target, core=self.core)
         exact = ["--fmad=false", "-Xcompiler", "-ffp-contract=off"] if self.strict else []
         command = [_nvcc(), "-std=c++17", "-O3", f"-arch={self.arch}", *exact, "-Xcompiler", "-fPIC", "-c", str(source)]
         command += ["-o", str(target)]
@@ -72,7 +75,8 @@ class Build:
         linker = [_nvcc(), f"-arch={self.arch}"] if self.on == "gpu" else list(host_compiler().command)
         system = ["-lm"] if self.on == "gpu" else list(LINK_LIBRARIES)
         partial = executable.with_name(f".{executable.name}.{os.getpid()}.tmp")
-        command = [*linker, *(str(o) for o in objects), *libraries, *system, "-o", str(partial)]
+        emulator = [] if self.core is None else [self.core.object]
+        command = [*linker, *(str(o) for o in (*objects, *emulator)), *libraries, *system, "-o", str(partial)]
         try:
             check_command(command, f"linking {executable.name}")
             partial.replace(executable)
@@ -118,7 +122,8 @@ def build_program(
     if on == "gpu":
         _nvcc()
     with tempfile.TemporaryDirectory(prefix="polytile-build-") as folder:
-        build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict, managed)
+        core = program_core() if on == "emulator" else None
+        build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict, managed, core)
         heap = [managed_heap.SOURCE] if managed else []
         objects = [build.object(source) for source in (host_c, *sources, kernel_cu, *heap)]
         build.linked(objects, libraries, executable)

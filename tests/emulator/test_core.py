@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import polytile
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import AGREED, Outcome
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared, core
@@ -93,6 +95,50 @@ def test_without_an_object_libraries_are_compiled_whole(
     for _ in range(2):
         EmulatorLibrary.open(compile_shared(KERNELS / "vector_add.cu", tmp_path / "add.so"))
     assert not list(tmp_path.glob("*/emulator.o"))
+
+
+SUMS = """#include <stdio.h>
+#define N 300
+double halved(int n, const double x[N]);
+int main(void)
+{
+    double x[N], s = 0;
+#pragma scop
+    for (int i = 0; i < N; i++) x[i] = 3 * i;
+    for (int i = 0; i < N; i++) s += x[i];
+#pragma endscop
+    printf("%.17g %.17g\\n", s, halved(N, x));
+    return 0;
+}
+"""
+HALVED = """double halved(int n, const double x[300])
+{
+    double s = 0;
+#pragma scop
+    for (int i = 0; i < n; i++) s += x[i] / 2;
+#pragma endscop
+    return s;
+}
+"""
+
+
+@pytest.mark.parametrize("managed", [False, True], ids=["", "managed"])
+def test_the_kernels_of_whole_programs_share_the_object(
+    emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, managed: bool
+) -> None:
+    """All kernels of a program: those of its other files, and what takes the place of its allocations."""
+    known = tmp_path / "known"
+    known.mkdir()
+    monkeypatch.setattr(core, "_folder", lambda: known)
+    program, other = polytile.compile(SUMS, name="sums.c"), polytile.compile(HALVED, name="halved.c")
+    assert program.programs
+    assert other.programs
+    host, kernels, _ = other.write(tmp_path)
+    for number in (0, 1):
+        made = program.build(tmp_path / f"made{number}", on="emulator", link=[host, kernels], managed=managed)
+        assert len(list(known.glob("*/emulator.o"))) == number
+        done = subprocess.run([made], capture_output=True, text=True, timeout=60, check=True)
+        assert done.stdout == "134550 67275\n"
 
 
 @pytest.fixture

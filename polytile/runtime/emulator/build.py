@@ -12,7 +12,7 @@ from pathlib import Path
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator.core import shared_core
+from polytile.runtime.emulator.core import Core, shared_core
 from polytile.runtime.emulator.host_compiler import HostCompiler, host_compiler
 from polytile.runtime.emulator.instrument import PLAIN, Instrumentation
 from polytile.runtime.emulator.process import run_to_end
@@ -128,11 +128,21 @@ def compile_object(
     fp_contract: bool = False,
     optimise: str = "-O1",
     extra_flags: Sequence[str] = (),
+    core: Core | None = None,
     timeout: float = COMPILE_TIMEOUT,
 ) -> Path:
-    """Compile a .cu file or its text to the object `out`; link it with a C++ compiler and `LINK_LIBRARIES`."""
-    flags = ("-c", *_define_flags(defines), *extra_flags)
+    """Compile a .cu file or its text to the object `out`; link it with a C++ compiler and `LINK_LIBRARIES`, and where
+    `core` is given, which is `program_core` for the same flags, with its object."""
+    apart = () if core is None else core.flags(bool(extern_shared_flags(_text(cu))))
+    flags = ("-c", *PLAIN.flags(host_compiler()), *_define_flags(defines), *extra_flags, *apart)
     return _build(cu, out, flags, fp_contract, optimise).run(timeout=timeout)
+
+
+def program_core(timeout: float = COMPILE_TIMEOUT) -> Core | None:
+    """What the objects of one program share, compiled without other flags: all of them or none, so that the program
+    has one emulator. None for the first program of a process."""
+    compiler = host_compiler()
+    return shared_core(compiler, (*_base_flags(compiler, False), "-O1", *PLAIN.flags(compiler)), timeout)
 
 
 def extern_shared_flags(text: str) -> tuple[str, ...]:
