@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Set
 from typing import Any
 
-from pycparser import CParser, c_ast
+from pycparser import c_ast
 from pycparser.c_lexer import CLexer, Token
 from pycparser.c_parser import ParseError
 
@@ -14,6 +14,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location, UserError
 from polytile.frontend.implicit_int import declare_listed_parameters, declared_name, lacks_only_a_type
 from polytile.frontend.preprocess import Preprocessed, identifiers
+from polytile.frontend.shipped_declarations import ContinuingParser, shipped_head
 from polytile.frontend.tokens import tokenize
 
 _MOST_IMPLIED = 30  # declarations without a type; the file is parsed once more for each
@@ -47,10 +48,11 @@ class ParsedFile:
 def parse(source: Preprocessed) -> ParsedFile:
     """Parse preprocessed text; a syntax error becomes a located `UserError`."""
     implied: dict[tuple[int, int], UserError] = {}  # where `int` is left out, and what to say if that is not all
+    head = shipped_head(source, _place)
     while True:
         reached: list[tuple[int, int, str]] = []
         try:
-            tree = CParser(lexer=_recording_lexer(reached, implied.keys())).parse(source.text, source.path)
+            tree = ContinuingParser(_recording_lexer(reached, implied.keys()), head).parse_rest(source)
             break
         except ParseError as error:
             refusal = _syntax_error(str(error), source, reached)
@@ -64,6 +66,7 @@ def parse(source: Preprocessed) -> ParsedFile:
             raise UserError("the file is nested too deeply to parse", location=start, hint=hint) from None
     declare_listed_parameters(tree)
     _place(tree, source)
+    tree.ext[:0] = head.nodes
     return ParsedFile(source, tree, identifiers(source.text) | identifiers(source.raw) | source.macros)
 
 

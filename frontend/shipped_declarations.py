@@ -1,0 +1,95 @@
+"""The declarations of polytile's own headers, which most files begin with, parsed once for all files of a process.
+
+before: parse(<math.h> and <stdio.h> and a.c), parse(<math.h> and <stdio.h> and b.c)
+after:  parse(<math.h> and <stdio.h>), parse(a.c), parse(b.c)
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+from pycparser import CParser, c_ast
+from pycparser.c_lexer import CLexer
+from pycparser.c_parser import ParseError
+
+from polytile.dataclass import dataclass
+from polytile.frontend.preprocess import Preprocessed, is_shipped
+
+_KEPT = 16
+_Line = tuple[str, int, str]  # the file and the number of a line, and the line
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The lines that a file begins with and that are polytile's own: how many of the preprocessed ones, what they
+    declare, with its places in the headers, and which names are types (true) or not. Files share it: nothing in it may
+    be changed."""
+
+    lines: int = 0
+    nodes: tuple[c_ast.Node, ...] = ()
+    names: Mapping[str, bool] | None = None
+
+
+class ContinuingParser(CParser):  # type: ignore[misc]
+    """A parser that reads on behind a head."""
+
+    def __init__(self, lexer: type[CLexer], head: Head) -> None:
+        super().__init__(lexer=lexer)
+        self._head = head
+
+    def parse_rest(self, source: Preprocessed) -> c_ast.FileAST:
+        """The declarations behind the head, in places of the preprocessed text; raises ParseError."""
+        if not self._head.lines:
+            return self.parse(source.text, source.path)
+        rest = "\n".join(source.lines.lines[self._head.lines :])
+        return self.parse(f"# {self._head.lines + 1}\n{rest}", source.path)
+
+    def _parse_translation_unit_or_empty(self) -> c_ast.FileAST:
+        self._scope_stack[0].update(self._head.names or {})
+        return super()._parse_translation_unit_or_empty()
+
+    @property
+    def names(self) -> dict[str, bool]:
+        """The names of the file's scope, as far as it is parsed."""
+        return dict(self._scope_stack[0])
+
+
+_known: OrderedDict[tuple[_Line, ...], tuple[tuple[c_ast.Node, ...], Mapping[str, bool]]] = OrderedDict()
+
+
+def shipped_head(source: Preprocessed, place: Callable[[c_ast.FileAST, Preprocessed], None]) -> Head:
+    """The head of a file; `place` moves the places of what is parsed to the headers."""
+    count, key = _own_lines(source)
+    if not key:
+        return Head()
+    found = _known.pop(key, None)
+    if found is None:
+        parser = ContinuingParser(CLexer, Head())
+        try:
+            tree = parser.parse("\n".join(source.lines.lines[:count]), source.path)
+        except ParseError:  # a macro of the user's changes a header: the message is that of the whole file
+            return Head()
+        place(tree, source)
+        found = tuple(tree.ext), parser.names
+    _known[key] = found
+    if len(_known) > _KEPT:
+        _known.popitem(last=False)
+    return Head(count, *found)
+
+
+def _own_lines(source: Preprocessed) -> tuple[int, tuple[_Line, ...]]:
+    """How many lines there are up to the last one of polytile's headers before the first of another file, and those
+    that are not blank."""
+    shipped: dict[str, bool] = {}
+    count, own = 0, []
+    for k, (line, (file, number)) in enumerate(zip(source.lines.lines, source.lines.origins, strict=True)):
+        if not line.strip():
+            continue
+        if file not in shipped:
+            shipped[file] = is_shipped(file)
+        if not shipped[file]:
+            break
+        own.append((file, number, line))
+        count = k + 1
+    return count, tuple(own)
