@@ -99,6 +99,11 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
         pytest.skip(error.message)
 
 
+@pytest.fixture
+def anew() -> None:
+    """For tests of two compilations of one program: nothing is taken from another one (reading.py)."""
+
+
 @pytest.fixture(scope="session")
 def emulator() -> None:
     """Skips a test where no host compiler is installed, which the emulator needs."""

@@ -1,5 +1,5 @@
 """Tests share what they make of the same C: a text is read once for the schedules, types and sizes that it is compiled
-in one after another, and helpers that compile keep what they made last.
+in one after another, and compiled once for each; helpers that compile keep what they made last.
 
 All of it is frozen, and the same text in the same way again would give the same. A test that patches anything makes its
 own, and files with headers of their own are read anew.
@@ -15,22 +15,28 @@ from typing import Any, TypeVar
 
 import pytest
 
-from polytile import api
+from polytile import api, compiled_scop
+from polytile.compilation import Compilation
 from polytile.diagnostics import remember_source
 from polytile.frontend.program import SourceProgram
+from polytile.ir.scop import Scop
+from polytile.options import Options
 
-KEPT = 32
+KEPT = 64
 BENCHMARKS = Path(__file__).resolve().parents[1] / "polybench"
-_PATCHES = ("monkeypatch", "patch")  # fixtures under which other code may run
+_PATCHES = ("monkeypatch", "patch", "anew")  # fixtures under which other code may run, or that ask for it
 _known: OrderedDict[Any, SourceProgram] = OrderedDict()
 _read = api.read_program
+_compiled: OrderedDict[tuple[int, str], tuple[Scop, Compilation]] = OrderedDict()
+_compile = api.run_pipeline
 Made = TypeVar("Made")
 
 
 def read_once(path: str, text: str | None = None, **how: Any) -> SourceProgram:
     """`read_program`, or what it gave a few texts ago. What it raises is raised anew."""
     raw = _content(path) if text is None else text
-    if raw is None or how.get("include_dirs") or how.get("device_source") or '#include "' in raw:
+    given = text is not None and '#include "' in text  # headers of a test's own
+    if raw is None or how.get("include_dirs") or how.get("device_source") or given:
         return _read(path, text, **how)
     key = path, raw, text is None, tuple(sorted((name, str(value)) for name, value in how.items()))
     found = _known.pop(key, None)
@@ -41,6 +47,19 @@ def read_once(path: str, text: str | None = None, **how: Any) -> SourceProgram:
     _known[key] = found
     if len(_known) > KEPT:
         _known.popitem(last=False)
+    return found
+
+
+def compile_once(scop: Scop, options: Options, **observers: Any) -> Compilation:
+    """The stages of `compile_scop`, or what they gave not long ago for this very Scop. Observers want to see them."""
+    if observers.get("observe") is not None:
+        return _compile(scop, options, **observers)
+    key = id(scop), repr(options)  # the Scop is kept, so that no other has its identity
+    kept = _compiled.pop(key, None)
+    found = _compile(scop, options) if kept is None else kept[1]
+    _compiled[key] = scop, found
+    if len(_compiled) > KEPT:
+        _compiled.popitem(last=False)
     return found
 
 
@@ -57,6 +76,7 @@ def before(item: pytest.Item) -> None:
     """Let the test share what others made, or make its own where it patches."""
     patches = not set(getattr(item, "fixturenames", _PATCHES)).isdisjoint(_PATCHES)
     api.read_program = _read if patches else read_once
+    api.run_pipeline = compiled_scop.run_pipeline = _compile if patches else compile_once
 
 
 def shared(make: Callable[..., Made]) -> Callable[..., Made]:

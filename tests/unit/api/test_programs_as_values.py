@@ -66,6 +66,7 @@ def test_one_line_says_what_it_is(program: polytile.Program) -> None:
     assert all(len(text) < 200 and "\n" not in text for text in (repr(program), *map(repr, program)))
 
 
+@pytest.mark.usefixtures("anew")
 @pytest.mark.parametrize("again", [copy.deepcopy, copy.copy, lambda value: pickle.loads(pickle.dumps(value))])
 def test_copies_are_compiled_anew(program: polytile.Program, again: Any) -> None:
     other = again(program)
@@ -75,6 +76,7 @@ def test_copies_are_compiled_anew(program: polytile.Program, again: Any) -> None
     assert scop.cuda == program["smooth"].cuda and scop.scop.source == program["smooth"].scop.source
 
 
+@pytest.mark.usefixtures("anew")
 def test_a_scop_without_c_is_pickled() -> None:
     scop = polytile.scop_from_isl(
         "scale",
