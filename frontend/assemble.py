@@ -155,7 +155,10 @@ class _Loops:
         products = with_invariant_products(replace(loads, body=flat.body), place.scope)
         stepped = with_counted_steps(products.body, place.scope, live_after)
         counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
-        split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
+        again = replace(loads, body=counted.body)  # sizes of dimensions may be known now, and change with loops around
+        varying = without_flattened_loops(again, place.scope, known.products, live_after, varying=True)
+        flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
+        split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
         body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)

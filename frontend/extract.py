@@ -25,7 +25,7 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statement_locals import with_body_locals
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
-from polytile.frontend.trees import block_items
+from polytile.frontend.trees import block_items, conjuncts
 from polytile.ir.def_use import written_arrays
 from polytile.ir.expr import Access, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt, walk
 from polytile.ir.reductions import accumulation
@@ -205,16 +205,16 @@ class _Extractor:
 
     def _data_dependent(self, node: c_ast.If, here: _Here) -> list[Order]:
         """before: if (i > 0 && A[i] > x) S;   after: S' = { if (A[i] > x) S; } where i > 0"""
-        conjuncts = _conjuncts(node.cond)
-        while node.iffalse is None and len(conjuncts) > 1:
+        tests = conjuncts(node.cond)
+        while node.iffalse is None and len(tests) > 1:
             try:
-                holds = self.evaluator.condition(self.translator.value(conjuncts[0]), here.points)
+                holds = self.evaluator.condition(self.translator.value(tests[0]), here.points)
             except NotAffineError:
                 break
             here = replace(here, points=here.points.intersect(holds))
-            conjuncts = conjuncts[1:]
-        condition = conjuncts[0]
-        for other in conjuncts[1:]:
+            tests = tests[1:]
+        condition = tests[0]
+        for other in tests[1:]:
             condition = c_ast.BinaryOp("&&", condition, other, condition.coord)
         rest = c_ast.If(condition, node.iftrue, node.iffalse, node.coord)
         parts = self._apart(rest, here)
@@ -362,12 +362,6 @@ def eligible(name: str, variable: Variable | None) -> CType | str:
             hint=f"rename it: the notation for integer sets reads `{name}` as something else than a name",
         )
     return variable.type
-
-
-def _conjuncts(node: c_ast.Node) -> list[c_ast.Node]:
-    if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
-        return _conjuncts(node.left) + _conjuncts(node.right)
-    return [node]
 
 
 def statement_text(node: c_ast.Node) -> str:

@@ -3,7 +3,10 @@
 before: for (k = 0; k < n * m; k++) A[k / m][k % m] = x[k];
 after:  for (q = 0; q < n; q++) for (r = 0; r < m; r++) A[q][r] = x[q * m + r];      where m >= 1, which the host asks
 
-Quotients and remainders by a size are sums for few periods only; these have as many as the loop has rows.
+Quotients and remainders by a size are sums for few periods only; these have as many as the loop has rows. Sizes may
+change with the loops around where their headers say that none is below 0:
+
+before: for (o = 0; o < n - 16; o += 16) for (k = 0; k < (n - o) / 16 * ((n - o) / 16); k++) ... k / ((n - o) / 16) ...
 """
 
 from __future__ import annotations
@@ -21,10 +24,12 @@ from polytile.frontend.ast_builders import declared, integer, unused
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.invariant_loads import ConstantLoads
 from polytile.frontend.jump_elimination import jumps
+from polytile.frontend.loop_facts import is_never_negative
+from polytile.frontend.name_binding import loop_iterator
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
-from polytile.frontend.trees import copied, map_children, map_statements, variables_in, written_name
+from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in, written_name
 from polytile.ir.expr import CType
 
 _FEW = 4  # rows for which a quotient is a sum for each
@@ -41,18 +46,24 @@ class Unflattened:
 
 
 def without_flattened_loops(
-    loads: ConstantLoads, scope: Scope, products: Mapping[str, c_ast.Node], live_after: Callable[[str], bool]
+    loads: ConstantLoads,
+    scope: Scope,
+    products: Mapping[str, c_ast.Node],
+    live_after: Callable[[str], bool],
+    *,
+    varying: bool = False,
 ) -> Unflattened:
     """Replace such loops in the statements of `loads`, in place; `products` are variables that the function sets to
-    products of others before, `live_after` says whether a variable may be read after the statements."""
+    products of others before, `live_after` says whether a variable may be read after the statements. With `varying` the
+    sizes of dimensions may be sums of iterators."""
     index = NodeIndex.of(loads.body)
     divides = any(n.op in ("/", "%") for n in index.all(c_ast.BinaryOp))
     if not divides:
         return Unflattened(loads.body)
     own = {str(n.name) for n in index.all(c_ast.Decl)}
     taken = {*index.names, *(b.name for b in scope.bindings()), *loads.symbols}
-    made = _Loops(loads, scope, products, live_after, {*index.changed, *own}, taken)
-    body = tuple(made.visit(node) for node in loads.body)
+    made = _Loops(loads, scope, products, live_after, {*index.changed, *own}, taken, varying)
+    body = tuple(made.block(loads.body))
     return Unflattened(body, tuple(made.asked.values()), frozenset(made.replaced))
 
 
@@ -64,12 +75,51 @@ class _Loops:
     live_after: Callable[[str], bool]
     changed: set[str]
     taken: set[str]
+    varying: bool
+    around: list[c_ast.For] = field(default_factory=list)  # what is visited
+    values: dict[str, c_ast.Node] = field(default_factory=dict)  # of variables that are set once, there
     asked: dict[str, c_ast.Node] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
 
     def visit(self, node: Any) -> Any:
+        if isinstance(node, c_ast.Compound):
+            before = dict(self.values)
+            node.block_items = self.block(node.block_items or ())
+            self.values = before
+            return node
+        if not isinstance(node, c_ast.For):
+            return map_statements(node, self.visit)
+        self.around.append(node)
         map_statements(node, self.visit)
-        return self._split(node) if isinstance(node, c_ast.For) else node
+        self.around.pop()
+        return self._split(node)
+
+    def block(self, items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+        """Statements that run one after the other."""
+        done = []
+        for item in items:
+            done.append(self.visit(item))
+            match item:
+                case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+                    self._note(name, value)
+                case c_ast.Decl(name=name, type=c_ast.TypeDecl(), init=value) if value is not None:
+                    self._note(name, value)
+        return done
+
+    def _note(self, name: str, value: c_ast.Node) -> None:
+        """Remember what a signed integer is set to, if that is all that happens to it."""
+        kind = self._signed(name)
+        if not self.varying or kind is None or self._times_set(name) != 1:
+            return
+        found = substituted(copied(value), self.values)
+        parts = [self._signed(str(use.name)) for use in variables_in(found)]
+        if self.factors(found) is not None and all(part is not None and part.size <= kind.size for part in parts):
+            self.values[name] = found
+
+    def _times_set(self, name: str) -> int:
+        """How often statements set a variable, or give away its address."""
+        nodes = (n for item in self.loads.body for n in nodes_below(item))
+        return sum(written_name(n) == name or _declares(n, name) or _points_to(n, name) for n in nodes)
 
     def _split(self, loop: c_ast.For) -> c_ast.Node:
         head = self._header(loop)
@@ -81,11 +131,14 @@ class _Loops:
         rows = _without(end, columns)
         if not columns or rows is None or not rows or not _many(rows):
             return loop
+        sizes = [factor for factor in columns if not isinstance(factor, c_ast.Constant)]
+        asked = [factor for factor in sizes if all(self._is_size(str(use.name)) for use in variables_in(factor))]
+        if not all(is_never_negative(s, self.around, self._is_size) for s in sizes if s not in asked):
+            return loop
         at = loop.coord
         row, column = (self._fresh(f"{iterator}_{part}") for part in ("quotient", "remainder"))
-        for factor in columns:
-            if not isinstance(factor, c_ast.Constant):
-                self.asked[_text(factor)] = c_ast.BinaryOp(">=", copied(factor), integer(1), at)
+        for factor in asked:
+            self.asked[_text(factor)] = c_ast.BinaryOp(">=", copied(factor), integer(1), at)
         stmt = _Rewriting(self, iterator, row, column, columns).visit(loop.stmt)
         if isinstance(loop.init, c_ast.Assignment):
             self.replaced.add(iterator)
@@ -133,15 +186,42 @@ class _Loops:
         match node:
             case c_ast.ID(name=name) if name in self.products and name not in self.changed:
                 return self.factors(self.products[name])
+            case c_ast.ID(name=name) if name in self.values:
+                return self.factors(self.values[name])
             case c_ast.BinaryOp(op="*", left=left, right=right):
                 one, other = self.factors(left), self.factors(right)
                 return None if one is None or other is None else one + other
+        return [node] if self._is_linear(node) else None
+
+    def _is_linear(self, node: c_ast.Node) -> bool:
+        """Whether an expression is a sum of sizes, and of what else is known here."""
         parts = list(nodes_below(node))
-        sums = (n.op in ("+", "-") for n in parts if isinstance(n, c_ast.BinaryOp | c_ast.UnaryOp))
+        sums = (self._is_sum(n) for n in parts if isinstance(n, c_ast.BinaryOp | c_ast.UnaryOp))
         plain = all(isinstance(n, c_ast.ID | c_ast.Constant | c_ast.BinaryOp | c_ast.UnaryOp) for n in parts)
-        if not plain or not all(sums) or not all(self._is_size(str(use.name)) for use in variables_in(node)):
-            return None
-        return [node]
+        known = (self._is_size(str(use.name)) or self._counts_around(str(use.name)) for use in variables_in(node))
+        return plain and all(sums) and all(known)
+
+    def _is_sum(self, node: c_ast.Node) -> bool:
+        if node.op in ("+", "-"):
+            return True
+        sides = {"*": (node.left, node.right), "/": (node.right,)} if isinstance(node, c_ast.BinaryOp) else {}
+        return self.varying and any(isinstance(side, c_ast.Constant) for side in sides.get(node.op, ()))
+
+    def _counts_around(self, name: str) -> bool:
+        """Whether a loop around what is visited counts with a variable, a signed integer."""
+        iterators = (loop_iterator(loop) for loop in self.around if self.varying)
+        return any(i is not None and i.name == name for i in iterators) and self._signed(name) is not None
+
+    def _signed(self, name: str) -> CType | None:
+        """The type of a signed integer of at least 32 bits, of the SCoP or of the function; None for others."""
+        own = [n for item in self.loads.body for n in nodes_below(item) if isinstance(n, c_ast.Decl) and n.name == name]
+        binding = self.scope.lookup(name)
+        if name in self.loads.symbols:
+            return self.loads.symbols[name].type if self._is_size(name) else None
+        if len(own) > 1 or (own and binding is not None) or not (own or binding):
+            return None  # several variables of one name
+        shape = self.scope.shape(own[0].type) if binding is None else binding.shape
+        return shape.base if not shape.layers and shape.base is not None and _is_signed(shape.base) else None
 
     def _is_size(self, name: str) -> bool:
         if name in self.loads.symbols:
@@ -226,6 +306,14 @@ def _loop(name: str, kind: CType, end: c_ast.Node, stmt: c_ast.Node, at: Any) ->
 def _changes(node: c_ast.Node) -> list[c_ast.Node]:
     """What may change a variable: assignments, increments, declarations."""
     return [n for n in nodes_below(node) if isinstance(n, c_ast.Assignment | c_ast.UnaryOp | c_ast.Decl)]
+
+
+def _declares(node: c_ast.Node, name: str) -> bool:
+    return isinstance(node, c_ast.Decl) and node.name == name and node.init is not None
+
+
+def _points_to(node: c_ast.Node, name: str) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op == "&" and any(u.name == name for u in variables_in(node))
 
 
 def _is_signed(kind: CType) -> bool:

@@ -83,6 +83,13 @@ def _holds_statements(part: Any) -> bool:
     return isinstance(part, c_ast.Node) and type(part) not in _EXPRESSIONS
 
 
+def conjuncts(condition: c_ast.Node) -> list[c_ast.Node]:
+    """What all has to hold: a, b and c of `a && b && c`."""
+    if isinstance(condition, c_ast.BinaryOp) and condition.op == "&&":
+        return conjuncts(condition.left) + conjuncts(condition.right)
+    return [condition]
+
+
 def statements_in(node: c_ast.Node) -> list[c_ast.Node]:
     """The direct children of a node that are no expressions."""
     return [] if type(node) in _EXPRESSIONS else [child for child in node if type(child) not in _EXPRESSIONS]

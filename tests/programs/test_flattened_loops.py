@@ -33,7 +33,40 @@ PROGRAMS: Mapping[str, str] = {
     "an iterator of the function": "int k; for (k = 0; k < n * m; ++k) { c[k] = a[k / m] * b[k % m]; }",
     "sums": "for (int k = 0; k < n * m; k++) a[k / m] += b[k];",
 }
+# Dimensions that change with the loops around, with NUMBER for the type of arrays; `w` and `all` are the function's.
+VARYING: Mapping[str, str] = {
+    "a square that shrinks": (
+        "for (int o = 0; o < n - 4; o += 4) { w = (n - o - 4) / 4; all = w * w; for (int k = 0; k < all; k++) {"
+        " int i = o + 4 * (1 + k / w), j = o + 4 * (1 + k % w);"
+        " for (int r = 0; r < 4; r++) for (int s = 0; s < 4; s++) a[(i + r) * n + j + s] -= b[(o + r) * n + j + s]; } }"
+    ),
+    "a rectangle": (
+        "for (int i = 0; i < n; i++) for (int k = 0; k < (n - i) * (i + 1); k++)"
+        " a[(k / (i + 1)) * l + k % (i + 1)] += c[i];"
+    ),
+    "a triangle of rows of one length": (
+        "for (int i = 0; i < n; i++) { int rows = n - i; for (int k = 0; k < rows * m; k++)"
+        " a[(i + k / m) * l + k % m] += b[i * l + k % m] * c[k / m]; }"
+    ),
+    "in a nest": (
+        "for (int i = 0; i < n; i++) for (int j = i; j <= n; j++) { int h = j - i; for (int k = 0; k < h * h; k++)"
+        " a[(i + k / h) * l + k % h] = b[j * l + k % h]; }"
+    ),
+    "sizes with quotients": (
+        "for (int k = 0; k < (n / 2) * (m / 3); k++) a[k / (m / 3) * l + k % (m / 3)] = b[k / (m / 3)] + k % (m / 3);"
+    ),
+}
 OTHERS: Mapping[str, str] = {
+    "a square that may be one of a number below 0": (
+        "for (int i = 0; i < n; i++) for (int k = 0; k < (m - i) * (m - i); k++) a[k / (m - i) * l + k % (m - i)] = i;"
+    ),
+    "a dimension that is set twice": (
+        "for (int i = 0; i < n; i++) { w = i; if (i > 3) w = 2; for (int k = 0; k < w * w; k++)"
+        " a[k / w * l + k % w] += i; }"
+    ),
+    "a dimension that is set behind": (
+        "for (int i = 0; i < n; i++) { for (int k = 0; k < w * w; k++) a[k / w * l + k % w] += i; w = i; }"
+    ),
     "another size": "for (int k = 0; k < n * m; k++) a[k % l] = b[k / l];",
     "an unsigned iterator": "for (unsigned k = 0; k < n * m; k++) a[k / m * m + k % m] = b[k];",
     "a size that changes": (
@@ -46,7 +79,7 @@ OTHERS: Mapping[str, str] = {
 def text(body: str) -> str:
     return (
         "void f(int n, int m, int l, double *restrict a, double *restrict b, double *restrict c)\n{\n"
-        f"int N = n * m, W = m - 1;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        f"int N = n * m, W = m - 1, w = n, all;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     )
 
 
@@ -62,7 +95,21 @@ def test_memory(name: str) -> None:
         assert scop.validate(on="emulator", parameters=given, sanitize=CHECKS, seed=n) is not None
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("number", ["float", "double"])
+@pytest.mark.parametrize("name", VARYING)
+def test_dimensions_that_change(name: str, number: str) -> None:
+    (scop,) = polytile.compile(text(VARYING[name]).replace("double", number), name="f.c").scops
+    assert scop.program is not None
+    for n, m in ((0, 3), (1, 3), (6, 3), (21, 13), (50, 7)):
+        sizes = {"n": n, "m": m, "l": 64}
+        given = {p.name: sizes[p.name] for p in scop.scop.parameters if p.name in sizes}
+        if "n / 2" in VARYING[name] and n < 2:
+            continue  # which the host leaves to the C
+        assert scop.validate(on="emulator", parameters=given, sanitize=CHECKS, seed=n) is not None
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, *VARYING])
 def test_all_sizes(name: str, tmp_path: Path) -> None:
     """Sizes of 0, and of which both are below 0, are left to the C."""
     calls = (
@@ -71,8 +118,8 @@ def test_all_sizes(name: str, tmp_path: Path) -> None:
         " f(3, 0, 0, x[0] + 100, x[1] + 100, x[2] + 100); f(-1, 2, 1, x[0] + 100, x[1] + 100, x[2] + 100);"
         ' for (int i = 0; i < 9000; i++) printf("%.17g %.17g %.17g\\n", x[0][i], x[1][i], x[2][i]);'
     )
-    source = tmp_path / "f.c"
-    source.write_text(f"#include <stdio.h>\n{text(PROGRAMS[name])}int main(void) {{ {calls} return 0; }}\n")
+    source, function = tmp_path / "f.c", text({**PROGRAMS, **VARYING}[name])
+    source.write_text(f"#include <stdio.h>\n{function}int main(void) {{ {calls} return 0; }}\n")
     subprocess.run(["gcc", "-O1", "-ffp-contract=off", str(source), "-o", str(tmp_path / "plain")], check=True)
     built = ["--build", str(tmp_path / "made"), "--on", "emulator", "--fp", "strict", "-q", "-o", str(tmp_path / "out")]
     assert main([str(source), *built]) == 0
