@@ -209,6 +209,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         loads=values,
         products=products.known,
         pointers=fields.pointers,
+        needed=fields.needed,
         given=nulls.pointers,
         tables=tables,
         host_reads=reads.places,

@@ -101,6 +101,7 @@ class _Assembler:
             checked=self.evaluator.checked.in_c(),
             passed=tuple((name, _passed(load)) for name, load in self.region.loads.items()),
             pointers=tuple((name, _passed(value)) for name, value in self.region.pointers.items()),
+            needed=self.region.needed,
             loops=tuple(source_loops(orders)),
             tables=tables,
             reached=self._reached(statements, tree),

@@ -3,7 +3,8 @@
 before: for (i < m) for (j < p->n) p->data[i * p->n + j] = 0;
 after:  for (i < m) for (j < p->n) p_data[i * p->n + j] = 0;      with p_data = 0 < m ? p->data : 0
 
-Those in elements of arrays of structs are tables of pointers (pointer_tables.py).
+Where nothing says whether the SCoP reads the struct, as under a condition on data, p_data is p != 0 ? p->data : 0, and
+the C runs if that is null. Those in elements of arrays of structs are tables of pointers (pointer_tables.py).
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
+from polytile.frontend.ast_builders import integer
 from polytile.frontend.must_reads import MustReads, pointer_of, shape_of
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
@@ -34,12 +37,13 @@ _CHARACTERS = {kind.name for kind in (CHAR, SCHAR, UCHAR)}  # of any type in mem
 @dataclass(frozen=True, slots=True)
 class PointerFields:
     """The statements with variables in the place of pointers, a scope that knows these, and what each is set to, or
-    the table that it is."""
+    the table that it is; `needed` are those that are null where the host cannot know what they are."""
 
     body: tuple[c_ast.Node, ...]
     scope: Scope
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)
     tables: Mapping[str, PointerTable] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
 
 
 def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> PointerFields:
@@ -54,7 +58,7 @@ def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: fr
     for name, shape in found.shapes.items():
         node = c_ast.Decl(name, [], [], [], [], None, None, None, found.coords[name])
         inner.names[name] = Binding("variable", name, node, shape, "local")
-    return PointerFields(made, inner, found.loads, found.tables)
+    return PointerFields(made, inner, found.loads, found.tables, tuple(found.needed))
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class _Fields:
     loads: dict[str, c_ast.Node] = field(default_factory=dict)
     tables: dict[str, PointerTable] = field(default_factory=dict)
     coords: dict[str, object] = field(default_factory=dict)
+    needed: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Fields | None:
@@ -127,7 +132,8 @@ class _Fields:
                 name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
                 self.taken.add(name)
                 self.names[text], self.shapes[name], self.loads[name] = name, shape, value
-                self.coords[name] = value.coord
+                self.coords[name] = load.coord
+                self.needed += [name] if self._certain(load) is None else []
         return self.names[text]
 
     def _value(self, load: c_ast.StructRef) -> c_ast.Node | None:
@@ -136,12 +142,33 @@ class _Fields:
         plain = load.name if pointer is None else pointer
         if not _is_path(load.name) or {str(use.name) for use in variables_in(plain)} & self.changed:
             return None
-        guarded = self.reads.guarded(load)
-        if guarded is None or self._changes(guarded, load):
+        guarded = self._certain(load) or self._if_given(load)
+        if guarded is None:
             return None
         made = copied(guarded)
         made.coord = load.coord
         return made
+
+    def _certain(self, load: c_ast.StructRef) -> c_ast.Node | None:
+        """A pointer where the SCoP reads its struct for certain."""
+        guarded = self.reads.guarded(load)
+        return None if guarded is None or self._changes(guarded, load) else guarded
+
+    def _if_given(self, load: c_ast.StructRef) -> c_ast.Node | None:
+        """A pointer where those that lead to it are not null; None where they may have no value at all."""
+        path = table_path(load, self.scope, {})
+        binding = None if path is None else self.scope.lookup(path.root)
+        if path is None or binding is None or not path.followed:
+            return None
+        if not (binding.static or binding.kind == "parameter" or getattr(binding.node, "init", None) is not None):
+            return None
+        pointers: list[c_ast.Node] = []
+        node: c_ast.Node | None = load
+        while (node := pointer_of(node, self.scope) if node is not None else None) is not None:
+            pointers.insert(0, node)
+        tests = [c_ast.BinaryOp("!=", copied(pointer), integer(0)) for pointer in pointers]
+        given = reduce(lambda one, other: c_ast.BinaryOp("&&", one, other), tests)
+        return c_ast.TernaryOp(given, load, integer(0), load.coord)
 
     def _changes(self, value: c_ast.Node, load: c_ast.Node) -> bool:
         """Whether the statements may change a number that `value` reads in memory to see whether loops run."""

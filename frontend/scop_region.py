@@ -103,6 +103,7 @@ class Region:
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # the symbols that are products of others
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what pointers are set to before the SCoP
+    needed: tuple[str, ...] = ()  # those of `pointers` without which the C runs
     given: Mapping[str, str] = field(default_factory=dict)  # symbols that say whether a pointer is null, and that
     tables: Mapping[str, PointerTable] = field(default_factory=dict)  # by the arrays that stand for them
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents

@@ -302,7 +302,8 @@ class Scop:
     against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments` are
     the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are the C
     expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"), and `pointers` those
-    that pointers are set to which the C does not have: ("p_data", "p->data"); `products` are the parameters that are
+    that pointers are set to which the C does not have: ("p_data", "p->data"), of which those that are `needed` must not
+    be null, or the user's C runs; `products` are the parameters that are
     products of other ones, in every call: w_h = w * h; `optional` are parameters that are 0 where a pointer is null,
     with its array, and else 1; `checked` is the part of the context, in C, that the host checks when it runs: where it
     does not hold the user's C runs, and so where the rows of one of `tables` do not lie at equal distances, one of
@@ -333,6 +334,7 @@ class Scop:
     verbatim: SourceRegion | None = None
     passed: tuple[tuple[str, str], ...] = ()
     pointers: tuple[tuple[str, str], ...] = ()
+    needed: tuple[str, ...] = ()
     checked: str = ""
     independent: tuple[tuple[str, Location], ...] = ()
     loops: tuple[SourceLoop, ...] = ()

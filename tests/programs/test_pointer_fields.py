@@ -8,7 +8,7 @@ import pytest
 
 import polytile
 from polytile.diagnostics import UserError
-from tests.same_output import prints_the_same
+from tests.same_output import kernel_runs, prints_the_same
 
 TYPES = """
 struct image { int rows, columns; double **row; };
@@ -63,14 +63,8 @@ def test_sizes_without_a_sign_are_not_subtracted_without_one() -> None:
 
 STAYING = {
     "the variable changes": "for (int k = 0; k < n; k++) { p->at[k].owner = 1; p = q; }",
-    "one under a condition on data": "for (int k = 0; k < n; k++) if (c[k] > 0) p->at[k].owner = 1;",
-    "a loop that depends on another": (
-        "for (int k = 0; k < n; k++) for (int j = 1; j < k; j++) p->at[j].owner = 1;"
-    ),
+    "a variable that may have no value": "for (int k = 0; k < n; k++) if (c[k] > 0) u->at[k].owner = 1;",
     "a struct is written as a whole": "for (int k = 0; k < n; k++) { q[k] = *r; p->at[k].owner = 1; }",
-    "the header changes": (
-        "for (int k = 0; k < n; k++) for (int j = 0; j < c[1]; j++) { p->at[j].owner = c[k]; c[k] = j; }"
-    ),
 }
 
 
@@ -78,7 +72,104 @@ STAYING = {
 def test_what_may_change_or_not_be_reached_stays(name: str) -> None:
     arguments = "struct cells *p, struct cells *q, struct cells *r, int n, int *c, char *s"
     with pytest.raises(UserError):
-        polytile.compile(text(arguments, STAYING[name]), name="f.c", strict=True)
+        program = text(arguments, STAYING[name]).replace("{\n#", "{\nstruct cells *u;\n#")
+        polytile.compile(program, name="f.c", strict=True)
+
+
+GUARDED = {
+    "under a condition on data": (
+        "for (int k = 0; k < n; k++) if (c[k] > 0) p->at[k].owner = 1;",
+        {"p_at": "(p != 0) ? (p->at) : (0)"},
+    ),
+    "a loop that depends on another": (
+        "for (int k = 0; k < n; k++) for (int j = 1; j < k; j++) p->at[j].owner = 1;",
+        {"p_at": "(p != 0) ? (p->at) : (0)"},
+    ),
+    "through another one": (
+        "for (int k = 0; k < n; k++) for (int j = 0; j < n; j++) if (c[k] > j) p->picture->row[j][k] = c[k];",
+        {"p_picture_row": "((p != 0) && (p->picture != 0)) ? (p->picture->row) : (0)"},
+    ),
+    "a header that changes": (
+        "for (int k = 0; k < n; k++) for (int j = 0; j < c[1]; j++) { p->at[j].owner = c[k]; c[k] = j; }",
+        {"p_at": "(p != 0) ? (p->at) : (0)"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_pointers_that_may_be_null(name: str) -> None:
+    body, expected = GUARDED[name]
+    program = polytile.compile(text("struct cells *p, int n, int *c", body), name="f.c")
+    (scop,) = program.scops
+    assert {n: c.removeprefix("(").removesuffix(")") for n, c in scop.scop.pointers} == expected
+    (needed,) = scop.scop.needed
+    assert needed in expected
+    assert scop.program is None or f"{needed} != 0" in program.host
+
+
+NULLS = (
+    TYPES
+    + """
+#include <stdio.h>
+#include <stdlib.h>
+void mark(struct image *m, const REAL *x, int rows, int columns, REAL c)
+{
+#pragma scop
+    for (int i = 0; i < columns; i++)
+        for (int j = 0; j < rows; j++)
+            if (x[i] > c) m->row[j][i] = x[i];
+#pragma endscop
+}
+void lower(struct cells *p, int n)
+{
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int j = 1; j < k; j++) p->at[j].cost += p->picture->row[j][0];
+#pragma endscop
+}
+int main(void)
+{
+    int sizes[4] = {0, 1, 7, 40};
+    for (int s = 0; s < 4; s++) {
+        int n = sizes[s], m = n + 2;
+        REAL *x = malloc((n + 2) * sizeof *x);
+        for (int i = 0; i < m; i++) x[i] = i % 5;
+        struct image a = {n, m, malloc((n + 1) * sizeof(double *))}, none = {n, m, 0};
+        for (int j = 0; j < n; j++) a.row[j] = calloc(m, sizeof(double));
+        struct cells p = {n, calloc(n + 1, sizeof(struct cell)), &a}, few = {2, 0, 0};
+        mark(&a, x, n, m, 2);
+        mark(&none, x, n, m, 9);  /* no element is above, and no pointer is followed */
+        mark(0, x, n, m, 9);
+        for (int j = 0; j < n; j++) a.row[j] = j % 2 ? 0 : a.row[j];
+        mark(&a, x, n, m, 9);
+        for (int j = 0; j < n; j++) a.row[j] = a.row[j] ? a.row[j] : calloc(m, sizeof(double));
+        lower(&p, n);
+        lower(&few, 2);
+        lower(0, 1);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++) printf("%g %g\\n", a.row[j][i], p.at[j].cost);
+    }
+    return 0;
+}
+"""
+)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize(("element", "compiler_checks"), [("double", "address"), ("float", "")])
+def test_null_pointers_are_left_to_the_c(
+    element: str, compiler_checks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = NULLS.replace("REAL", element)
+    assert len(prints_the_same(program, compiler_checks, tmp_path, monkeypatch).programs) == 2
+
+
+@pytest.mark.usefixtures("emulator")
+def test_kernels_run_where_pointers_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = "a.row[j] = j ? a.row[0] + j * m : calloc(n * m, sizeof(double));"
+    program = NULLS.replace("REAL", "double").replace("a.row[j] = calloc(m, sizeof(double));", block)
+    program = program.split("        mark(&none")[0] + "    }\n    return 0;\n}\n"
+    assert kernel_runs(program, tmp_path, monkeypatch) == 2
 
 
 def test_chars_may_be_pointers() -> None:

@@ -168,6 +168,8 @@ def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[
     found = [_spelt(scop, c) for c in (*looked, *map(memory.whole_rows, scop.allocated))]
     why = ["rows that lie elsewhere" if scop.tables else "other subscripts"] if looked else []
     why += ["arrays in memory of the host"] if scop.allocated else []
+    found += [f"{name} != 0" for name in scop.needed]
+    why += ["null pointers"] if scop.needed else []
     reaching = [a.array for a in scop.allocated]
     apart = alias_checks(scop.alias_checks, reaching, program, partial(_wide, scop), partial(_address, program, spelt))
     if apart:
