@@ -27,7 +27,7 @@ from polytile.frontend.delinearise import (
     to_expr,
 )
 from polytile.frontend.describe import describe
-from polytile.frontend.drafts import Draft, by_data, gathered, resubscript
+from polytile.frontend.drafts import Draft, by_data, gathered, split_by_first
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
@@ -144,7 +144,8 @@ class _Assembler:
         only_read = all(a.kind is AccessKind.READ for a in accesses)
         before = self.evaluator.context, self.evaluator.checked
         try:
-            strides, drafts = self._split(array, find_strides(accesses, self.evaluator, source))
+            candidates = find_strides(accesses, self.evaluator, source)
+            strides, drafts = split_by_first(candidates, self.drafts, array, source, self.evaluator)
         except UserError:
             if not only_read:
                 raise
@@ -168,20 +169,6 @@ class _Assembler:
         self.extents[array] = (outer, *(to_expr(size, self.evaluator) for size in inner))
         self.sizes[array] = (rows, *inner)
         self.strides[array] = strides
-
-    def _split(self, array: str, strides: Strides) -> tuple[Strides, list[Draft]]:
-        """The statements with one subscript per dimension, by the strides found, or else by one more of their
-        factors: `s * i * m + j` is [i][0][j] where j < m."""
-        source, before = self._source(array), (self.evaluator.context, self.evaluator.checked)
-        problem: UserError | None = None
-        for tried in (strides, *strides.finer()):
-            try:
-                return tried, [resubscript(d, array, source, tried, self.evaluator) for d in self.drafts]
-            except UserError as reason:
-                self.evaluator.context, self.evaluator.checked = before
-                problem = problem or reason
-        assert problem is not None
-        raise problem
 
     def _check_bounds(self, array: str) -> None:
         polynomials = self.shapes.found[array].polynomials

@@ -10,7 +10,7 @@ extent: then the split is unique, and two accesses touch the same element exactl
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import islpy as isl
 
@@ -40,7 +40,6 @@ class Strides:
         quotients = [divide(a, b) for a, b in itertools.pairwise(inner)]
         return (*(q for q in quotients if q is not None), *inner[-1:])
 
-
     def finer(self) -> tuple[Strides, ...]:
         """These with one more, a factor of the smallest."""
         smallest = self.monomials[-1]
@@ -54,8 +53,10 @@ def needs_splitting(accesses: Sequence[RawAccess], evaluator: Evaluator, *, gath
     return gathered and any(None in a.subscripts and linear(a, evaluator).degree > 1 for a in accesses)
 
 
-def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str) -> Strides:
-    """The strides that the accesses agree on."""
+def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str) -> tuple[Strides, ...]:
+    """The strides that the accesses agree on, and others to try where they do not split the subscripts: finer ones, so
+    that `s * i * m + j` is [i][0][j] where j < m. Where sizes alone are multiplied, `i * m + j` in a loop over j, each
+    size that all products share may be the length of a row."""
     found: set[Monomial] = set()
     for access in accesses:
         for monomial in linear(access, evaluator).terms:
@@ -69,13 +70,28 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
                     found.add(stride)
     if not found:
         bad = next(a for a in accesses if linear(a, evaluator).degree > 1)
-        raise refusal(bad, array, "it multiplies two sizes")
+        chains = _chains({m for a in accesses for m in linear(a, evaluator).terms if len(m) > 1})
+        if not chains:
+            raise refusal(bad, array, "it multiplies two sizes")
+        return tuple(map(Strides, chains))
     chain = tuple(sorted(found, key=lambda m: (-len(m), m)))
     for large, small in itertools.pairwise(chain):
         if divide(large, small) is None:
             spelt = " and ".join("*".join(describe(evaluator.atoms[x].expr) for x in m) for m in (large, small))
             raise refusal(accesses[0], array, f"the accesses of the array use unrelated strides: {spelt}")
-    return Strides(chain)
+    strides = Strides(chain)
+    return strides, *strides.finer()
+
+
+def _chains(products: Collection[Monomial]) -> list[tuple[Monomial, ...]]:
+    """The strides, largest first, with which products of sizes are multiples of rows: b*t*c and t*c of (t*c, c)."""
+    shared = set.intersection(*(set(p) for p in products))
+    found: list[tuple[Monomial, ...]] = []
+    for row in sorted(shared):
+        left = {q for p in products if (q := divide(p, (row,))) is not None and len(q) > 1}
+        outer = _chains(left) if left else [()]
+        found += [(*(tuple(sorted((*stride, row))) for stride in chain), (row,)) for chain in outer]
+    return found
 
 
 def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str) -> tuple[Polynomial, ...]:

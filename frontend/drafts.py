@@ -12,12 +12,13 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.diagnostics import Location
+from polytile.diagnostics import Location, UserError
 from polytile.frontend.accesses import RawAccess
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.data_subscripts import reads_data
 from polytile.frontend.delinearise import Strides, refusal, split, to_expr
 from polytile.frontend.polynomial import Polynomial
+from polytile.frontend.runtime_conditions import RuntimeConditions
 from polytile.ir.expr import Access, Stmt, rewrite
 
 
@@ -34,6 +35,34 @@ class Draft:
     text: str
     loops: tuple[Location, ...] = ()  # around it, outermost first
     merged: tuple[Location, ...] = ()  # its assignments, if many were made one
+
+
+def split_by_first(
+    candidates: Sequence[Strides], drafts: Sequence[Draft], array: str, source: str, evaluator: Evaluator
+) -> tuple[Strides, list[Draft]]:
+    """Split by the first strides that are proven to fit, or else by those for which the host asks least.
+
+    Raises UserError, of the first strides, where none fit.
+    """
+    before = evaluator.context, evaluator.checked
+    problem: UserError | None = None
+    asking: tuple[Strides, list[Draft], isl.Set, RuntimeConditions] | None = None
+    for strides in candidates:
+        try:
+            found = [resubscript(d, array, source, strides, evaluator) for d in drafts]
+        except UserError as reason:
+            problem = problem or reason
+        else:
+            if evaluator.checked is before[1]:
+                return strides, found
+            if asking is None or asking[2].is_strict_subset(evaluator.context):
+                asking = strides, found, evaluator.context, evaluator.checked
+        evaluator.context, evaluator.checked = before
+    if asking is None:
+        assert problem is not None
+        raise problem
+    strides, found, evaluator.context, evaluator.checked = asking
+    return strides, found
 
 
 def resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:

@@ -18,6 +18,7 @@ from polytile.runtime.counted import Counted, counted_engine
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
+from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
 from polytile.runtime.parameters import MOST_CHOSEN, check_parameters, choose_parameters
 from polytile.runtime.reference import reference
@@ -91,6 +92,9 @@ class Execution:
         given = {**self.compilation.options.parameters, **(parameters or {})}
         check_parameters(scop.parameters, given)
         values = choose_parameters(scop, given)
+        for extent, used in elements_used(self.compilation.source, values).items():
+            if extent not in given and values.get(extent, used) < used <= MOST_CHOSEN:
+                values[extent] = used
         check_set(self.compilation.source, values, self.compilation.options.max_operations)
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import known
-from polytile.ir.expr import INT, LLONG, Binary, Cast, Expr, For, Literal, Name, Node, walk
+from polytile.ir.expr import INT, LLONG, Access, Binary, Cast, Expr, For, Literal, Name, Node, Unary, walk
 from polytile.ir.indirect_subscripts import Gathered, gathered
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.substitute import substituted_expr
@@ -64,23 +64,54 @@ def _terms(expr: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
 
 
 def _range(term: Expr, ranges: Ranges) -> Range | None:
-    """The values of a constant, or of an iterator times a constant."""
+    """Between which numbers sums, products and quotients of constants and iterators lie."""
     number = known(term)
     if number is not None:
         return number, number
     match term:
         case Name(name=name):
             return ranges.get(name)
-        case Binary(op="*", left=left, right=right):
-            factor, inner = (known(left), right) if known(left) is not None else (known(right), left)
-            span = _range(inner, ranges) if factor is not None else None
-            if factor is None or span is None:
-                return None
-            least, greatest = sorted((factor * span[0], factor * span[1]))
-            return least, greatest
         case Cast(operand=operand):
             return _range(operand, ranges)
+        case Unary(op="-", operand=operand):
+            span = _range(operand, ranges)
+            return None if span is None else (-span[1], -span[0])
+        case Binary(op=op, left=left, right=right):
+            one, other = _range(left, ranges), _range(right, ranges)
+            return None if one is None or other is None else _combined(op, one, other)
     return None
+
+
+def _combined(op: str, left: Range, right: Range) -> Range | None:
+    low, high = right
+    if op == "+":
+        return left[0] + low, left[1] + high
+    if op == "-":
+        return left[0] - high, left[1] - low
+    if op == "*":
+        products = [a * b for a in left for b in right]
+        return min(products), max(products)
+    if op == "/" and low == high > 0:  # towards 0, as C divides
+        least, greatest = (abs(end) // low * (1 if end >= 0 else -1) for end in left)
+        return least, greatest
+    if op == "%" and low == high > 0:
+        return 0 if left[0] >= 0 else 1 - low, min(max(left[1], 0), low - 1)
+    return None
+
+
+def elements_used(scop: Scop, values: Mapping[str, int]) -> dict[str, int]:
+    """By the parameter that is the extent of an array of unknown size, how many elements the subscripts reach that no
+    data decide, with these sizes; conditions around them are taken to hold."""
+    sizes, ranges = numbers(values), ranges_of(scop, values)
+    extents = {reached.array: reached.extent for reached in scop.reached}
+    found: dict[str, int] = {}
+    for statement in scop.statements:
+        for access in (n for root in statement.body for n in walk(root) if isinstance(n, Access)):
+            extent = extents.get(access.array)
+            if extent is not None and access.subscripts:
+                span = _range(substituted_expr(access.subscripts[0], sizes), ranges[statement.name])
+                found[extent] = max(found.get(extent, 0), span[1] + 1 if span is not None else 0)
+    return found
 
 
 def ranges_of(scop: Scop, values: Mapping[str, int]) -> dict[str, dict[str, Range]]:

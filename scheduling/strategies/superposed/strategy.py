@@ -9,6 +9,7 @@ from functools import partial
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Scop
 from polytile.options import SUPERPOSED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import unordered
@@ -22,6 +23,7 @@ from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeErr
 from polytile.scheduling.strategies.superposed.superpose import Superposed, superpose
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
+from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -42,13 +44,16 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 
 def superposed(problem: Problem) -> Iterator[Superposed]:
-    """Mapped trees without barriers: with reductions mapped to blocks and threads, unless that is forbidden, and
-    with all reductions in the source's order. They are not proven yet; there is none where nothing is parallel."""
+    """Mapped trees without barriers: with reductions mapped to blocks and threads, those of integers alone under
+    `strict`, and with all reductions in the source's order. They are not proven yet; there is none where nothing is
+    parallel."""
     sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)
-    for relax in (False,) if problem.options.strict else (True, False):
+    strict = problem.options.strict
+    free = with_exact_reductions(problem.scop) if strict else problem.scop
+    for relax in (True, False) if not strict or any(s.reduction for s in free.statements) else (False,):
         try:
             with budget(problem.options.max_operations):
-                found = _found(problem, sizes, relax=relax)
+                found = _found(problem, free if relax else problem.scop, sizes, relax=relax)
         except OverBudgetError:
             problem.remembered[SUPERPOSED] = "mapping its loops and reductions to blocks and threads takes too long"
             if not all(d.exact for d in problem.dependences.by_array):
@@ -57,13 +62,13 @@ def superposed(problem: Problem) -> Iterator[Superposed]:
         except NoLoopTreeError:
             continue
         if found is not None:
-            yield found
-        if relax and found is not None and found.scop is problem.scop:
+            yield replace(found, scop=problem.scop) if found.scop is free else found
+        if relax and found is not None and found.scop is free:
             return  # no reduction was split, and without them it is the same
 
 
-def _found(problem: Problem, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
-    scop, dependences = problem.scop, problem.dependences
+def _found(problem: Problem, scop: Scop, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
+    dependences = problem.dependences
     trees = loop_trees(scop, dependences, relax=relax)
     steps = Steps(scop, problem.options.parameters, problem.machine.tuning.sharing)
     host = superpose_levels(steps, trees.block, trees.thread, reductions=relax)
