@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,11 @@ class Plan:
     sanitize: tuple[str, ...] = ()
     out: Path | None = None
     family: str = ""  # of programs; empty: all
+    on: str = "emulator"
+
+    def case(self, index: int) -> Case:
+        """A trial by its number."""
+        return replace(case_of(self.seed, index, self.sanitize, self.family), on=self.on)
 
 
 @dataclass(slots=True)
@@ -90,7 +95,7 @@ def _run_trials(plan: Plan, tally: Tally, say: Callable[[str], None]) -> None:
 
 
 def _trial(plan: Plan, index: int) -> Outcome:
-    return attempt(case_of(plan.seed, index, plan.sanitize, plan.family))
+    return attempt(plan.case(index))
 
 
 def _reported(plan: Plan, index: int, outcome: Outcome) -> str:
@@ -98,9 +103,7 @@ def _reported(plan: Plan, index: int, outcome: Outcome) -> str:
     line = f"{index}: {outcome.kind}: {outcome.key or _first_line(outcome.message)}"
     if plan.out is None:
         return line
-    case = shrink(
-        case_of(plan.seed, index, plan.sanitize, plan.family), outcome, partial(_oracle, plan), plan.shrinking
-    )
+    case = shrink(plan.case(index), outcome, partial(_oracle, plan), plan.shrinking)
     file = plan.out / f"seed{plan.seed}-{index}.c"
     file.write_text(failure_text(plan, index, case, outcome, file.name))
     return f"{line} ({file})"
@@ -113,11 +116,12 @@ def _oracle(plan: Plan, case: Case) -> Outcome:
 def failure_text(plan: Plan, index: int, case: Case, outcome: Outcome, name: str) -> str:
     """A C file that shows a failure, with a comment that says how it was seen."""
     message = "\n".join(f"   {line}".rstrip() for line in outcome.message.replace("*/", "* /").splitlines()[-30:])
+    place = f" --on {plan.on}" if plan.on != "emulator" else ""
     family = f" --family {plan.family}" if plan.family else ""
     sizes = "; ".join(" ".join(f"{n}={v}" for n, v in s.items()) for s in case.sizes)
     head = f"""/* {outcome.kind}
    {case.command(name)}
-   found by: polytile fuzz --seed {plan.seed} --only {index}{family}
+   found by: polytile fuzz --seed {plan.seed} --only {index}{family}{place}
    sizes: {sizes or "none"}
 
 {message}

@@ -68,11 +68,12 @@ class Case:
     reload: bool = True  # compile again with the schedule that was saved
     whole: bool = False  # build and run the whole program too
     sanitize: tuple[str, ...] = ()
+    on: str = "emulator"
 
     def command(self, file: str) -> str:
         """The command line that does about the same, at the last of the sizes."""
         c = self.choices
-        words = ["polytile", file, "--validate", "--on emulator", f"--schedule {self.strategies[0]}"]
+        words = ["polytile", file, "--validate", f"--on {self.on}", f"--schedule {self.strategies[0]}"]
         words += [f"--sanitize {','.join(self.sanitize)}"] if self.sanitize else []
         words += [f"--tile {_commas(c.tile)}"] if c.tile else []
         words += [f"--block {_commas(c.block)}"] if c.block else []

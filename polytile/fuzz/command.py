@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polytile.cli.option_parser import OptionParser
-from polytile.diagnostics import EXIT_DONE, EXIT_VALIDATION, UsageError
+from polytile.diagnostics import EXIT_DONE, EXIT_VALIDATION, DeviceError, UsageError
 
 DESCRIPTION = (
-    "Compile random programs with random options, run them in the emulator with its checks, and compare them with C."
+    "Compile random programs with random options, run them in the emulator with its checks or on the GPU, and compare "
+    "them with C."
 )
+SECONDS_TO_LOOK = 60.0  # for a GPU
 FAMILIES = ("nests", "stencils", "pieces")
 EPILOG = "exit status: 0 nothing was found; 2 wrong usage; 3 something was found. docs/fuzzing.md says what is drawn."
 
@@ -30,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-limit", metavar="S", type=_positive, default=60, help="seconds for one program (60)")
     add("--shrink-time", metavar="S", type=_natural, default=120, help="seconds for shrinking one failure (120)")
     add("--stop-after", metavar="N", type=_natural, default=0, help="stop after N failures (0: never)")
+    add("--on", choices=("emulator", "gpu"), default="emulator", help="where the kernels run (emulator)")
     add("--sanitize", metavar="CHECKS", default="all", help="checks of the emulator, as of --validate, or none (all)")
     return parser
 
@@ -58,7 +61,7 @@ def main(words: Sequence[str]) -> int:
     # Heavy imports wait until the words are known to be right.
     from polytile.runtime.checked import checks_named
 
-    checks = () if found.sanitize == "none" else checks_named(found.sanitize.split(","))
+    checks = () if found.sanitize == "none" or found.on == "gpu" else checks_named(found.sanitize.split(","))
     indices = tuple(found.only or range(found.first, found.first + found.programs))
     return _show(found.seed, indices, found.family) if found.show else _run(found, indices, checks)
 
@@ -80,9 +83,23 @@ def _show(seed: int, indices: Sequence[int], family: str) -> int:
     return EXIT_DONE
 
 
+def _require_gpu() -> None:
+    """Raise DeviceError where there is no GPU. A child asks, as children of a process that uses CUDA cannot use it."""
+    from polytile.fuzz.children import run_one
+    from polytile.fuzz.outcome import AGREED, Outcome
+    from polytile.runtime.engine import on_gpu
+
+    if run_one(lambda: Outcome(AGREED if on_gpu("gpu") else ""), SECONDS_TO_LOOK).failed:
+        raise DeviceError(
+            "--on gpu: there is no GPU, or neither CuPy nor nvcc can be used", hint="--on emulator needs none"
+        )
+
+
 def _run(found: argparse.Namespace, indices: tuple[int, ...], checks: tuple[str, ...]) -> int:
     from polytile.fuzz.campaign import Plan, run_campaign
 
+    if found.on == "gpu":
+        _require_gpu()
     plan = Plan(
         seed=found.seed,
         indices=indices,
@@ -93,6 +110,7 @@ def _run(found: argparse.Namespace, indices: tuple[int, ...], checks: tuple[str,
         sanitize=checks,
         out=found.out,
         family=found.family,
+        on=found.on,
     )
     tally = run_campaign(plan, lambda line: print(line, flush=True))
     for line in tally.lines():

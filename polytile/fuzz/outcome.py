@@ -55,7 +55,7 @@ def outcome_of(error: BaseException, sizes: int | None = None, strategy: str = "
         case ValidationError():
             kind = "different result"
         case DeviceError():
-            kind = "failed in the emulator"
+            kind = "failed to run"
         case ExtractionError():
             kind = "wrong extraction"
         case PolytileError() if not isinstance(error, InternalError):

@@ -1,4 +1,7 @@
-"""One trial: compile a program, load its own schedules again, and compare with the sequential C in the emulator."""
+"""One trial: compile a program, load its own schedules again, and compare with the sequential C.
+
+Kernels run in the emulator or on the GPU.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ class Trial:
     autodetect: bool = False
     sanitize: tuple[str, ...] = ()
     driver: str = ""  # the same with a `main`, to be built as a whole
+    on: str = "emulator"
 
     def run(self) -> Outcome:
         """Run in this process; whatever is raised becomes an outcome."""
@@ -97,7 +101,7 @@ class Trial:
 
     def _validate(self, scop: CompiledScop, sizes: Mapping[str, int]) -> None:
         used = {p.name: sizes[p.name] for p in scop.scop.parameters if p.name in sizes}
-        scop.validate(on="emulator", parameters=used, seed=self.inputs, sanitize=self.sanitize)
+        scop.validate(on=self.on, parameters=used, seed=self.inputs, sanitize=self.sanitize)
 
     def _built(self, strategy: str) -> Outcome | None:
         """Build the whole program and run it; what went wrong, or None."""
@@ -106,7 +110,7 @@ class Trial:
         try:
             program = compile_file(NAME, self.driver, options=self.choices.options(strategy))
             with tempfile.TemporaryDirectory() as folder:
-                compare_builds(program, self.driver, Path(folder))
+                compare_builds(program, self.driver, Path(folder), self.on)
         except Exception as error:
             return outcome_of(error, None, strategy)
         return None
@@ -124,6 +128,7 @@ def attempt(case: Case) -> Outcome:
         case.program.autodetect,
         case.sanitize,
         driver_text(case.program, case.sizes) if case.whole else "",
+        case.on,
     ).run()
 
 

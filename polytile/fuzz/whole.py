@@ -14,8 +14,10 @@ FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=off", "-w", *SAME_ZEROS)
 SECONDS = 100.0
 
 
-def compare_builds(program: Program, text: str, folder: Path) -> None:
-    """Build a program both ways in `folder` and run it; raises ValidationError when the outputs differ.
+def compare_builds(program: Program, text: str, folder: Path, on: str) -> None:
+    """Build a program both ways in `folder`, for the GPU or the emulator as `on` says, and run it.
+
+    Raises ValidationError when the outputs differ.
 
     DeviceError says that a compiler, or the program itself, failed.
     """
@@ -24,7 +26,7 @@ def compare_builds(program: Program, text: str, folder: Path) -> None:
     sequential = folder / "sequential"
     check_command([*c_compiler(), *FLAGS, str(source), "-o", str(sequential), "-lm"], "compiling the whole program")
     expected = _printed(sequential)
-    actual = _printed(program.build(folder / "built", on="emulator"))
+    actual = _printed(program.build(folder / "built", on=on))
     if actual != expected:
         raise ValidationError(f"the whole program prints {actual.strip()!r}, the sequential C {expected.strip()!r}")
 

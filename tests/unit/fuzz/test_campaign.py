@@ -14,10 +14,12 @@ import pytest
 
 import polytile.fuzz.campaign
 from polytile.cli.main import EXIT_INTERRUPTED, main
-from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, DeviceError, UserError
+from polytile.diagnostics import EXIT_DEVICE, EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, DeviceError, UserError
+from polytile.fuzz.campaign import Plan, failure_text
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import AGREED, REFUSED, Outcome, outcome_of
+from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import host_compiler
 
 
@@ -156,3 +158,18 @@ def test_a_few_programs_for_real(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.skip(error.message)
     assert main(["fuzz", "--programs", "8", "--seed", "2", "--time-limit", "300"]) == EXIT_DONE
     assert "8 programs" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(driver_arch() is not None, reason="there is a GPU")
+def test_the_gpu_is_looked_for_before_programs_are_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--programs", "3", "--on", "gpu"]) == EXIT_DEVICE
+    printed = capsys.readouterr()
+    assert "there is no GPU" in printed.err
+    assert not printed.out
+
+
+def test_a_failure_on_the_gpu_says_how_it_is_found_again(tmp_path: Path) -> None:
+    plan = Plan(seed=1, indices=(4,), on="gpu")
+    text = failure_text(plan, 4, plan.case(4), Outcome("different result"), "a.c")
+    assert "--only 4 --on gpu" in text
+    assert "--validate --on gpu" in text
