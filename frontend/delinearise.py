@@ -10,7 +10,7 @@ extent: then the split is unique, and two accesses touch the same element exactl
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import islpy as isl
 
@@ -22,6 +22,7 @@ from polytile.frontend.c_types import usual
 from polytile.frontend.data_subscripts import linear, reads_data
 from polytile.frontend.describe import describe
 from polytile.frontend.polynomial import Monomial, Polynomial, divide
+from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import INT, Binary, CType, Expr, Literal, Unary
 
 _SHIFTS = (0, 1, -1)
@@ -70,7 +71,9 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
                     found.add(stride)
     if not found:
         bad = next(a for a in accesses if linear(a, evaluator).degree > 1)
-        chains = _chains({m for a in accesses for m in linear(a, evaluator).terms if len(m) > 1})
+        products = {m for a in accesses for m in linear(a, evaluator).terms if len(m) > 1}
+        written = [name for a in accesses for s in a.access.subscripts for name in mentioned_names(s)]
+        chains = _chains(products, {name: place for place, name in enumerate(written)})
         if not chains:
             raise refusal(bad, array, "it multiplies two sizes")
         return tuple(map(Strides, chains))
@@ -83,13 +86,14 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
     return strides, *strides.finer()
 
 
-def _chains(products: Collection[Monomial]) -> list[tuple[Monomial, ...]]:
-    """The strides, largest first, with which products of sizes are multiples of rows: b*t*c and t*c of (t*c, c)."""
+def _chains(products: Collection[Monomial], places: Mapping[str, int]) -> list[tuple[Monomial, ...]]:
+    """The strides, largest first, with which products of sizes are multiples of rows: b*t*c and t*c of (t*c, c). What
+    is named last is the length of a row first, as people write it."""
     shared = set.intersection(*(set(p) for p in products))
     found: list[tuple[Monomial, ...]] = []
-    for row in sorted(shared):
+    for row in sorted(shared, key=lambda name: (-places.get(name, -1), name)):
         left = {q for p in products if (q := divide(p, (row,))) is not None and len(q) > 1}
-        outer = _chains(left) if left else [()]
+        outer = _chains(left, places) if left else [()]
         found += [(*(tuple(sorted((*stride, row))) for stride in chain), (row,)) for chain in outer]
     return found
 

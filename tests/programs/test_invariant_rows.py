@@ -38,6 +38,11 @@ PROGRAMS: Mapping[str, tuple[str, str, str]] = {  # arguments, body, what the ho
         "for (int j = k; j < n; j++) a[i * n + j] *= 2;",
         "k >= 0",
     ),
+    "rows of an unknown length, which is named last": (
+        "int i, int m, int n, double *a",
+        "for (int j = 0; j < n; j++) a[2 * i * m + j] += a[i * m + j];",
+        "m >= n",
+    ),
     "planes of rows": (
         "int b, int t, int T, int C, float *o, const float *x, const float *w",
         "for (int i = 0; i < C; i++) o[b * T * C + t * C + i] = x[(b * T + t) * C + i] * w[i];",
