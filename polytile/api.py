@@ -128,7 +128,9 @@ class Program:
     def host(self) -> str:
         """The text of `NAME_host.c`: the user's file with each compiled SCoP replaced by a call."""
         replaced = [(s.scop, s.program) for s in self.scops if s.program is not None]
-        return host_file(self.text, self.path, replaced, self.macros)
+        made = (s.compilation for s in self.scops)
+        least = {c.source.name: (c.source, c.options.min_compute) for c in made}
+        return host_file(self.text, self.path, replaced, self.macros, least=least)
 
     @property
     def schedules(self) -> str:

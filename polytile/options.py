@@ -63,6 +63,7 @@ class Options:
     sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
     parameters: dict[str, int] = field(default_factory=dict)  #: values known of the SCoP's parameters
     specialize: bool = False  #: kernels for these values alone; the C runs for others
+    min_compute: int = 0  #: statement instances of a SCoP below which a program's host file runs the C
     strict: bool = False  #: no reassociation, no contraction, no reciprocals that round
     atomics: bool = False  #: floating sums in elements that data choose come in any order, another one in each run
     order: str = "auto"  #: the order of large bodies
@@ -99,6 +100,8 @@ class Options:
                 f"--registers: a thread cannot be bounded to {self.registers} registers",
                 hint=f"bounds run from {MIN_THREAD_REGISTERS} to {MAX_THREAD_REGISTERS}",
             )
+        if self.min_compute < 0:
+            raise UsageError("--min-compute is at least 0", hint="0 runs the kernels however little they compute")
         if self.max_operations < 1:
             raise UsageError("--max-operations is at least 1")
         if len(self.block) > 3:

@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     max_shared_memory: int | None
     parameters: dict[str, int]
     specialize: bool
+    min_compute: int
     strict: bool
     atomics: bool
     order: str
@@ -41,7 +42,7 @@ class Settings(TypedDict, total=False):
 
 
 _TEXTS = ("schedule", "order", "arch")
-_NUMBERS = ("time_tile", "registers", "max_operations")
+_NUMBERS = ("time_tile", "registers", "max_operations", "min_compute")
 _OF_COMMAND = {"fp": ["strict"]}  # what options of the command are called here, where names are not close
 
 

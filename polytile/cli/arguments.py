@@ -34,6 +34,7 @@ class Request:
     defines: tuple[str, ...]
     parameters: dict[str, int]
     specialize: bool
+    min_compute: int
     arch: str
     schedule: str
     tile: tuple[int, ...]
@@ -99,6 +100,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
     add("-D", dest="defines", metavar="NAME[=V]", action="append", default=[], help="define a macro")
     add("--param", metavar="N=V", action="append", default=[], help="the value of a parameter (repeatable)")
     add("--specialize", action="store_true", help="kernels for the values of --param alone, the C for others")
+    add("--min-compute", metavar="N", default="0", help="statement instances below which programs run the C (0)")
     add("--device-source", metavar="F.cu", help="the definitions of functions with access summaries")
     add("--autodetect", action="store_true", help="find SCoPs in files without pragmas")
     add("--keep-going", action="store_true", help="refused SCoPs are warnings")
@@ -172,6 +174,7 @@ def parse(arguments: Sequence[str]) -> Request:
         defines=tuple(_definition(d) for d in found.defines),
         parameters=_parameters(found.param),
         specialize=found.specialize,
+        min_compute=_integer("--min-compute", found.min_compute),
         arch=found.arch,
         schedule=found.schedule,
         tile=_sizes("--tile", found.tile),

@@ -101,6 +101,7 @@ def _options(request: Request) -> Options:
         max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
         parameters=request.parameters,
         specialize=request.specialize,
+        min_compute=request.min_compute,
         strict=request.strict,
         atomics=request.atomics,
         order=request.order,

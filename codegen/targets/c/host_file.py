@@ -16,6 +16,7 @@ from pathlib import PurePath
 
 from polytile.codegen.targets.c import allocated_extent_checks as memory
 from polytile.codegen.targets.c.alias_checks import APART, alias_checks
+from polytile.codegen.targets.c.compute_checks import compute_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
@@ -30,10 +31,18 @@ from polytile.ir.source_span import Span
 _PRAGMAS = ("scop", "endscop")
 
 
-def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]], macros: Collection[str] = ()) -> str:
+def host_file(
+    text: str,
+    file: str,
+    replaced: Sequence[tuple[Scop, HostProgram]],
+    macros: Collection[str] = (),
+    *,
+    least: Mapping[str, tuple[Scop, int]] | None = None,
+) -> str:
     """The text of the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
 
-    `macros` are the names that are a macro somewhere in the file or in what it includes.
+    `macros` are the names that are a macro somewhere in the file or in what it includes. `least` has, by the
+    name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels.
 
     The call declares what it needs in its own block, so nothing has to be included. The sequential C stays behind it,
     compiled but never run: variables and functions that only the SCoP uses stay in use. `#line` keeps the compiler's
@@ -46,7 +55,8 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
         passed = {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)}
-        pieces += [text[position : span.start], _replacement(text, file, scop, program, newline, macros, passed)]
+        asked = _asked(scop, program, passed, *(least or {}).get(scop.name, (scop, 0)))
+        pieces += [text[position : span.start], _replacement(text, file, scop, program, newline, macros, passed, asked)]
         position = span.end
     return "".join([*pieces, text[position:]])
 
@@ -65,14 +75,15 @@ def _replacement(
     newline: str,
     macros: Collection[str],
     spelt: Mapping[str, str],
+    asked: tuple[list[str], str, str],
 ) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line.
 
-    `spelt` is the C that is passed for what the C has no variables for.
+    `spelt` is the C that is passed for what the C has no variables for, `asked` what `_asked` finds.
     """
     span = _span(scop)
     variables = [f"__typeof__({c}) {name} = {c};" for name, c in scop.pointers]
-    questions, condition, otherwise = _asked(scop, program, spelt)
+    questions, condition, otherwise = asked
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
@@ -156,10 +167,12 @@ def _rotated(rotation: PointerRotation) -> list[str]:
     return [f"if ({rotation.condition}) {{", *indented([*held, *given]), "}"]
 
 
-def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[list[str], str, str]:
-    """Statements that look at tables of rows, subscripts and addresses; the condition under which the kernels may run,
-    as C over the variables of the function and over what these statements found, "" where always; and when the user's
-    C runs."""
+def _asked(
+    scop: Scop, program: HostProgram, spelt: Mapping[str, str], computed: Scop, least: int
+) -> tuple[list[str], str, str]:
+    """Statements that look at tables of rows, subscripts, addresses and how many instances of `computed` run; the
+    condition under which the kernels may run, as C over the variables of the function and over what these statements
+    found, "" where always; and when the user's C runs."""
     lines = [line for table in scop.tables for line in row_table_checks(table)]
     lines += [line for reached in scop.reached for line in reached_extent_checks(reached)]
     lines += memory.allocated_extent_checks(scop.allocated, program)
@@ -175,10 +188,14 @@ def _asked(scop: Scop, program: HostProgram, spelt: Mapping[str, str]) -> tuple[
     if apart:
         found.append(APART)
         why += ["values that it changes through a pointer"] if scop.alias_checks else []
+    counted, enough = compute_checks(computed, least, partial(_wide, scop))
+    if enough:
+        found.append(enough)
+        why.append("little to compute")
     if scop.checked:
         found.append(_spelt(scop, f"({scop.checked})" if found else scop.checked))
         why = why or ["other sizes"]
-    return [*lines, *apart], " && ".join(found), " or ".join(why)
+    return [*lines, *apart, *counted], " && ".join(found), " or ".join(why)
 
 
 def _address(program: HostProgram, spelt: Mapping[str, str], array: str) -> str:
