@@ -14,13 +14,14 @@ from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.build_scop import finish
 from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
+from polytile.frontend.dead_code_elimination import without_dead_code
 from polytile.frontend.drafts import Draft
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
-from polytile.frontend.order import Leaf, Loop, Order
+from polytile.frontend.order import Leaf, Loop, Order, only
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statement_locals import with_body_locals
@@ -84,7 +85,8 @@ class _Extractor:
                 location=self.region.location,
                 hint="put `#pragma scop` and `#pragma endscop` around loops that compute something",
             )
-        self.drafts = with_body_locals(self.drafts, self.shapes)
+        self.drafts = with_body_locals(without_dead_code(self.drafts, self.shapes), self.shapes)
+        orders = list(only(orders, {d.name for d in self.drafts}))
         return finish(self.region, self.drafts, orders, self.evaluator, self.shapes)
 
     def _assume(self) -> None:

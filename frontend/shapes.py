@@ -30,6 +30,13 @@ class Shape:
     extents: tuple[Expr | None, ...]
     polynomials: tuple[Polynomial | None, ...]
 
+    @property
+    def is_own(self) -> bool:
+        """Whether nothing sees it after the SCoP; it is no struct."""
+        variable, symbol = self.variable, self.variable.symbol
+        unseen = symbol is None or not (symbol.live_after or symbol.pointer or symbol.scope == "global")
+        return unseen and variable.type.kind != "struct"
+
 
 @dataclass(slots=True)
 class Shapes:

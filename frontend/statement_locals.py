@@ -57,7 +57,7 @@ def _has(draft: Draft, *kinds: type[Stmt]) -> bool:
 def _localised(draft: Draft, users: dict[str, set[str]], shapes: Shapes) -> Draft:
     if not _has(draft, While):
         for name in sorted({a.access.array for a in draft.accesses}):
-            if users[name] == {draft.name} and shapes.found[name].extents and _is_own(shapes.found[name]):
+            if users[name] == {draft.name} and shapes.found[name].extents and shapes.found[name].is_own:
                 draft = _with_elements_apart(draft, name, shapes)
     read = {a.access.array for a in draft.accesses if a.kind is AccessKind.READ}
     if not _has(draft, While):  # where accesses are those of the body, one by one
@@ -132,11 +132,4 @@ def _uses(node: Stmt | Expr, name: str) -> int:
 
 def _ends_here(shape: Shape) -> bool:
     """Whether it is a scalar that nothing reads after the SCoP."""
-    return not shape.extents and _is_own(shape)
-
-
-def _is_own(shape: Shape) -> bool:
-    """Whether nothing sees it after the SCoP; it is no struct."""
-    variable, symbol = shape.variable, shape.variable.symbol
-    unseen = symbol is None or not (symbol.live_after or symbol.pointer or symbol.scope == "global")
-    return unseen and variable.type.kind != "struct"
+    return not shape.extents and shape.is_own
