@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 CONTEXT: isl.Context = isl.DEFAULT_CONTEXT
 _NOTHING = isl.UnionMap("{}")
+MANY_PAIRS = 100  # of statements
 
 
 class OverBudgetError(Exception):
@@ -105,6 +106,18 @@ def times_at(node: isl.ScheduleNode) -> isl.UnionMap:
     long, as it holds all instances of the tree on the way."""
     times = node.get_prefix_schedule_multi_union_pw_aff().intersect_domain(node.get_domain())
     return isl.UnionMap.from_multi_union_pw_aff(times)
+
+
+def values_at(band: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.MultiUnionPwAff:
+    """The partial schedule of a band, to compare `pairs` of its instances by."""
+    partial = band.band_get_partial_schedule()
+    return partial.gist(band.get_domain()) if are_many(pairs) else partial
+
+
+def are_many(pairs: isl.UnionMap) -> bool:
+    """Whether it pays to simplify what pairs are compared by: isl intersects the pairs of any two statements with the
+    constraints of these functions' domains anew, which the instances satisfy anyway."""
+    return bool(pairs.n_map() > MANY_PAIRS)
 
 
 def band_members(node: isl.ScheduleNode) -> list[isl.UnionPwAff]:

@@ -15,8 +15,19 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import IllegalSchedule, Location, UserError
-from polytile.ir.isl_util import OverBudgetError, budget, maps, mark_name, sample, sets
-from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of
+from polytile.ir.isl_util import OverBudgetError, are_many, budget, maps, mark_name, sample, sets, values_at
+from polytile.ir.schedule import (
+    BLOCK,
+    KERNEL,
+    SYNC,
+    MappedSchedule,
+    Path,
+    check_marks,
+    nodes,
+    nodes_below,
+    path_of,
+    thread_sizes,
+)
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.thread_map import thread_map
 from polytile.scheduling.analysis.dependences import Dependences
@@ -71,7 +82,8 @@ class _Walk:
     barriers: list[BarrierReason] = field(default_factory=list)
 
     def node(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str) -> None:
-        """`threads` maps instances to their thread inside a kernel (None on the host); `role` is the mark above."""
+        """`threads` maps instances to their thread inside a kernel (None on the host, and where a kernel has one);
+        `role` is the mark above."""
         if pairs.is_empty():
             return
         kind = node.get_type()
@@ -86,18 +98,24 @@ class _Walk:
             self.node(node.child(0), pairs.intersect_domain(own).intersect_range(own), threads, "")
         else:
             name = mark_name(node) or ""
-            self.node(node.child(0), pairs, self._threads(node) if name == KERNEL else threads, name)
+            self.node(node.child(0), pairs, self._threads(node, pairs) if name == KERNEL else threads, name)
 
-    def _threads(self, kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
+    def _threads(self, kernel: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.MultiUnionPwAff | None:
+        """Which thread runs each instance; None where one thread runs them all, in the order of the tree as the host
+        would."""
+        if self.dealt_out is None and not any(thread_sizes(node) for node in nodes_below(kernel)):
+            return None
         known = thread_map(kernel)
-        return known if self.dealt_out is None else known.intersect_domain(kernel.get_domain().subtract(self.dealt_out))
+        if self.dealt_out is not None:
+            return known.intersect_domain(kernel.get_domain().subtract(self.dealt_out))
+        return known.gist(kernel.get_domain()) if are_many(pairs) else known
 
     def _band(
         self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str
     ) -> None:
         if node.band_n_member() == 0:
             return self.node(node.child(0), pairs, threads, "")
-        partial = node.band_get_partial_schedule()
+        partial = values_at(node, pairs)
         same = pairs.eq_at_multi_union_pw_aff(partial)
         if role == BLOCK:
             if not self.between_threads:
@@ -136,11 +154,11 @@ class _Walk:
 
     def _inside(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff, role: str) -> None:
         """Pairs of one block that this node runs one after the other: in one thread, or across a barrier."""
+        same = pairs.eq_at_multi_union_pw_aff(threads)
         if role != SYNC and not self.between_threads:
-            return self._violation(pairs.subtract(pairs.eq_at_multi_union_pw_aff(threads)), THREADS, node)
+            return self._violation(pairs.subtract(same), THREADS, node)
         for m in maps(pairs):  # the first that crosses is the reason
-            own = isl.UnionMap.from_map(m)
-            crossing = own.subtract(own.eq_at_multi_union_pw_aff(threads))
+            crossing = isl.UnionMap.from_map(m).subtract(same)
             if crossing.is_empty():
                 continue
             if role != SYNC:

@@ -13,7 +13,8 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.isl_time_limit import in_bounded_time
-from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, maps, transform_node
+from polytile.ir.isl_util import CONTEXT, OverBudgetError, are_many, budget, maps, transform_node, values_at
+from polytile.ir.schedule import nodes_below
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
@@ -176,16 +177,19 @@ def _mark(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
         return transform_node(node, lambda child: _mark(child, pairs))
     if node.band_n_member() > 1 and not node.band_get_permutable():
         return _mark(node.band_split(1), pairs)
-    partial = node.band_get_partial_schedule()
-    members = [Member(m.value, _carries_nothing(m, pairs)) for m in members_of(node)]
+    here = node.get_domain()
+    same = [_equal_in(m, pairs, here) for m in members_of(node)]
+    members = [Member(m.value, bool(pairs.is_subset(s))) for m, s in zip(members_of(node), same, strict=True)]
     permutable = bool(node.band_get_permutable())
     node = insert_band(node.delete(), members, permutable)
-    below = pairs.eq_at_multi_union_pw_aff(partial)
+    below = same[0] if len(same) == 1 else pairs.eq_at_multi_union_pw_aff(values_at(node, pairs))
     return transform_node(node, lambda child: _mark(child, below))
 
 
 def _merge(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
     """Join coincident bands that stand directly inside one another and carry nothing of the outer one's pairs."""
+    if not any(_may_join(inner) for inner in nodes_below(node)):
+        return node
     if node.get_type() == isl.schedule_node_type.filter:
         own = node.filter_get_filter()
         pairs = pairs.intersect_domain(own).intersect_range(own)
@@ -195,8 +199,19 @@ def _merge(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
     while _joins(node, members, pairs):
         members += [Member(m.value, True) for m in members_of(node.child(0))]
         node = insert_band(node.delete().delete(), members)
-    rest = pairs.eq_at_multi_union_pw_aff(node.band_get_partial_schedule())
+    rest = pairs.eq_at_multi_union_pw_aff(values_at(node, pairs))
     return transform_node(node, lambda child: _merge(child, rest))
+
+
+def _may_join(node: isl.ScheduleNode) -> bool:
+    """Whether a coincident band has one directly below: what carries nothing of the outer one's pairs carries none of
+    those that are left inside it."""
+    found = node
+    for _ in range(2):
+        if found.get_type() != isl.schedule_node_type.band or not all(m.coincident for m in members_of(found)):
+            return False
+        found = found.child(0)
+    return True
 
 
 def _joins(node: isl.ScheduleNode, members: list[Member], pairs: isl.UnionMap) -> bool:
@@ -204,9 +219,11 @@ def _joins(node: isl.ScheduleNode, members: list[Member], pairs: isl.UnionMap) -
     below = node.child(0)
     if below.get_type() != isl.schedule_node_type.band or not all(m.coincident for m in members):
         return False
-    return all(_carries_nothing(m, pairs) for m in members_of(below))
+    here = node.get_domain()
+    return all(pairs.is_subset(_equal_in(m, pairs, here)) for m in members_of(below))
 
 
-def _carries_nothing(member: Member, pairs: isl.UnionMap) -> bool:
-    alone = isl.MultiUnionPwAff.from_union_pw_aff(member.value)
-    return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(alone)))
+def _equal_in(member: Member, pairs: isl.UnionMap, instances: isl.UnionSet) -> isl.UnionMap:
+    """The pairs of these instances that run in the same iteration of a loop."""
+    value = member.value.gist(instances) if are_many(pairs) else member.value
+    return pairs.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_pw_aff(value))
