@@ -184,8 +184,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     products, stepped = loops.products, loops.stepped
     asked = (*stepped.asked, *flat.asked, *products.factors)
     symbols, tables = _symbols_used(place, loops, (*assumptions, *asked), liveness)
-    symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols}
-    values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips}
+    symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols}
+    symbols |= {**stepped.symbols, **flat.symbols}
+    values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips, **flat.values}
     reads = host_reads(place, context.escapes, symbols, {**values, **fields.pointers})
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
     shapes = _shapes(result, symbols, place.scope)
@@ -207,7 +208,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         initial={name: value for name, value in known.initial.items() if name in loops.counted | firsts.used},
         numbers=known.numbers,
         loads=values,
-        products=products.known,
+        products={**flat.products, **products.known},
         pointers=fields.pointers,
         needed=fields.needed,
         given=nulls.pointers,

@@ -4,7 +4,12 @@ before: for (k = 0; k < n * m; k++) A[k / m][k % m] = x[k];
 after:  for (q = 0; q < n; q++) for (r = 0; r < m; r++) A[q][r] = x[q * m + r];      where m >= 1, which the host asks
 
 Quotients and remainders by a size are sums for few periods only; these have as many as the loop has rows. Sizes may
-change with the loops around where their headers say that none is below 0:
+change with the loops around where their headers say that none is below 0. Where the number of iterations is another
+size, the host asks whether it is whole rows:
+
+before: for (k = 0; k < all; k++) A[k / m][k % m] = x[k];
+after:  for (q = 0; q < k_rows; q++) for (r = 0; r < m; r++) ...      where k_rows = all / m and all % m == 0
+
 
 before: for (o = 0; o < n - 16; o += 16) for (k = 0; k < (n - o) / 16 * ((n - o) / 16); k++) ... k / ((n - o) / 16) ...
 """
@@ -21,6 +26,7 @@ from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import declared, integer, unused
+from polytile.frontend.counted_rows import CountedRows
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.invariant_loads import ConstantLoads
 from polytile.frontend.jump_elimination import jumps
@@ -28,6 +34,7 @@ from polytile.frontend.loop_facts import is_never_negative
 from polytile.frontend.name_binding import loop_iterator
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.scop_region import SizeProduct, Symbol
 from polytile.frontend.scope import Scope, Shape
 from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in, written_name
 from polytile.ir.expr import CType
@@ -38,11 +45,15 @@ _Factors = list[c_ast.Node]
 
 @dataclass(frozen=True, slots=True)
 class Unflattened:
-    """The statements, the conditions that the host asks, and the variables of the function that nothing uses now."""
+    """The statements, the conditions that the host asks, and the variables of the function that nothing uses now;
+    symbols, what the host computes them from, and the variables of the C that are products of them where it may run."""
 
     body: tuple[c_ast.Node, ...]
     asked: tuple[c_ast.Node, ...] = ()
     replaced: frozenset[str] = frozenset()
+    symbols: Mapping[str, Symbol] = field(default_factory=dict)
+    values: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    products: Mapping[str, SizeProduct] = field(default_factory=dict)
 
 
 def without_flattened_loops(
@@ -64,7 +75,10 @@ def without_flattened_loops(
     taken = {*index.names, *(b.name for b in scope.bindings()), *loads.symbols}
     made = _Loops(loads, scope, products, live_after, {*index.changed, *own}, taken, varying)
     body = tuple(made.block(loads.body))
-    return Unflattened(body, tuple(made.asked.values()), frozenset(made.replaced))
+    found = made.counted
+    return Unflattened(
+        body, tuple(made.asked.values()), frozenset(made.replaced), found.symbols, found.values, found.products
+    )
 
 
 @dataclass(slots=True)
@@ -80,6 +94,7 @@ class _Loops:
     values: dict[str, c_ast.Node] = field(default_factory=dict)  # of variables that are set once, there
     asked: dict[str, c_ast.Node] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
+    counted: CountedRows = field(default_factory=CountedRows)
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, c_ast.Compound):
@@ -129,7 +144,9 @@ class _Loops:
         divisors = [f for n in nodes_below(loop.stmt) if (f := self._divisor(n, iterator)) is not None]
         columns = _common(divisors)
         rows = _without(end, columns)
-        if not columns or rows is None or not rows or not _many(rows):
+        if rows is None or not columns:
+            columns, rows = self._whole_rows(loop, iterator, kind, end)
+        if not columns or not rows or not _many(rows):
             return loop
         sizes = [factor for factor in columns if not isinstance(factor, c_ast.Constant)]
         asked = [factor for factor in sizes if all(self._is_size(str(use.name)) for use in variables_in(factor))]
@@ -144,6 +161,25 @@ class _Loops:
             self.replaced.add(iterator)
         inner = self._split(_loop(column, kind, _product(columns, at), stmt, at))
         return self._split(_loop(row, kind, _product(rows, at), inner, at))
+
+    def _whole_rows(self, loop: c_ast.For, name: str, kind: CType, end: _Factors) -> tuple[_Factors, _Factors]:
+        """The columns and the rows of a loop up to a size of its own; none where it has no such dimensions."""
+        places = [n for n in nodes_below(loop.stmt) if self._divisor(n, name) is not None]
+        divisors = {op: [self.factors(n.right) or [] for n in places if n.op == op] for op in ("/", "%")}
+        alike = all(found and all(_texts(f) == _texts(found[0]) for f in found) for found in divisors.values())
+        if self.varying or not alike or len(end) != 1 or not isinstance(end[0], c_ast.ID):
+            return [], []
+        rows, columns = divisors["/"][0], divisors["%"][0]
+        if _texts(rows) != _texts(columns):
+            if len(rows) != 1 or len(columns) != 1:
+                return [], []
+            equal = c_ast.BinaryOp("==", copied(rows[0]), copied(columns[0]), loop.coord)
+            self.asked[_text(equal)] = equal
+            for place in places:
+                place.right = copied(columns[0])
+        count = self.counted.of(name, kind, end[0], columns, self.taken, self.loads.loads)
+        self.asked[count.rest] = c_ast.BinaryOp("==", c_ast.ID(count.rest), integer(0), loop.coord)
+        return columns, [c_ast.ID(count.rows, loop.coord)]
 
     def _header(self, loop: c_ast.For) -> tuple[str, CType, _Factors] | None:
         """The iterator of a loop from 0 on, its type, and the factors of its end; None for other loops."""
@@ -169,7 +205,7 @@ class _Loops:
             return None
         factors = self.factors(end)
         signed = shape.base is not None and not shape.layers and _is_signed(shape.base)
-        if not signed or shape.base is None or factors is None or len(factors) < 2 or jumps(loop.stmt):
+        if not signed or shape.base is None or factors is None or jumps(loop.stmt):
             return None
         return str(name), shape.base, factors
 

@@ -138,6 +138,8 @@ class _Writer:
             if name in self.region.products or isinstance(load, c_ast.ID):
                 continue  # the text computes it, or finds it in a variable of the function
             bases = {str(use.name) for use in variables_in(load)}
+            if any(self._product(base) for base in bases):
+                continue  # that variable is declared as what it is a product of
             if isinstance(load, c_ast.TernaryOp):
                 raise _CannotStandAloneError(f"it reads `{_printed(load.iftrue)}` from a variable of the function")
             if isinstance(load, c_ast.BinaryOp):
@@ -149,6 +151,13 @@ class _Writer:
                 raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")
             if name in self.passed:
                 self.before.append(f"{_printed(load)} = {self.passed[name]};")
+
+    def _product(self, name: str) -> str:
+        """What a variable of the function is the product of, among the arguments; "" for others."""
+        product, binding = self.region.products.get(name), self.place.scope.lookup(name)
+        if product is None or binding is None or binding.level == "global":
+            return ""
+        return " * ".join(self.passed[n] for n in product.names) if self.passed.keys() >= set(product.names) else ""
 
     def _node(self, name: str) -> c_ast.Node:
         binding = self.place.scope.lookup(name)
@@ -163,6 +172,10 @@ class _Writer:
             return
         if isinstance(node, c_ast.Typedef) or binding.kind == "function" or binding.constant is not None:
             self.before.append(f"{_printed(self._tagless(node))};")
+        elif node.name not in self.passed and self._product(node.name):
+            made = self._tagless(node)
+            made.storage, made.funcspec, made.align, made.init = [], [], [], None
+            self.before.append(f"{_printed(made)} = {self._product(node.name)};")
         elif node.name in self.region.symbols:
             self._outer(self.region.symbols[node.name], node)
         elif node.name in self.region.counted:

@@ -56,6 +56,22 @@ VARYING: Mapping[str, str] = {
         "for (int k = 0; k < (n / 2) * (m / 3); k++) a[k / (m / 3) * l + k % (m / 3)] = b[k / (m / 3)] + k % (m / 3);"
     ),
 }
+# Up to a size of the function's own, K, of which the host asks whether it is whole rows; `p` is another length of rows.
+COUNTED: Mapping[str, str] = {
+    "whole rows": "for (int k = 0; k < K; k++) a[k % m * l + k / m] = b[k] + k;",
+    "two lengths": "for (int k = 0; k < K; k++) a[k / p * l + k % m] = 2 * b[k / p] - c[k % m];",
+    "and the size is used": (
+        "for (int i = 0; i < K; i++) c[i] = i; for (int k = 0; k < K; k++) { int q = k / m, r = k % m;"
+        " a[q * l + r] = b[q] + c[r]; }"
+    ),
+    "tiles": (
+        "for (int k = 0; k < K; k++) { int r0 = 2 * (k / m), c0 = 2 * (k % m);"
+        " for (int r = r0; r < r0 + 2; r++) for (int s = c0; s < c0 + 2; s++) a[r * l + s] = b[r * l + s] + 1; }"
+    ),
+    "twice": (
+        "for (int k = 0; k < K; k++) a[k / m * l + k % m] = k; for (int k = 0; k < K; k++) b[k / m * l + k % m] -= k;"
+    ),
+}
 OTHERS: Mapping[str, str] = {
     "a square that may be one of a number below 0": (
         "for (int i = 0; i < n; i++) for (int k = 0; k < (m - i) * (m - i); k++) a[k / (m - i) * l + k % (m - i)] = i;"
@@ -77,8 +93,9 @@ OTHERS: Mapping[str, str] = {
 
 
 def text(body: str) -> str:
+    more = "int p, int K, " if "K" in body else ""
     return (
-        "void f(int n, int m, int l, double *restrict a, double *restrict b, double *restrict c)\n{\n"
+        f"void f({more}int n, int m, int l, double *restrict a, double *restrict b, double *restrict c)\n{{\n"
         f"int N = n * m, W = m - 1, w = n, all;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     )
 
@@ -109,6 +126,32 @@ def test_dimensions_that_change(name: str, number: str) -> None:
         assert scop.validate(on="emulator", parameters=given, sanitize=CHECKS, seed=n) is not None
 
 
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("number", ["float", "double"])
+@pytest.mark.parametrize("name", COUNTED)
+def test_rows_that_the_host_counts(name: str, number: str) -> None:
+    (scop,) = polytile.compile(text(COUNTED[name]).replace("double", number), name="f.c").scops
+    assert scop.program is not None
+    for rows, m in ((0, 3), (1, 1), (7, 5), (30, 13)):
+        sizes = {"m": m, "p": m, "l": 64, "k_rows": rows}
+        given = {p.name: sizes[p.name] for p in scop.scop.parameters if p.name in sizes}
+        for result in scop.validate(on="emulator", parameters=given, sanitize=CHECKS, seed=rows):
+            assert "alone" not in result.line
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_parts_of_rows_are_left_to_the_c(name: str, tmp_path: Path) -> None:
+    calls = (
+        "static double x[3][9000]; for (int i = 0; i < 9000; i++) { x[0][i] = i; x[1][i] = 2 * i - 7; x[2][i] = 1; }"
+        " for (int k = -1; k < 13; k++) for (int m = 1; m < 5; m++) for (int p = 1; p < 4; p++)"
+        " f(p, k, 1, m, 8, x[0] + 100, x[1] + 100, x[2] + 100); f(0, 0, 1, 0, 8, x[0], x[1], x[2]);"
+        " f(3, 12, 1, 4, 30, x[0] + 100, x[1] + 100, x[2] + 100);"
+        " f(-3, 6, 1, -3, 8, x[0] + 500, x[1] + 500, x[2] + 500);"
+        ' for (int i = 0; i < 9000; i++) printf("%.17g %.17g %.17g\\n", x[0][i], x[1][i], x[2][i]);'
+    )
+    same_output(f"#include <stdio.h>\n{text(COUNTED[name])}int main(void) {{ {calls} return 0; }}\n", tmp_path)
+
+
 @pytest.mark.parametrize("name", [*PROGRAMS, *VARYING])
 def test_all_sizes(name: str, tmp_path: Path) -> None:
     """Sizes of 0, and of which both are below 0, are left to the C."""
@@ -118,13 +161,19 @@ def test_all_sizes(name: str, tmp_path: Path) -> None:
         " f(3, 0, 0, x[0] + 100, x[1] + 100, x[2] + 100); f(-1, 2, 1, x[0] + 100, x[1] + 100, x[2] + 100);"
         ' for (int i = 0; i < 9000; i++) printf("%.17g %.17g %.17g\\n", x[0][i], x[1][i], x[2][i]);'
     )
-    source, function = tmp_path / "f.c", text({**PROGRAMS, **VARYING}[name])
-    source.write_text(f"#include <stdio.h>\n{function}int main(void) {{ {calls} return 0; }}\n")
-    subprocess.run(["gcc", "-O1", "-ffp-contract=off", str(source), "-o", str(tmp_path / "plain")], check=True)
-    built = ["--build", str(tmp_path / "made"), "--on", "emulator", "--fp", "strict", "-q", "-o", str(tmp_path / "out")]
+    function = text({**PROGRAMS, **VARYING}[name])
+    same_output(f"#include <stdio.h>\n{function}int main(void) {{ {calls} return 0; }}\n", tmp_path)
+
+
+def same_output(program: str, folder: Path) -> None:
+    """The program prints the same whoever compiles it."""
+    source = folder / "f.c"
+    source.write_text(program)
+    subprocess.run(["gcc", "-O1", "-ffp-contract=off", str(source), "-o", str(folder / "plain")], check=True)
+    built = ["--build", str(folder / "made"), "--on", "emulator", "--fp", "strict", "-q", "-o", str(folder / "out")]
     assert main([str(source), *built]) == 0
     printed = [
-        subprocess.run([str(tmp_path / made)], check=True, capture_output=True).stdout for made in ("plain", "made")
+        subprocess.run([str(folder / made)], check=True, capture_output=True).stdout for made in ("plain", "made")
     ]
     assert printed[0] == printed[1]
 
