@@ -45,18 +45,17 @@ def reached_extent(
 
     Raises NoSliceError where the SCoP itself computes what is used.
     """
-    missed = set(checked)
 
     def columns(use: c_ast.Node) -> Sequence[c_ast.Node]:
         if location_of(use) not in checked or not isinstance(use, c_ast.ArrayRef):
             return ()
-        missed.discard(location_of(use))
         return linear_parts(use.subscript, strides)[1:]
 
     if any(name not in region.symbols for stride in strides for name in stride):
         raise NoSliceError("the length of a row is no variable")
     slices, changed = used_elements(region.body, source, columns)
-    if missed:
+    places = {location_of(n) for node in region.body for n in nodes_below(node) if isinstance(n, c_ast.ArrayRef)}
+    if not places.issuperset(checked):
         raise NoSliceError("a subscript stands nowhere in the C")
     texts = dict.fromkeys(_text(region, kept) for kept in slices)
     row = "*".join(strides[0]) if strides else ""

@@ -37,6 +37,11 @@ GATHERS = {
         "double *x, double *y, int *p, int *flag",
         "for (int i = 0; i < n; i++) if (flag[i] > 3) { y[i] = x[p[i]]; flag[i] = 0; }",
     ),
+    "elements that are clamped": (
+        "double *x, double *y, int *p",
+        "for (int i = 0; i < n; i++) { int k = i + 1; x[k] *= 3; if (x[k] > 1) x[k] = 1;"
+        " else if (x[k] < -1) x[k] = -1; } for (int i = 0; i < n; i++) y[i] = x[p[i]] - x[p[i] + 1];",
+    ),
     "a search": (
         "double *x, double *y, double *c, int *last",
         "for (int i = 0; i < n; i++) { int k = 0; for (int j = 0; j < m; j++) if (c[j] > y[i]) { k = j; break; }"
@@ -155,6 +160,9 @@ def test_validation_says_when_it_made_too_few_elements() -> None:
 
 
 COMPUTED = {
+    "a guard that the SCoP sets, of another element": (
+        "for (int i = 0; i < n; i++) { int k = p[i]; y[i] = x[k]; k = q[i]; if (y[i] > 0) y[i] = x[k]; }"
+    ),
     "the SCoP sets the index": "for (int i = 0; i < n; i++) { p[i + 1] = p[i]; y[i] = x[p[i]]; }",
     "the SCoP computes the index": "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; y[i] = x[q[i]]; }",
     "an index after it was set": "for (int i = 0; i < n; i++) { p[i] = p[i] + 1; y[i] = x[p[i]]; }",

@@ -1,0 +1,102 @@
+"""Uses of an element of an array that another one stands in front of, whenever they are reached.
+
+c[k] = 1 / d; if (c[k] > 1) c[k] = 1;      the first c[k] says all: whether the last is used is of no interest
+
+What guards a use need not be known then, where it only matters which elements are used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.trees import WRITING, block_items, possible_bases, variables_in
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_Use = Callable[[c_ast.Node], bool]
+
+
+def repeated_uses(body: Sequence[c_ast.Node], is_use: _Use) -> frozenset[int]:
+    """The identities of those uses that repeat what was used before; `is_use` is true of uses of one array."""
+    found: set[int] = set()
+    _block(body, is_use, set(), found)
+    return frozenset(found)
+
+
+def _block(items: Sequence[c_ast.Node], is_use: _Use, before: set[str], found: set[int]) -> None:
+    """Go through statements that run one after the other; `before` are the uses that were made whenever they run."""
+    used = set(before)
+    for item in items:
+        used = _without_changed(used, item)
+        _statement(item, is_use, used, found)
+        used |= {_place(n) for n in _always(item) if is_use(n)}
+        used = _without_changed(used, item)
+
+
+def _statement(node: c_ast.Node, is_use: _Use, used: set[str], found: set[int]) -> None:
+    match node:
+        case c_ast.Compound():
+            _block(block_items(node), is_use, used, found)
+            return
+        case c_ast.If():
+            _mark([node.cond], is_use, used, found)
+            inside = used | {_place(n) for n in _always(node.cond) if is_use(n)}
+            for side in (node.iftrue, node.iffalse):
+                _block(block_items(side), is_use, inside, found)
+            return
+        case c_ast.For():
+            _mark([p for p in (node.init, node.cond, node.next) if p is not None], is_use, used, found)
+            _block(block_items(node.stmt), is_use, used, found)
+            return
+        case c_ast.While() | c_ast.DoWhile():
+            _mark([node.cond], is_use, used, found)
+            _block(block_items(node.stmt), is_use, used, found)
+            return
+    _mark([node], is_use, used, found)
+
+
+def _mark(nodes: Sequence[c_ast.Node], is_use: _Use, used: set[str], found: set[int]) -> None:
+    found |= {id(n) for node in nodes for n in nodes_below(node) if is_use(n) and _place(n) in used}
+
+
+def _always(node: c_ast.Node) -> list[c_ast.Node]:
+    """What is evaluated of a statement or an expression whatever holds."""
+    match node:
+        case c_ast.Compound():
+            return []  # may declare what its subscripts name
+        case c_ast.If() | c_ast.TernaryOp():
+            return _always(node.cond)
+        case c_ast.BinaryOp(op="&&" | "||"):
+            return _always(node.left)
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            return []
+    return [node, *(inner for _, child in node.children() for inner in _always(child))]
+
+
+def _without_changed(used: set[str], item: c_ast.Node) -> set[str]:
+    """The uses whose subscripts a statement does not change."""
+    if not used:
+        return used
+    changed = _changed(item)
+    return {text for text in used if not changed & set(_WORD.findall(text))}
+
+
+def _changed(item: c_ast.Node) -> set[str]:
+    """The variables, arrays and structs that a statement may change or declare."""
+    names = {str(n.name) for n in nodes_below(item) if isinstance(n, c_ast.Decl)}
+    for node in nodes_below(item):
+        target = node.lvalue if isinstance(node, c_ast.Assignment) else None
+        if isinstance(node, c_ast.UnaryOp) and node.op in (*WRITING, "&"):
+            target = node.expr
+        if target is not None:
+            names |= {str(base.name) for base in possible_bases(target)} or {str(u.name) for u in variables_in(target)}
+    return names
+
+
+def _place(use: c_ast.Node) -> str:
+    """Which element is used, in C."""
+    return str(CGenerator().visit(use.subscript)) if isinstance(use, c_ast.ArrayRef) else "0"
