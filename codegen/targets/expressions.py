@@ -176,7 +176,7 @@ class Printer:
         operand = expr.operand
         if expr.op == "!":
             return f"!{self.truth(operand, _UNARY)}"
-        if expr.op == "~" and _is_truth_value(operand):
+        if expr.op == "~" and is_truth_value(operand):
             operand = Cast(INT, operand)
         text = self(operand, _UNARY)
         return f"{expr.op}({text})" if text.startswith(("+", "-")) else f"{expr.op}{text}"
@@ -239,10 +239,13 @@ class Printer:
         return result
 
 
-def _is_truth_value(expr: Expr) -> bool:
+def is_truth_value(expr: Expr) -> bool:
+    """Whether an expression is an int in C and a bool in C++."""
     match expr:
         case Unary(op="!"):
             return True
         case Binary(op=op):
             return op in TRUTHS
+        case Ternary(then=then, otherwise=otherwise):
+            return is_truth_value(then) and is_truth_value(otherwise)
     return False

@@ -47,6 +47,11 @@ INTEGERS = {
         "int h[m], int g[m], int p[n], int q[n]",
         "for (int i = 0; i < n; i++) { h[p[i]] += q[i]; h[q[i]] -= i; g[p[i]]++; }",
     ),
+    "truths": (  # of type int in C, bool in C++
+        "int h[m], int g[m], int k[m], int p[n], int q[n]",
+        "for (int i = 0; i < n; i++) { h[p[i]] &= q[i] > 1; g[p[i]] += !q[i];"
+        " k[p[i]] |= i > 3 ? q[i] == 2 || p[i] == 0 : !q[i]; }",
+    ),
     "two dimensions": (
         "long long h[m][m], int p[n], int q[n]",
         "for (int i = 0; i < n; i++) h[p[i]][q[i]] += i * 3;",

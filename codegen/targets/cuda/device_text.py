@@ -8,7 +8,7 @@ from dataclasses import field
 
 from polytile.codegen.targets.cuda.device_functions import ATOMIC_NAMES, reduction_name
 from polytile.codegen.targets.dialects import Dialect
-from polytile.codegen.targets.expressions import Printer, type_name
+from polytile.codegen.targets.expressions import Printer, is_truth_value, type_name
 from polytile.codegen.targets.line_wrap import WIDTH, broken, wrapped
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
@@ -219,7 +219,7 @@ def _atomic(stmt: Atomic, printer: Printer) -> str:
         through = UINT
     if through != ctype:
         address = f"({through} *){address}"
-    if value.type != through:
+    if value.type != through or is_truth_value(value):
         value = Cast(through, value)
     old = "" if stmt.old is None else f"{printer(stmt.old)} = "
     name = ATOMIC_NAMES[stmt.op]
