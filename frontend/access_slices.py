@@ -42,7 +42,7 @@ def used_elements(
     if named != len(found):
         raise NoSliceError(f"`{array}` is used as a whole")
     uses = {id(use) for use in found}
-    repeated = repeated_uses(body, lambda node: id(node) in uses)
+    repeated = repeated_uses(body, lambda node: id(node) in uses, columns)
     slices = [_slice(body, use, columns) for use in found if id(use) not in repeated]
     read = {name for _, names in slices for name in names}
     return [kept for kept, _ in slices], memory_changed(body) & read
@@ -230,7 +230,7 @@ class _Slicer:
         if node is not self.use:
             return inside
         at = node.subscript if isinstance(node, c_ast.ArrayRef) else c_ast.Constant("int", "0")
-        numbers = [copied(self._reading(at)), *self.columns(node)]
+        numbers = [copied(self._reading(number)) for number in (at, *self.columns(node))]
         return [*inside, *(_visit(number, k) for k, number in enumerate(numbers))]
 
 

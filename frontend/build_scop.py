@@ -229,7 +229,8 @@ class _Assembler:
         for name, shape in self.shapes.found.items():
             variable, accesses = shape.variable, self._accesses(name)
             if variable.source in self.region.tables and accesses and variable.symbol is not None:
-                found.append(row_table(name, variable, self.region.tables, accesses, self.evaluator))
+                found.append(row_table(name, variable, self.region.tables, accesses, self.evaluator, shape.width))
+                self.sizes[name] = (*self.sizes[name][:-1], shape.width) if shape.width else self.sizes[name]
         return tuple(found)
 
     def _inside(self, name: str) -> None:

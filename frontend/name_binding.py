@@ -120,7 +120,8 @@ class Names:
         while waiting := [v for name, v in self.outer.items() if name not in done]:
             for variable in waiting:
                 done.add(variable.source)
-                for extent in variable.extents:
+                width = None if variable.symbol is None else variable.symbol.width
+                for extent in (*variable.extents, width):
                     if extent is not None:
                         self.bind_outer(extent)
 

@@ -9,6 +9,9 @@ reads has to be what stood there before the SCoP, also where the SCoP reads it (
 before: ... y[i * m + j] = x[p[i] * m + j];
 after:  x has x_size rows of m elements, where the last element that is used is the last one of its row; the user's C
         runs elsewhere, and so where data choose a subscript of x[i][p[j]] beyond its row
+
+before: ... y[i][j] = x[p[i]][q[j]];             float **x
+after:  x has x_size rows, of which x_width elements are used
 """
 
 from __future__ import annotations
@@ -45,8 +48,13 @@ def reached_extent(
 
     Raises NoSliceError where the SCoP itself computes what is used.
     """
+    rows = _columns_of_rows(region.body) if source in region.tables else None
 
     def columns(use: c_ast.Node) -> Sequence[c_ast.Node]:
+        if rows is not None:
+            if id(use) not in rows:
+                raise NoSliceError(f"a row of `{source}` is used as a whole")
+            return (rows[id(use)],)
         if location_of(use) not in checked or not isinstance(use, c_ast.ArrayRef):
             return ()
         return linear_parts(use.subscript, strides)[1:]
@@ -60,7 +68,21 @@ def reached_extent(
     texts = dict.fromkeys(_text(region, kept) for kept in slices)
     row = "*".join(strides[0]) if strides else ""
     inner = tuple("*".join(size) for size in sizes) if checked else ()
-    return ReachedExtent(array, source, region.reached[source], row, inner, "\n".join(texts)), changed
+    search, width = "\n".join(texts), region.symbols[source].width
+    used = "" if width is None else str(width.name)
+    return ReachedExtent(array, source, region.reached[source], row, inner, search, used), changed
+
+
+def _columns_of_rows(body: Sequence[c_ast.Node]) -> dict[int, c_ast.Node]:
+    """The subscript that follows each place: c of `x[r][c]`, 0 of `*x[r]` and `x[r]->f`, by the id of `x[r]`."""
+    found: dict[int, c_ast.Node] = {}
+    for node in (n for item in body for n in nodes_below(item)):
+        match node:
+            case c_ast.ArrayRef(name=inner, subscript=subscript):
+                found[id(inner)] = subscript
+            case c_ast.UnaryOp(op="*", expr=inner) | c_ast.StructRef(type="->", name=inner):
+                found[id(inner)] = c_ast.Constant("int", "0")
+    return found
 
 
 def _text(region: Region, kept: tuple[c_ast.Node, ...]) -> str:

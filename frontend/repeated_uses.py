@@ -17,50 +17,55 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import WRITING, block_items, possible_bases, variables_in
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_Use = Callable[[c_ast.Node], bool]
+_Place = Callable[[c_ast.Node], str | None]  # which element a use is of, None for other nodes
 
 
-def repeated_uses(body: Sequence[c_ast.Node], is_use: _Use) -> frozenset[int]:
-    """The identities of those uses that repeat what was used before; `is_use` is true of uses of one array."""
+def repeated_uses(
+    body: Sequence[c_ast.Node],
+    is_use: Callable[[c_ast.Node], bool],
+    columns: Callable[[c_ast.Node], Sequence[c_ast.Node]] = lambda _: (),
+) -> frozenset[int]:
+    """The identities of those uses that repeat what was used before; `is_use` is true of uses of one array, which have
+    `columns` behind their first subscript."""
     found: set[int] = set()
-    _block(body, is_use, set(), found)
+    _block(body, lambda node: _place(node, columns(node)) if is_use(node) else None, set(), found)
     return frozenset(found)
 
 
-def _block(items: Sequence[c_ast.Node], is_use: _Use, before: set[str], found: set[int]) -> None:
+def _block(items: Sequence[c_ast.Node], place: _Place, before: set[str], found: set[int]) -> None:
     """Go through statements that run one after the other; `before` are the uses that were made whenever they run."""
     used = set(before)
     for item in items:
         used = _without_changed(used, item)
-        _statement(item, is_use, used, found)
-        used |= {_place(n) for n in _always(item) if is_use(n)}
+        _statement(item, place, used, found)
+        used |= set(filter(None, map(place, _always(item))))
         used = _without_changed(used, item)
 
 
-def _statement(node: c_ast.Node, is_use: _Use, used: set[str], found: set[int]) -> None:
+def _statement(node: c_ast.Node, place: _Place, used: set[str], found: set[int]) -> None:
     match node:
         case c_ast.Compound():
-            _block(block_items(node), is_use, used, found)
+            _block(block_items(node), place, used, found)
             return
         case c_ast.If():
-            _mark([node.cond], is_use, used, found)
-            inside = used | {_place(n) for n in _always(node.cond) if is_use(n)}
+            _mark([node.cond], place, used, found)
+            inside = used | set(filter(None, map(place, _always(node.cond))))
             for side in (node.iftrue, node.iffalse):
-                _block(block_items(side), is_use, inside, found)
+                _block(block_items(side), place, inside, found)
             return
         case c_ast.For():
-            _mark([p for p in (node.init, node.cond, node.next) if p is not None], is_use, used, found)
-            _block(block_items(node.stmt), is_use, used, found)
+            _mark([p for p in (node.init, node.cond, node.next) if p is not None], place, used, found)
+            _block(block_items(node.stmt), place, used, found)
             return
         case c_ast.While() | c_ast.DoWhile():
-            _mark([node.cond], is_use, used, found)
-            _block(block_items(node.stmt), is_use, used, found)
+            _mark([node.cond], place, used, found)
+            _block(block_items(node.stmt), place, used, found)
             return
-    _mark([node], is_use, used, found)
+    _mark([node], place, used, found)
 
 
-def _mark(nodes: Sequence[c_ast.Node], is_use: _Use, used: set[str], found: set[int]) -> None:
-    found |= {id(n) for node in nodes for n in nodes_below(node) if is_use(n) and _place(n) in used}
+def _mark(nodes: Sequence[c_ast.Node], place: _Place, used: set[str], found: set[int]) -> None:
+    found |= {id(n) for node in nodes for n in nodes_below(node) if place(n) in used}
 
 
 def _always(node: c_ast.Node) -> list[c_ast.Node]:
@@ -97,6 +102,7 @@ def _changed(item: c_ast.Node) -> set[str]:
     return names
 
 
-def _place(use: c_ast.Node) -> str:
+def _place(use: c_ast.Node, columns: Sequence[c_ast.Node]) -> str:
     """Which element is used, in C."""
-    return str(CGenerator().visit(use.subscript)) if isinstance(use, c_ast.ArrayRef) else "0"
+    first = [use.subscript] if isinstance(use, c_ast.ArrayRef) else []
+    return ", ".join([*(str(CGenerator().visit(n)) for n in (*first, *columns)), *([] if first else ["0"])])

@@ -17,6 +17,7 @@ from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
+from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
@@ -70,22 +71,60 @@ def row_table(
     tables: Mapping[str, PointerTable],
     accesses: Sequence[RawAccess],
     evaluator: Evaluator,
+    width: Polynomial | None = None,
 ) -> RowTable:
     """What the host asks of the rows of a variable, one of `tables`, that `accesses` use; the evaluator learns the
-    conditions on extents.
+    conditions on extents. `width` is how much of rows is used where data choose that, which the host has looked for.
 
-    Raises UserError where subscripts are no sums of iterators and sizes.
+    Raises UserError where subscripts are no sums of iterators and sizes otherwise.
     """
     source, element, table = variable.source, variable.type, tables[variable.source]
+    gap = _GAP // element.size
+    if width is not None:
+        loops = _loops(_all_rows(variable, table, width, accesses, evaluator, gap))
+        return RowTable(array, table.row, table.followed, str(element), element.size, table.extents, loops)
     found = _Rows(source, table, evaluator, tuple(e for t in tables.values() for e in t.extents))
     for access in accesses:
         found.add(access)
-    found.require_little_between(_GAP // element.size)
+    found.require_little_between(gap)
     rows = found.certain if table.deep else found.certain + found.possible
     used = _union(rows)
     if used is None or (table.deep and any(not more.is_subset(used) for more in found.possible)):
         raise _hidden(source, accesses[0])
     return RowTable(array, table.row, table.followed, str(element), element.size, table.extents, _loops(used))
+
+
+def _all_rows(
+    variable: Variable,
+    table: PointerTable,
+    width: Polynomial,
+    accesses: Sequence[RawAccess],
+    evaluator: Evaluator,
+    gap: int,
+) -> isl.Set:
+    """All rows of a table up to the last one that is used: data choose which are."""
+    (pitch,), extents = table.extents, variable.extents
+    assert extents[0] is not None and isinstance(extents[0], c_ast.ID)
+    expr = Name(pitch, LONG)
+    size, columns, distance = (
+        evaluator.of_polynomial(p, expr) for p in (_symbol(str(extents[0].name)), width, _symbol(pitch))
+    )
+    near = columns.add(isl.PwAff(f"{{ [({gap})] }}")).ge_set(distance)
+    holds = columns.le_set(distance).intersect(near)
+    evaluator.context = evaluator.context.intersect(holds)
+    evaluator.checked = evaluator.checked.also(holds)
+    for access in accesses:
+        column = access.subscripts[1]
+        if column is not None and column.degree <= 1:
+            value = evaluator.of_polynomial(column, access.access)
+            evaluator.require(access.points, in_range(value, columns))
+    row = isl.Set.from_pw_aff(size)  # { [size] }
+    below = isl.Map("{ [s] -> [r] : 0 <= r < s }")
+    return row.apply(below)
+
+
+def _symbol(name: str) -> Polynomial:
+    return Polynomial({(name,): 1})
 
 
 @dataclass(slots=True)
@@ -149,7 +188,7 @@ class _Rows:
         return found
 
     def _extent(self, name: str) -> isl.PwAff:
-        return self.evaluator.of_polynomial(Polynomial({(name,): 1}), Name(name, LONG))
+        return self.evaluator.of_polynomial(_symbol(name), Name(name, LONG))
 
 
 def _require(evaluator: Evaluator, holds: isl.Set, source: str, access: RawAccess) -> None:

@@ -32,6 +32,7 @@ class Symbol:
     restrict: bool = False
     const: bool = False
     table: bool = False  # a pointer to pointers to rows
+    width: c_ast.ID | None = None  # the symbol for how much of rows is used, see Array.width
     live_before: bool = True  # may have been assigned before the SCoP
     read_first: bool = True  # the SCoP may read it before it assigns it, be there a value before or not
     live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)

@@ -29,6 +29,7 @@ class Shape:
     variable: Variable
     extents: tuple[Expr | None, ...]
     polynomials: tuple[Polynomial | None, ...]
+    width: Polynomial | None = None  # see Array.width
 
     @property
     def is_own(self) -> bool:
@@ -94,9 +95,15 @@ class Shapes:
             polynomial = self._extent(expr, variable, where(node).line)
             extents.append(expr if polynomial.constant is None else Literal(str(polynomial.constant)))
             polynomials.append(polynomial)
-        shape = Shape(variable, tuple(extents), tuple(polynomials))
+        shape = Shape(variable, tuple(extents), tuple(polynomials), self._width(variable))
         _check_size(shape)
         self.found[variable.name] = shape
+
+    def _width(self, variable: Variable) -> Polynomial | None:
+        if variable.symbol is None or variable.symbol.width is None:
+            return None
+        expr = self.translator.value(variable.symbol.width)
+        return self._extent(expr, variable, variable.location.line)
 
     def _extent(self, expr: Expr, variable: Variable, line: int) -> Polynomial:
         try:
@@ -159,5 +166,6 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...], elements: Expr | No
         variable.location,
         rows_apart=symbol.table,
         elements=elements,
+        width="" if symbol.width is None else str(symbol.width.name),
         members=symbol.members,
     )

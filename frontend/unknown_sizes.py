@@ -37,8 +37,10 @@ def _with_size(region: Region, problem: UnknownSizeError, *, asking: bool) -> Re
     """The region with one more array that has as many elements as it uses, or as its memory has."""
     array = problem.array
     symbol = region.symbols.get(array)
-    if symbol is None or not symbol.pointer or symbol.table or array in region.allocated:
+    if symbol is None or not symbol.pointer or array in region.allocated:
         raise problem
+    if symbol.table and (len(symbol.extents) > 2 or array in region.reached):
+        raise problem  # which planes are there is not known
     if array not in region.reached:
         region = _with_symbol(region, symbol)
         try:
@@ -47,7 +49,7 @@ def _with_size(region: Region, problem: UnknownSizeError, *, asking: bool) -> Re
             pass
         else:
             return region
-    if not asking:
+    if not asking or symbol.table:
         raise problem
     return replace(region, allocated=region.allocated | {array})
 
@@ -56,9 +58,11 @@ def _with_symbol(region: Region, array: Symbol) -> Region:
     """The region with a symbol for the size of an array."""
     names = {str(n.name) for node in region.body for n in nodes_below(node) if isinstance(n, c_ast.ID | c_ast.Decl)}
     name = fresh(f"{array.name}_size", {*names, *region.symbols})
-    size = Symbol(name, LONG, live_after=False, location=array.location)
+    width = fresh(f"{array.name}_width", {*names, *region.symbols, name}) if array.table else ""
     sized = replace(array, extents=(c_ast.ID(name), *array.extents[1:]))
+    sized = replace(sized, width=c_ast.ID(width)) if width else sized
+    found = {n: Symbol(n, LONG, live_after=False, location=array.location) for n in (name, width) if n}
     symbols: dict[str, Symbol] = {}
     for key, other in region.symbols.items():
-        symbols |= {name: size, key: sized} if other is array else {key: other}
+        symbols |= {**found, key: sized} if other is array else {key: other}
     return replace(region, symbols=symbols, reached={**region.reached, array.name: name})

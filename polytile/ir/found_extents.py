@@ -16,7 +16,7 @@ class ReachedExtent:
     element that it uses when it runs. `extent` is the parameter that says how many rows of `row` elements (C, "" for 1)
     that makes. `search` is C that runs `polytile_visit(s);` for elements among which are the first and the last one
     that the SCoP uses, and `polytile_visit_1(c);` for subscripts of the next dimension, to be checked against
-    `columns`."""
+    `columns`, or, of a table of rows, to be below `width`, the parameter that says how much of them is used."""
 
     array: str
     source: str
@@ -24,6 +24,7 @@ class ReachedExtent:
     row: str
     columns: tuple[str, ...]
     search: str
+    width: str = ""
 
 
 @dataclass(frozen=True, slots=True)

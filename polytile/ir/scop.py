@@ -238,6 +238,7 @@ class Array:
     rows_apart: bool = False  # what lies between its rows, which are extents[-1] elements long, is not its own
     holds: str = ""  # the source's array whose values this one holds, where a transformation made it
     elements: Expr | None = None  # how many it has in C, where the product of its extents is not known to be that
+    width: str = ""  # the parameter that says how much of its rows is used, where data choose that
     members: tuple[tuple[str, CType], ...] = ()  # `fields` and, as integers, the pointers among them, where it has such
 
     @property

@@ -2,6 +2,7 @@
 
 y[i] = x[2 * p[i] + 1] with x[m]:                    p[i] from 0 to below m / 2
 k = q[i]; y[i] = x[k]:                               q[i] from 0 to below m
+k = i + q[j]; y[i] = x[k], i < n:                    q[j] from 0 to below m - n + 1
 for (j = 0; j < 8; j++) s += x[p[i] + n + j]:        p[i] from -n to below m - n - 7
 for (j = row[i]; j < row[i + 1]; j++) s += val[j]:   row[i] from 0 to below the size of val, in ascending order
 """
@@ -12,11 +13,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from polytile.ir.arith import known
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Node, Scope, While, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Scope, While, walk
 from polytile.ir.indirect_subscripts import Gathered, gathered
-from polytile.ir.scop import Scop
+from polytile.ir.scop import Scop, Statement
 from polytile.ir.struct_fields import way_of
-from polytile.runtime.index_ranges import numbers, ranges_of, spread
+from polytile.runtime.index_ranges import Ranges, Spread, numbers, ranges_of, spread
 from polytile.runtime.layout import Layout
 
 _INDEX = re.compile(r"\[(\d+)\]")
@@ -27,10 +28,9 @@ Limits = dict[Key, tuple[int, int]]  # the least value, and the first beyond
 def index_limits(scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> Limits:
     """The values that elements which are used as subscripts may have, with these sizes. Computed indices are not
     followed back."""
-    nodes = [n for s in scop.statements for root in s.body for n in walk(root)]
     found: Limits = {}
     shapes = _local_shapes(scop)
-    shapes.update((name, layout.shape) for name, layout in layouts.items())
+    shapes.update((name, _used(layout, values)) for name, layout in layouts.items())
     sizes, ranges = numbers(values), ranges_of(scop, values)
     for statement in scop.statements:
         for access in (n for root in statement.body for n in walk(root) if isinstance(n, Access)):
@@ -40,12 +40,19 @@ def index_limits(scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str,
                 moved = spread(subscript, sizes, ranges[statement.name]) if extent is not None else None
                 if moved is not None and extent is not None:
                     _narrow(found, moved.index, -moved.low, extent - moved.high)
+    links = [link for s in scop.statements for link in _bounds(s, sizes, ranges[s.name])]
     for _ in range(len(scop.arrays) + 2):
-        for target, source, beyond in _bounds(nodes):
+        for target, moved in links:
             if target in found:
                 low, high = found[target]
-                _narrow(found, source, low, high + beyond)
+                _narrow(found, moved.index, low - moved.low, high - moved.high)
     return found
+
+
+def _used(layout: Layout, values: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape of an array, of whose rows less may be used."""
+    width = layout.array.width
+    return (*layout.shape[:-1], values[width]) if width else layout.shape
 
 
 def _inside(layout: Layout | None, access: Access) -> Iterator[tuple[Expr, int]]:
@@ -101,21 +108,21 @@ def _narrow(limits: Limits, index: Gathered, low: int, high: int) -> None:
     limits[key] = max(low, known[0]), min(high, known[1])
 
 
-def _bounds(nodes: list[Node]) -> Iterator[tuple[Key, Gathered, int]]:
-    """What has a value that something else has, too, or that is at most so much beyond it."""
-    for node in nodes:
+def _bounds(statement: Statement, sizes: Mapping[str, Expr], ranges: Ranges) -> Iterator[tuple[Key, Spread]]:
+    """What has a value that something else has, too, give or take so much."""
+    for node in (n for root in statement.body for n in walk(root)):
         match node:
             case Assign(target=Access() | Name() as target, op="", value=value):
-                key, index = _key(Gathered(target)), gathered(value)
+                key, moved = _key(Gathered(target)), spread(value, sizes, ranges)
             case Declare(name=name, value=value) if value is not None:
-                key, index = ("", name), gathered(value)
+                key, moved = ("", name), spread(value, sizes, ranges)
             case While(condition=condition):
-                yield from _upper(condition)
+                yield from ((key, Spread(end, high=-beyond)) for key, end, beyond in _upper(condition))
                 continue
             case _:
                 continue
-        if index is not None:
-            yield key, index, 0
+        if moved is not None:
+            yield key, moved
 
 
 def _upper(condition: Expr) -> Iterator[tuple[Key, Gathered, int]]:

@@ -67,6 +67,10 @@ PROGRAMS = {
         "int n, int m, Point *p",
         "for (int i = 0; i < n; i++) { float *c = p[i].coord; for (int k = 0; k < m; k++) c[k] += 1; }",
     ),
+    "rows that data choose": (
+        "int n, int m, Point *p, const int *c, float *y",
+        "for (int i = 0; i < n; i++) for (int k = 0; k < m; k++) y[i] += p[c[i]].coord[k] - p[i].coord[0];",
+    ),
     "under a condition on data": (
         "int n, int m, Point *p, int *c",
         "for (int i = 0; i < n; i++) for (int k = 0; k < m; k++) if (c[i] > 4) p[i].coord[k] += c[i];",
@@ -194,7 +198,7 @@ REFUSED = {
     "a pointer that changes": "for (int i = 1; i < n; i++) { p[i].coord = p[0].coord; p[i].coord[0] = 1; }",
     "a struct that changes": "for (int i = 1; i < n; i++) { p[i] = q[i]; p[i].coord[0] = 1; }",
     "characters that may be pointers": "for (int i = 1; i < n; i++) { s[i] = 0; p[i].coord[0] = 1; }",
-    "a row that data choose": "for (int i = 1; i < n; i++) p[c[i]].coord[0] = 1;",
+    "a row that the SCoP computes": "for (int i = 1; i < n; i++) { c[i] = c[i - 1] + c[i]; p[c[i]].coord[0] = 1; }",
     "the array changes": "for (int i = 1; i < n; i++) { p[i].coord[0] = 1; p = q; }",
     "rows that only data lead to": "for (int i = 0; i < n; i++) if (c[i] > 0) r[i].row[i][0] = 1;",
 }

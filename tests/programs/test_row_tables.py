@@ -149,8 +149,7 @@ def test_the_host_asks_for_each_row_that_is_used() -> None:
 
 
 REFUSED = {
-    "a row that data choose": "for (int i = 0; i < n; i++) w[p[i]][i] = 1;",
-    "a column that data choose": "for (int i = 0; i < n; i++) w[i][p[i]] = 1;",
+    "a row that the SCoP computes": "for (int i = 1; i < n; i++) { p[i] = p[i - 1]; w[p[i]][i] = 1; }",
     "rows that change": "for (int i = 1; i < n; i++) w[i] = w[i - 1];",
     "a plane that only data lead to": "for (int i = 0; i < n; i++) if (p[i] > 0) u[i][i][i] = 1;",
     "a row of a plane that data choose": "for (int i = 0; i < n; i++) u[i][p[i]][i] = 1;",

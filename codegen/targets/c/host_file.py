@@ -173,8 +173,8 @@ def _asked(
     """Statements that look at tables of rows, subscripts, addresses and how many instances of `computed` run; the
     condition under which the kernels may run, as C over the variables of the function and over what these statements
     found, "" where always; and when the user's C runs."""
-    lines = [line for table in scop.tables for line in row_table_checks(table)]
-    lines += [line for reached in scop.reached for line in reached_extent_checks(reached)]
+    lines = [line for reached in scop.reached for line in reached_extent_checks(reached)]
+    lines += [line for table in scop.tables for line in row_table_checks(table)]
     lines += memory.allocated_extent_checks(scop.allocated, program)
     lines = [_spelt(scop, line) for line in lines]
     looked = *map(even_rows, scop.tables), *map(ends_with_its_rows, scop.reached)

@@ -21,6 +21,7 @@ def reached_extent_checks(reached: ReachedExtent) -> list[str]:
     """Statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row."""
     least, most = _names(reached)
     lines = [f"long long {least} = 0, {most} = -1;"]
+    lines += [f"long long {_column(reached)} = -1;"] if reached.width else []
     for line in reached.search.splitlines():
         call = _VISIT.fullmatch(line)
         if call is None:
@@ -29,7 +30,10 @@ def reached_extent_checks(reached: ReachedExtent) -> list[str]:
         indent, column, value = call.groups()
         ends = ((least, "<"), (most, ">"))
         beyond = [f"if (polytile_at {than} {name}) {name} = polytile_at;" for name, than in ends]
-        if column:
+        if column and reached.width:
+            last = _column(reached)
+            beyond = [f"if (polytile_at < 0) {least} = -1;", f"if (polytile_at > {last}) {last} = polytile_at;"]
+        elif column:
             size = reached.columns[int(column[1:]) - 1]
             beyond = [f"if (polytile_at < 0 || polytile_at >= {size}) {least} = -1;"]
         body = ["{", f"{INDENT}long long polytile_at = {value};", *(INDENT + part for part in beyond), "}"]
@@ -46,7 +50,12 @@ def ends_with_its_rows(reached: ReachedExtent) -> str:
 
 def extents(all_reached: Sequence[ReachedExtent]) -> dict[str, str]:
     """The C that is passed for the extents."""
-    return {r.extent: f"({_names(r)[1]} + 1)" + (f" / ({r.row})" if r.row else "") for r in all_reached}
+    rows = {r.extent: f"({_names(r)[1]} + 1)" + (f" / ({r.row})" if r.row else "") for r in all_reached}
+    return rows | {r.width: f"({_column(r)} + 1)" for r in all_reached if r.width}
+
+
+def _column(reached: ReachedExtent) -> str:
+    return f"polytile_column_{reached.source}"
 
 
 def _names(reached: ReachedExtent) -> tuple[str, str]:

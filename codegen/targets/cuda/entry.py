@@ -195,7 +195,8 @@ def _movements(program: HostProgram, names: _Names) -> list[str]:
         name = names.buffers[b.array.name]
         if b.array.rows_apart and not b.temporary and b.array.extents[-1] is not None:
             size = f"sizeof({type_name(b.array.element)})"
-            lines.append(f"{name}.rows_of({Printer(_no_element)(b.array.extents[-1])}, {size});")
+            width = f", {identifier(b.array.width)}" if b.array.width else ""
+            lines.append(f"{name}.rows_of({Printer(_no_element)(b.array.extents[-1])}, {size}{width});")
         lines.append(f"{name}.allocate();" if b.temporary else f"{name}.attach();")
         if b.copy_in and not b.temporary:
             lines.append(f"{name}.copy_in();")
