@@ -14,6 +14,7 @@ import pytest
 
 import polytile
 from polytile.diagnostics import UserError
+from polytile.runtime.emulator.instrument import CHECKS
 from tests.every_schedule import same_in_every_schedule, source
 
 SIZES = ({"n": 0, "m": 3}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 213, "m": 5})
@@ -67,6 +68,17 @@ def test_same_as_c(name: str, number: str) -> None:
     (scop,) = polytile.compile(text, name="f.c", strict=True).scops
     assert scop.scop.allocated
     assert same_in_every_schedule(text, SIZES) == []
+
+
+@pytest.mark.parametrize("number", ["float", "double"])
+def test_floating_sums_by_atomics(number: str) -> None:
+    body = "for (int i = 0; i < n; i++) { q[i] = p[i] % 9 + i % 5; h[q[i]] += w[i]; }"
+    text = source(f"{number} *restrict h, int *restrict q, const int *p, const {number} *w", body)
+    (scop,) = polytile.compile(text, name="f.c", atomics=True).scops
+    assert [a.source for a in scop.scop.allocated] == ["h"] and "atomic" in scop.cuda
+    for n, size in ((0, 0), (1, 40), (7, 40), (513, 100), (513, 100_000)):
+        given = {"n": n, "h_size": size}
+        assert scop.validate(on="emulator", parameters=given, seed=1, sanitize=CHECKS)
 
 
 MAIN = """
