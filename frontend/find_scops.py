@@ -161,13 +161,15 @@ class _Finder:
 
     def check_all_seen(self) -> None:
         for node in nodes_below(self.file.tree):
+            if not isinstance(node, c_ast.Pragma):
+                continue
             if scop_word(node) is not None and id(node) not in self.seen:
                 raise UserError(
                     f"'#pragma {scop_word(node)}' does not stand among the statements of a function",
                     location=location_of(node),
                     hint="put both pragmas into the same block of a function, around whole statements",
                 )
-            if isinstance(node, c_ast.Pragma) and polytile_pragma(node) is not None:
+            if polytile_pragma(node) is not None:
                 check_polytile_pragma(node)
 
 

@@ -106,7 +106,7 @@ def split_markers(text: str, name: str, rename: Callable[[str], str]) -> tuple[l
     origins: list[tuple[str, int]] = []
     file, number = name, 1
     for line in text.split("\n"):
-        marker = _MARKER.match(line)
+        marker = _MARKER.match(line) if "#" in line else None
         if marker is None:
             lines.append(line)
             origins.append((file, number))

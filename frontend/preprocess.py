@@ -109,7 +109,7 @@ def preprocess(
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
-    lines = [_parser_line(line) for line in lines]
+    lines = [_parser_line(line) if "#" in line or "__polytile_" in line else line for line in lines]
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
     return Preprocessed(path, text, "\n".join(lines), line_map, macros, tuple(include_dirs), tuple(defines))
 

@@ -18,6 +18,13 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = r"//(?:\\\r?\n|[^\n])*|/\*.*?\*/"
+_STRING, _CHAR = r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'"
+# For those who ask a whole file for one kind of token, in which the others need not be told apart.
+_NAMES = re.compile(
+    rf"{_COMMENT}|(?:u8|[uUL])?{_STRING}|[uUL]?{_CHAR}|\.?[0-9](?:[eEpP][+-]|[\w.])*|([A-Za-z_$][\w$]*)", re.DOTALL
+)
+_COMMENTS = re.compile(rf"(?P<comment>{_COMMENT})|{_STRING}|{_CHAR}", re.DOTALL)
 
 
 class Token(NamedTuple):
@@ -38,13 +45,9 @@ def tokenize(text: str, start: int = 0) -> Iterator[Token]:
 
 def name_tokens(text: str) -> Iterator[str]:
     """The names among the tokens."""
-    return (match.group() for match in _TOKEN.finditer(text) if match.lastgroup == "name")
+    return filter(None, _NAMES.findall(text))
 
 
 def blank_comments(text: str) -> str:
     """`text` with each comment replaced by blanks of the same length and the same line ends."""
-    pieces: list[str] = []
-    for match in _TOKEN.finditer(text):
-        piece = match.group()
-        pieces.append(re.sub(r"[^\n]", " ", piece) if match.lastgroup == "comment" else piece)
-    return "".join(pieces)
+    return _COMMENTS.sub(lambda m: m[0] if m["comment"] is None else re.sub(r"[^\n]", " ", m[0]), text)
