@@ -150,7 +150,7 @@ class _Loops:
         changed = changed_by_calls(result.body, summaries)
         fields = with_pointer_variables(result.body, place.scope, changed)
         place = replace(place, scope=fields.scope)
-        loads = with_constant_loads(fields.body, place.scope, changed, liveness.has_address)
+        loads = with_constant_loads(fields.body, place.scope, changed, liveness.has_address, fields.reads)
         flat = without_flattened_loops(loads, place.scope, known.products, live_after)
         products = with_invariant_products(replace(loads, body=flat.body), place.scope)
         stepped = with_counted_steps(products.body, place.scope, live_after)

@@ -41,15 +41,16 @@ def with_constant_loads(
     scope: Scope,
     changed: frozenset[str] = frozenset(),
     has_address: Callable[[str], bool] = lambda _: True,
+    before: MustReads | None = None,
 ) -> ConstantLoads:
     """Replace loads with constant subscripts that no statement writes; calls write the variables in `changed`, and
     `has_address` says whether the function takes a variable's address. What is written through other pointers may
     change them where the host does not find that it does not.
 
     A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds, or to reach
-    its struct for certain where they use it.
+    its struct for certain where they use it, be it through what was replaced since: `before` are such reads.
     """
-    return _Replacement.of(body, scope, changed, has_address).run(tuple(body))
+    return replace(_Replacement.of(body, scope, changed, has_address), before=before).run(tuple(body))
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class _Replacement:
     reads: MustReads
     taken: set[str]
     has_address: Callable[[str], bool]
+    before: MustReads | None = None
     found: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)  # by the text of the load
     symbols: dict[str, Symbol] = field(default_factory=dict)
 
@@ -130,7 +132,7 @@ class _Replacement:
 
     def _guarded(self, load: c_ast.Node) -> c_ast.Node | None:
         """The C that reads a load only where the loops around it run; None where they may depend on what is changed."""
-        value = self.reads.guarded(load)
+        value = self.reads.guarded(load) or (None if self.before is None else self.before.guarded(load))
         read = _loads(value.cond) if isinstance(value, c_ast.TernaryOp) else ()
         if any(_text(n) == _text(load) or self._name(n) is None for n in read):
             return None

@@ -44,6 +44,7 @@ class PointerFields:
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)
     tables: Mapping[str, PointerTable] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
+    reads: MustReads | None = None  # of the statements as they were
 
 
 def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> PointerFields:
@@ -58,7 +59,7 @@ def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: fr
     for name, shape in found.shapes.items():
         node = c_ast.Decl(name, [], [], [], [], None, None, None, found.coords[name])
         inner.names[name] = Binding("variable", name, node, shape, "local")
-    return PointerFields(made, inner, found.loads, found.tables, tuple(found.needed))
+    return PointerFields(made, inner, found.loads, found.tables, tuple(found.needed), found.reads)
 
 
 @dataclass(slots=True)

@@ -92,6 +92,16 @@ def test_values(name: str) -> None:
     assert same_in_every_schedule(program, sizes, alone=False) == []
 
 
+def test_a_size_beside_a_pointer_of_its_struct() -> None:
+    """The host may read the size where the SCoP reads the pointer for certain, which is a variable by then."""
+    body = (
+        "for (int i = 0; i < n; i++) { long a = q->p[i].assign; float s = a; if (c[i] > 0)"
+        " for (int k = 0; k < q->dim; k++) s += q->p[i].coord[k]; y[i] = s; }"
+    )
+    (scop,) = polytile.compile(text("int n, Points *q, int *c, float *y", body), name="f.c").scops
+    assert dict(scop.scop.passed) == {"q_dim": "((((int) 0) < n) ? (q->dim) : (0))"}
+
+
 def test_a_call_from_python() -> None:
     (scop,) = polytile.compile(text(*PROGRAMS["sums of products"]), name="f.c").scops
     generator = np.random.default_rng(3)
