@@ -34,7 +34,7 @@ Values = Mapping[str, int]
 def touches_certainly(statement: Statement, array: str, values: Values, element: Sequence[int]) -> bool:
     """Whether an instance accesses an element of an array whatever the data are; `values` are those of iterators and
     sizes."""
-    own = (access for access in _certain(statement.body) if access.array == array)
+    own = (access for access in certain_accesses(statement) if access.array == array)
     return any(element_of(access, values) == tuple(element[: len(access.subscripts)]) for access in own)
 
 
@@ -49,6 +49,11 @@ def element_of(access: Access, values: Values) -> tuple[int, ...] | None:
 def accesses_in(statement: Statement) -> Iterator[Access]:
     """The accesses in the body of a statement, in the order of the text."""
     return (node for node in walk(*statement.body) if isinstance(node, Access))
+
+
+def certain_accesses(statement: Statement) -> Iterator[Access]:
+    """Those that every instance makes, whatever the data are."""
+    return _certain(statement.body)
 
 
 def _certain(body: Iterable[Stmt]) -> Iterator[Access]:

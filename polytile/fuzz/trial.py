@@ -12,6 +12,7 @@ from pathlib import Path
 from polytile.api import CompiledScop, Program, compile_file
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
+from polytile.facts.fitting_values import NO_FIT
 from polytile.fuzz.case import Case, Choices
 from polytile.fuzz.driver import driver_text
 from polytile.fuzz.evaluate import with_known
@@ -94,8 +95,8 @@ class Trial:
                 try:
                     self._validate(scop, sizes)
                 except Exception as error:
-                    if isinstance(error, UsageError) and OTHER_SIZES in error.message:
-                        continue  # C runs at these sizes, as the host file finds: whole programs are built for that
+                    if isinstance(error, UsageError) and (OTHER_SIZES in error.message or NO_FIT in error.message):
+                        continue  # the C runs then, as the host file finds: whole programs are built for that
                     return outcome_of(error, number, strategy)
         return None
 

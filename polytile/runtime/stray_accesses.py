@@ -32,16 +32,31 @@ def strays(run: Callable[[Mapping[str, Data]], None], inputs: Callable[[], Mappi
 
 
 class _Surrounded:
-    """A copy of an array between bytes that hold `fill`."""
+    """A copy of an array between others of its type: integers there are `fill`, small enough for subscripts and bounds
+    of loops, and bytes of floating-point numbers."""
 
     def __init__(self, data: Data, fill: int) -> None:
         self.pad = -(-max(_LEAST, data.nbytes) // 64) * 64
-        self.fill = fill
         self.raw = np.full(data.nbytes + 2 * self.pad, fill, np.uint8)
-        self.data = self.raw[self.pad : self.pad + data.nbytes].view(data.dtype).reshape(data.shape)
+        self.end = self.pad + data.nbytes
+        beside = self.pad // max(data.dtype.itemsize, 1) * data.dtype.itemsize
+        for first in (self.pad - beside, self.end):
+            _set_integers(self.raw[first : first + beside].view(data.dtype), fill)
+        self.data = self.raw[self.pad : self.end].view(data.dtype).reshape(data.shape)
         self.data[...] = data
+        self.before = self._sides()
 
     @property
     def changed(self) -> bool:
-        sides = self.raw[: self.pad], self.raw[self.pad + self.data.nbytes :]
-        return any(bool((side != self.fill).any()) for side in sides)
+        return self._sides() != self.before
+
+    def _sides(self) -> tuple[bytes, bytes]:
+        return self.raw[: self.pad].tobytes(), self.raw[self.end :].tobytes()
+
+
+def _set_integers(elements: Data, value: int) -> None:
+    """Set the integers in elements, also inside of structs."""
+    if elements.dtype.kind in "iu":
+        elements[...] = value
+    for name in elements.dtype.names or ():
+        _set_integers(elements[name], value)

@@ -39,6 +39,10 @@ INTEGERS = {
         "unsigned h[m], int p[n][m]",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) h[p[i][j]] += 1;",
     ),
+    "truth values": (
+        "int h[m], int p[n], long x[n]",
+        "for (int i = 0; i < n; i++) h[p[i]] &= x[i] == 3; for (int i = 0; i < n; i++) h[p[i]] += !x[i] || i > 2;",
+    ),
     "of what a condition holds for": (
         "long h[m], int p[n], int x[n]",
         "for (int i = 0; i < n; i++) if (x[i] > 3) h[p[i]] -= x[i]; else if (x[i] < 0) h[m - 1 - p[i]] += 2;",

@@ -1,0 +1,62 @@
+"""Values of parameters with which a statement certainly leaves its arrays: others are needed to run the SCoP.
+
+before: while (k < row[i + 1]) ... of int row[n + 1], a SCoP inside of a loop over i: i = 13, n = 2
+after:  row[14] is used, and row has 3 elements
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import islpy as isl
+
+from polytile.diagnostics import PolytileError, UsageError
+from polytile.facts.certain_accesses import certain_accesses, element_of
+from polytile.ir.evaluate import evaluate
+from polytile.ir.scop import Array, Scop, Statement
+from polytile.runtime.parameters import point
+
+NO_FIT = "does not fit the arrays of"
+Values = Mapping[str, int]
+_SET = isl.dim_type.set
+
+
+def check_fit(scop: Scop, values: Values) -> None:
+    """Raise UsageError where the first or the last instance of a statement leaves an array whatever the data are."""
+    for statement in scop.statements:
+        for instance in _ends(statement, values):
+            here = {**values, **instance}
+            for access in certain_accesses(statement):
+                array = scop.array(access.array)
+                element, extents = element_of(access, here), _extents(array, here)
+                pairs = list(zip(element or (), extents, strict=False))
+                if any(extent is not None and not 0 <= x < extent for x, extent in pairs):
+                    used = array.name + "".join(f"[{x}]" for x, _ in pairs)
+                    given = " ".join(f"{name}={value}" for name, value in values.items())
+                    size = " x ".join("?" if extent is None else str(extent) for _, extent in pairs)
+                    raise UsageError(
+                        f"{given} {NO_FIT} {scop.name}: it uses `{used}` of {size} elements",
+                        location=statement.location,
+                        hint="give values with --param that fit together",
+                    )
+
+
+def _ends(statement: Statement, values: Values) -> Iterator[Values]:
+    """The first and the last instance, in the order of their iterators."""
+    domain = statement.domain.intersect_params(point(values))
+    if domain.is_empty() or not domain.is_bounded():
+        return
+    for end in (domain.lexmin(), domain.lexmax()):
+        place = end.sample_point()
+        yield {name: int(place.get_coordinate_val(_SET, k).to_python()) for k, name in enumerate(statement.iterators)}
+
+
+def _extents(array: Array, values: Values) -> tuple[int | None, ...]:
+    """None where an extent is not known."""
+    found: list[int | None] = []
+    for extent in array.extents:
+        try:
+            found.append(None if extent is None else evaluate(extent, values))
+        except PolytileError:
+            found.append(None)
+    return tuple(found)
