@@ -40,7 +40,7 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
-from polytile.ir.expr import INT, Expr
+from polytile.ir.expr import INT, Access, Binary, Cast, Expr, Literal, Name, Unary, walk
 from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names
@@ -263,8 +263,16 @@ class _Assembler:
     def _allocated(self) -> tuple[AllocatedExtent, ...]:
         """What the host asks of the memory of arrays without a size."""
         arrays = [(n, self._source(n)) for n in self._without_size() if self._source(n) in self.region.allocated]
-        rows = {n: "*".join(s.monomials[0]) for n, s in self.strides.items()}
-        return tuple(AllocatedExtent(n, source, self.region.reached[source], rows.get(n, "")) for n, source in arrays)
+        return tuple(AllocatedExtent(n, source, self.region.reached[source], self._row(n)) for n, source in arrays)
+
+    def _row(self, name: str) -> str:
+        """The C for how many elements the rows of an array have that is indexed by hand, "" for others."""
+        if name not in self.strides:
+            return ""
+        row = to_expr(Polynomial({self.strides[name].monomials[0]: 1}), self.evaluator)
+        if not all(isinstance(node, Name | Access | Literal | Binary | Unary | Cast) for node in walk(row)):
+            raise unknown_size(self._accesses(name)[0], 0, self._source(name))
+        return describe(row)
 
     def _looked_for(self, name: str) -> tuple[ReachedExtent, frozenset[str]]:
         source, accesses, split = self._source(name), self._accesses(name), self.strides.get(name)

@@ -10,19 +10,18 @@ from collections.abc import Iterator, Mapping
 
 import islpy as isl
 
-from polytile.diagnostics import PolytileError, UsageError
+from polytile.diagnostics import PolytileError, UserError
 from polytile.facts.certain_accesses import certain_accesses, element_of
 from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Array, Scop, Statement
 from polytile.runtime.parameters import point
 
-NO_FIT = "does not fit the arrays of"
 Values = Mapping[str, int]
 _SET = isl.dim_type.set
 
 
 def check_fit(scop: Scop, values: Values) -> None:
-    """Raise UsageError where the first or the last instance of a statement leaves an array whatever the data are."""
+    """Raise UserError where the first or the last instance of a statement leaves an array whatever the data are."""
     for statement in scop.statements:
         for instance in _ends(statement, values):
             here = {**values, **instance}
@@ -31,13 +30,13 @@ def check_fit(scop: Scop, values: Values) -> None:
                 element, extents = element_of(access, here), _extents(array, here)
                 pairs = list(zip(element or (), extents, strict=False))
                 if any(extent is not None and not 0 <= x < extent for x, extent in pairs):
+                    given = ", ".join(f"{name}={value}" for name, value in values.items())
                     used = array.name + "".join(f"[{x}]" for x, _ in pairs)
-                    given = " ".join(f"{name}={value}" for name, value in values.items())
                     size = " x ".join("?" if extent is None else str(extent) for _, extent in pairs)
-                    raise UsageError(
-                        f"{given} {NO_FIT} {scop.name}: it uses `{used}` of {size} elements",
+                    raise UserError(
+                        f"with {given} the program accesses {used}, but {array.name} has {size} elements",
                         location=statement.location,
-                        hint="give values with --param that fit together",
+                        hint="give sizes with --param for which the sequential C is defined",
                     )
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from polytile.api import CompiledScop, Program, compile_file
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
-from polytile.facts.fitting_values import NO_FIT
 from polytile.fuzz.case import Case, Choices
 from polytile.fuzz.driver import driver_text
 from polytile.fuzz.evaluate import with_known
 from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
 from polytile.fuzz.printing import c_text
-from polytile.fuzz.whole import compare_builds
+from polytile.fuzz.whole import compare_builds, same_bits_on_gpus
+from polytile.runtime.compilers import nvcc
 
 NAME = "fuzz.c"
 OTHER_SIZES = "contradicts what is known of the parameters"  # what the host file checks is false
@@ -95,7 +95,7 @@ class Trial:
                 try:
                     self._validate(scop, sizes)
                 except Exception as error:
-                    if isinstance(error, UsageError) and (OTHER_SIZES in error.message or NO_FIT in error.message):
+                    if isinstance(error, UsageError) and OTHER_SIZES in error.message:
                         continue  # the C runs then, as the host file finds: whole programs are built for that
                     return outcome_of(error, number, strategy)
         return None
@@ -119,8 +119,10 @@ class Trial:
 
 def attempt(case: Case) -> Outcome:
     """Run the trial of a case in this process."""
+    text = c_text(case.program)
+    whole = case.whole and (case.on == "emulator" or (nvcc() is not None and same_bits_on_gpus(text)))
     return Trial(
-        c_text(case.program),
+        text,
         case.choices,
         tuple(with_known(case.program, sizes) for sizes in case.sizes),
         case.strategies,
@@ -128,7 +130,7 @@ def attempt(case: Case) -> Outcome:
         case.reload,
         case.program.autodetect,
         case.sanitize,
-        driver_text(case.program, case.sizes) if case.whole else "",
+        driver_text(case.program, case.sizes) if whole else "",
         case.on,
     ).run()
 

@@ -188,6 +188,19 @@ def test_a_stray_index_is_found() -> None:
         scop.validate(on="emulator", parameters={"n": 7}, seed=1)
 
 
+def test_rows_may_be_a_sum_of_sizes(tmp_path: Path) -> None:
+    body = (
+        "for (int i = m; i >= 1; i -= 3) { q[i] = p[i] / 2; for (int j = p[i]; j < p[i + 1]; j++)"
+        " for (int k = 1; k < n; k++) { x[(i - 1) * (m + 1) + i - 1] = y[i + n - k]; if (q[j] > k) break; } }"
+    )
+    text = source("double *restrict x, double *restrict y, int *restrict q, int *p", body)
+    program = polytile.compile(text, name="f.c")
+    assert program.scops[0].scop.allocated
+    assert "->" not in program.host
+    (tmp_path / "host.c").write_text(program.host)
+    subprocess.run(["gcc", "-std=gnu99", "-c", "host.c", "-o", "host.o"], check=True, cwd=tmp_path)
+
+
 def test_it_is_said() -> None:
     (scop,) = polytile.compile(source(*GATHERS["an index"]).replace("T ", "double "), name="f.c").scops
     (warning,) = (r for r in scop.compilation.remarks if r.severity == "warning")

@@ -19,6 +19,7 @@ from polytile.fuzz.campaign import Plan, failure_text
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import AGREED, REFUSED, Outcome, outcome_of
+from polytile.fuzz.whole import same_bits_on_gpus
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import host_compiler
 
@@ -173,3 +174,11 @@ def test_a_failure_on_the_gpu_says_how_it_is_found_again(tmp_path: Path) -> None
     text = failure_text(plan, 4, plan.case(4), Outcome("different result"), "a.c")
     assert "--only 4 --on gpu" in text
     assert "--validate --on gpu" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [("x = sqrt(fabs(y)) + fminf(a, b);", True), ("x = cos(y);", False), ("x = f(y) + exp (z);", False), ("int cos;", True)],
+)
+def test_functions_that_gpus_round_otherwise(text: str, same: bool) -> None:
+    assert same_bits_on_gpus(text) is same

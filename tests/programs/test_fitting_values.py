@@ -1,0 +1,45 @@
+"""Values of parameters that do not fit the arrays of a SCoP which stands inside of loops: validation says so."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from polytile.runtime.emulator.instrument import CHECKS
+
+ROWS = """void f(int n, double *restrict y, const double *restrict x, const int row[n + 1], int i)
+{
+#pragma scop
+    y[i] = 0;
+    for (int j = row[i]; j < row[i + 1]; j++)
+        y[i] += x[j];
+    for (int j = 0; j < n; j++)
+        y[j] *= 2;
+#pragma endscop
+}
+"""
+GUARDED = """void f(int n, int i, double y[n], const double x[n])
+{
+#pragma scop
+    for (int j = 0; j < n; j++)
+        if (x[j] > 5)
+            y[j] = x[i];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.usefixtures("emulator")
+def test_an_index_beyond_its_array_is_an_error_of_the_user() -> None:
+    (scop,) = polytile.compile(ROWS, name="f.c").scops
+    with pytest.raises(UserError, match=r"n=3 the program accesses row\[9\], but row has 4 elements"):
+        scop.validate(on="emulator", parameters={"n": 3, "i": 9})
+    assert scop.validate(on="emulator", parameters={"n": 9, "i": 3}, sanitize=CHECKS)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_what_data_guard_is_up_to_the_data() -> None:
+    """Inputs are below 5."""
+    (scop,) = polytile.compile(GUARDED, name="f.c").scops
+    assert scop.validate(on="emulator", parameters={"n": 3, "i": 9}, sanitize=CHECKS)
