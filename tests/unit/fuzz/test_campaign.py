@@ -178,7 +178,12 @@ def test_a_failure_on_the_gpu_says_how_it_is_found_again(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("text", "same"),
-    [("x = sqrt(fabs(y)) + fminf(a, b);", True), ("x = cos(y);", False), ("x = f(y) + exp (z);", False), ("int cos;", True)],
+    [
+        ("x = sqrt(fabs(y)) + fminf(a, b);", True),
+        ("x = cos(y);", False),
+        ("x = f(y) + exp (z);", False),
+        ("int cos;", True),
+    ],
 )
 def test_functions_that_gpus_round_otherwise(text: str, same: bool) -> None:
     assert same_bits_on_gpus(text) is same
