@@ -1,7 +1,7 @@
 """Values of parameters with which a statement certainly leaves its arrays: others are needed to run the SCoP.
 
 before: while (k < row[i + 1]) ... of int row[n + 1], a SCoP inside of a loop over i: i = 13, n = 2
-after:  row[14] is used, and row has 3 elements
+after:  with i=13, n=2 the program accesses row at index 14, but its extent is 3
 """
 
 from __future__ import annotations
@@ -28,16 +28,15 @@ def check_fit(scop: Scop, values: Values) -> None:
             for access in certain_accesses(statement):
                 array = scop.array(access.array)
                 element, extents = element_of(access, here), _extents(array, here)
-                pairs = list(zip(element or (), extents, strict=False))
-                if any(extent is not None and not 0 <= x < extent for x, extent in pairs):
-                    given = ", ".join(f"{name}={value}" for name, value in values.items())
-                    used = array.name + "".join(f"[{x}]" for x, _ in pairs)
-                    size = " x ".join("?" if extent is None else str(extent) for _, extent in pairs)
-                    raise UserError(
-                        f"with {given} the program accesses {used}, but {array.name} has {size} elements",
-                        location=statement.location,
-                        hint="give sizes with --param for which the sequential C is defined",
-                    )
+                for index, extent in zip(element or (), extents, strict=False):
+                    if extent is not None and not 0 <= index < extent:
+                        given = ", ".join(f"{name}={value}" for name, value in values.items())
+                        raise UserError(
+                            f"with {given} the program accesses {array.name} at index {index}, "
+                            f"but its extent is {extent}",
+                            location=statement.location,
+                            hint="give sizes with --param for which the sequential C is defined",
+                        )
 
 
 def _ends(statement: Statement, values: Values) -> Iterator[Values]:

@@ -33,7 +33,7 @@ GUARDED = """void f(int n, int i, double y[n], const double x[n])
 @pytest.mark.usefixtures("emulator")
 def test_an_index_beyond_its_array_is_an_error_of_the_user() -> None:
     (scop,) = polytile.compile(ROWS, name="f.c").scops
-    with pytest.raises(UserError, match=r"n=3 the program accesses row\[9\], but row has 4 elements"):
+    with pytest.raises(UserError, match=r"n=3 the program accesses row at index 9, but its extent is 4"):
         scop.validate(on="emulator", parameters={"n": 3, "i": 9})
     assert scop.validate(on="emulator", parameters={"n": 9, "i": 3}, sanitize=CHECKS)
 
