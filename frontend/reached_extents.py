@@ -17,17 +17,20 @@ after:  x has x_size rows, of which x_width elements are used
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location
 from polytile.frontend.access_slices import NoSliceError, set_scalars, used_elements
+from polytile.frontend.forwarded_elements import with_forwarded_elements
 from polytile.frontend.linear_parts import linear_parts
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.polynomial import Monomial
 from polytile.frontend.scop_region import Region
 from polytile.frontend.trees import copied, free_variables_in, substituted
+from polytile.ir.expr import CType
 from polytile.ir.found_extents import ReachedExtent
 
 _PREFIX = "polytile_own_"  # of the copies: none of the names that the host file has besides
@@ -61,11 +64,12 @@ def reached_extent(
 
     if any(name not in region.symbols for stride in strides for name in stride):
         raise NoSliceError("the length of a row is no variable")
-    slices, changed = used_elements(region.body, source, columns)
+    body = with_forwarded_elements(region.body, partial(_integers, region), _names(region))
+    slices, changed = used_elements(body, source, columns)
     places = {location_of(n) for node in region.body for n in nodes_below(node) if isinstance(n, c_ast.ArrayRef)}
     if not places.issuperset(checked):
         raise NoSliceError("a subscript stands nowhere in the C")
-    texts = dict.fromkeys(_text(region, kept) for kept in slices)
+    texts = dict.fromkeys(_text(region, body, kept) for kept in slices)
     row = "*".join(strides[0]) if strides else ""
     inner = tuple("*".join(size) for size in sizes) if checked else ()
     search, width = "\n".join(texts), region.symbols[source].width
@@ -85,9 +89,19 @@ def _columns_of_rows(body: Sequence[c_ast.Node]) -> dict[int, c_ast.Node]:
     return found
 
 
-def _text(region: Region, kept: tuple[c_ast.Node, ...]) -> str:
+def _integers(region: Region, array: str) -> CType | None:
+    symbol = region.symbols.get(array)
+    return symbol.type if symbol is not None and symbol.extents and symbol.type.kind == "int" else None
+
+
+def _names(region: Region) -> set[str]:
+    nodes = (n for node in region.body for n in nodes_below(node))
+    return {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl)} | set(region.symbols)
+
+
+def _text(region: Region, body: Sequence[c_ast.Node], kept: tuple[c_ast.Node, ...]) -> str:
     """A slice as C, which sets copies of the user's variables."""
-    scalars = set_scalars(region.body)
+    scalars = set_scalars(body)
     declared = {str(n.name) for node in kept for n in nodes_below(node) if isinstance(n, c_ast.Decl)}
     outer = dict.fromkeys(str(use.name) for use in free_variables_in(kept) if use.name in scalars)
     lines = []

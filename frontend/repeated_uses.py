@@ -14,7 +14,8 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import WRITING, block_items, possible_bases, variables_in
+from polytile.frontend.trees import block_items
+from polytile.frontend.written_names import may_change
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _Place = Callable[[c_ast.Node], str | None]  # which element a use is of, None for other nodes
@@ -86,20 +87,8 @@ def _without_changed(used: set[str], item: c_ast.Node) -> set[str]:
     """The uses whose subscripts a statement does not change."""
     if not used:
         return used
-    changed = _changed(item)
+    changed = may_change(item)
     return {text for text in used if not changed & set(_WORD.findall(text))}
-
-
-def _changed(item: c_ast.Node) -> set[str]:
-    """The variables, arrays and structs that a statement may change or declare."""
-    names = {str(n.name) for n in nodes_below(item) if isinstance(n, c_ast.Decl)}
-    for node in nodes_below(item):
-        target = node.lvalue if isinstance(node, c_ast.Assignment) else None
-        if isinstance(node, c_ast.UnaryOp) and node.op in (*WRITING, "&"):
-            target = node.expr
-        if target is not None:
-            names |= {str(base.name) for base in possible_bases(target)} or {str(u.name) for u in variables_in(target)}
-    return names
 
 
 def _place(use: c_ast.Node, columns: Sequence[c_ast.Node]) -> str:

@@ -1,8 +1,8 @@
 """Sizes of arrays that the C does not say, and that the host finds when it runs.
 
-y[i] = x[p[i]];                    one more than the greatest of the p[i], which the host looks for: a ReachedExtent
-q[i] = p[i] / 2; y[i] = x[q[i]];   as many elements as there are from `x` to the end of its block of device or managed
-                                   memory: an AllocatedExtent
+y[i] = x[p[i]];                     one more than the greatest of the p[i], which the host looks for: a ReachedExtent
+at[i] = p[at[i]]; y[i] = x[at[i]];  as many elements as there are from `x` to the end of its block of device or managed
+                                    memory: an AllocatedExtent
 """
 
 from __future__ import annotations

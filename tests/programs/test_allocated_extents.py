@@ -21,7 +21,7 @@ SIZES = ({"n": 0, "m": 3}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 213, "m": 5
 GATHERS = {
     "an index": (
         "T *x, T *restrict y, int *restrict q, int *p",
-        "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; y[i] = 2 * x[q[i]]; }",
+        "for (int i = 0; i < n; i++) q[i] = p[i] / 2; for (int i = 0; i < n; i++) y[i] = 2 * x[q[i]];",
     ),
     "an index in another loop": (
         "T *x, T *y, int *q",
@@ -36,7 +36,8 @@ GATHERS = {
     ),
     "rows of it": (
         "T *x, T *restrict y, int *restrict q, int *p",
-        "for (int i = 0; i < n; i++) { q[i] = p[i] % 4; for (int j = 0; j < m; j++) y[i * m + j] = x[q[i] * m + j]; }",
+        "for (int i = 0; i < n; i++) q[i] = p[i] % 4;"
+        " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] = x[q[i] * m + j];",
     ),
     "columns of it": (
         "T *x, T *restrict y, int *restrict q",
@@ -49,11 +50,11 @@ GATHERS = {
     ),
     "what is written": (
         "T *restrict x, T *y, int *restrict q, int *p",
-        "for (int i = 0; i < n; i++) { q[i] = p[i] + 1; x[q[i]] = y[i]; }",
+        "for (int i = 0; i < n; i++) q[i] = p[i] + 1; for (int i = 0; i < n; i++) x[q[i]] = y[i];",
     ),
     "counts": (
         "int *restrict h, int *restrict q, int *p",
-        "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; h[q[i]] += 3; }",
+        "for (int i = 0; i < n; i++) q[i] = p[i] / 2; for (int i = 0; i < n; i++) h[q[i]] += 3;",
     ),
 }
 
@@ -72,7 +73,7 @@ def test_same_as_c(name: str, number: str) -> None:
 
 @pytest.mark.parametrize("number", ["float", "double"])
 def test_floating_sums_by_atomics(number: str) -> None:
-    body = "for (int i = 0; i < n; i++) { q[i] = p[i] % 9 + i % 5; h[q[i]] += w[i]; }"
+    body = "for (int i = 0; i < n; i++) q[i] = p[i] % 9 + i % 5; for (int i = 0; i < n; i++) h[q[i]] += w[i];"
     text = source(f"{number} *restrict h, int *restrict q, const int *p, const {number} *w", body)
     (scop,) = polytile.compile(text, name="f.c", atomics=True).scops
     assert [a.source for a in scop.scop.allocated] == ["h"] and "atomic" in scop.cuda
@@ -87,8 +88,9 @@ MAIN = """
 void gather(int n, int m, T *x, T *y, int *q, const int *p)
 {
 #pragma scop
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         q[i] = p[i] / 2;
+    for (int i = 0; i < n; i++) {
         for (int j = 0; j < m; j++)
             y[i * m + j] += x[q[i] * m + j];
     }
@@ -97,10 +99,10 @@ void gather(int n, int m, T *x, T *y, int *q, const int *p)
 void count(int n, int *restrict h, int *restrict q, const int *restrict p)
 {
 #pragma scop
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         q[i] = p[i] / 3;
+    for (int i = 0; i < n; i++)
         h[q[i]] += i;
-    }
 #pragma endscop
 }
 int main(int argc, char **argv)
@@ -217,7 +219,7 @@ def test_loops_are_found_so_where_the_heap_is_shared(tmp_path: Path, capsys: pyt
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < m; j++)
             y[j] += i + j;
-        q[i] = p[i] / 2;
+        q[i] = p[q[i]];
         y[i] = x[q[i]];
     }"""
     text = source("double *x, double *restrict y, int *restrict q, const int *p", body)

@@ -42,6 +42,19 @@ GATHERS = {
         "for (int i = 0; i < n; i++) { int k = i + 1; x[k] *= 3; if (x[k] > 1) x[k] = 1;"
         " else if (x[k] < -1) x[k] = -1; } for (int i = 0; i < n; i++) y[i] = x[p[i]] - x[p[i] + 1];",
     ),
+    "an index that is set there": (
+        "double *x, double *y, int *p, short *restrict q",
+        "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; y[i] = x[q[i]];"
+        " for (int j = 0; j < m; j++) y[i] += x[q[i] + j]; }",
+    ),
+    "indices of indices that are set there": (
+        "float *x, float *restrict y, int *p, long *restrict q, int *restrict r",
+        "for (int i = 0; i < n; i++) { q[i + 1] = p[i]; if (q[i + 1] > 2) { r[i] = q[i + 1] - 2; x[r[i]] += 1; } }",
+    ),
+    "an index that is set twice": (
+        "double *x, double *y, int *p, int *restrict q",
+        "for (int i = 0; i < n; i++) { q[i] = p[i] % 7; q[i] = 2 * q[i] + 1; y[i] = x[q[i]]; }",
+    ),
     "a search": (
         "double *x, double *y, double *c, int *last",
         "for (int i = 0; i < n; i++) { int k = 0; for (int j = 0; j < m; j++) if (c[j] > y[i]) { k = j; break; }"
@@ -69,6 +82,8 @@ pytestmark = pytest.mark.usefixtures("emulator")
 
 @pytest.mark.parametrize("name", GATHERS)
 def test_gathered(name: str) -> None:
+    (scop,) = polytile.compile(source(*GATHERS[name]), name="f.c", strict=True).scops
+    assert scop.scop.reached and not scop.scop.allocated
     assert same_in_every_schedule(source(*GATHERS[name]), SIZES) == []
 
 
@@ -122,9 +137,47 @@ int main(void)
 """
 
 
+SET_THERE = """
+#include <stdio.h>
+#include <stdlib.h>
+void f(int n, const float *x, float *restrict y, const int *p, short *restrict q)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        y[i] = i;
+        q[i] = p[i] / 2;
+        if (q[i] >= 0)
+            y[i] += x[q[i] + 1];
+    }
+#pragma endscop
+}
+int main(void)
+{
+    for (int n = 0; n < 9; n += 1 + n / 2) {
+        int *p = malloc((n + 1) * sizeof *p), most = -1;
+        for (int i = 0; i < n; i++) {
+            p[i] = i % 3 == 1 ? -5 : (i * 5) % 11 + 65536 * (i % 2);
+            most = (short)(p[i] / 2) > most ? (short)(p[i] / 2) : most;
+        }
+        float *x = malloc((most + 2) * sizeof *x), *y = malloc((n + 1) * sizeof *y);
+        short *q = malloc((n + 1) * sizeof *q);
+        for (int i = 0; i < most + 2; i++) x[i] = 0.5f * i;
+        f(n, x, y, p, q);
+        for (int i = 0; i < n; i++) printf("%g %d ", y[i], q[i]);
+        printf("\\n");
+        free(p); free(q); free(x); free(y);
+    }
+    return 0;
+}
+"""
+
+
 @pytest.mark.parametrize("compiler_checks", ["", "address"])
-def test_the_program_finds_what_is_used(compiler_checks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prints_the_same(MAIN, compiler_checks, tmp_path, monkeypatch)
+@pytest.mark.parametrize("program", [MAIN, SET_THERE], ids=["indices in memory", "indices that are set there"])
+def test_the_program_finds_what_is_used(
+    program: str, compiler_checks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prints_the_same(program, compiler_checks, tmp_path, monkeypatch)
 
 
 def test_loops_over_even_sums_visit_their_ends() -> None:
@@ -164,7 +217,9 @@ COMPUTED = {
         "for (int i = 0; i < n; i++) { int k = p[i]; y[i] = x[k]; k = q[i]; if (y[i] > 0) y[i] = x[k]; }"
     ),
     "the SCoP sets the index": "for (int i = 0; i < n; i++) { p[i + 1] = p[i]; y[i] = x[p[i]]; }",
-    "the SCoP computes the index": "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; y[i] = x[q[i]]; }",
+    "the SCoP changes the index meanwhile": (
+        "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; if (i > 3) q[2] = 1; y[i] = x[q[i]]; }"
+    ),
     "an index after it was set": "for (int i = 0; i < n; i++) { p[i] = p[i] + 1; y[i] = x[p[i]]; }",
     "a call decides": "for (int i = 0; i < n; i++) if (exp(x[i]) > 2) y[i] = x[p[i]];",
     "a chain": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) q[i] = z[q[i]];",
