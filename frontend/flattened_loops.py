@@ -73,7 +73,7 @@ def without_flattened_loops(
         return Unflattened(loads.body)
     own = {str(n.name) for n in index.all(c_ast.Decl)}
     taken = {*index.names, *(b.name for b in scope.bindings()), *loads.symbols}
-    made = _Loops(loads, scope, products, live_after, {*index.changed, *own}, taken, varying)
+    made = _Loops(loads, scope, products, live_after, {*index.changed, *own}, taken, varying, index)
     body = tuple(made.block(loads.body))
     found = made.counted
     return Unflattened(
@@ -90,11 +90,14 @@ class _Loops:
     changed: set[str]
     taken: set[str]
     varying: bool
+    index: NodeIndex  # of the statements as they were
     around: list[c_ast.For] = field(default_factory=list)  # what is visited
     values: dict[str, c_ast.Node] = field(default_factory=dict)  # of variables that are set once, there
     asked: dict[str, c_ast.Node] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
     counted: CountedRows = field(default_factory=CountedRows)
+    split: bool = False  # whether the statements are others now
+    _set: Counter[str] = field(default_factory=Counter)  # how often statements set each variable, as they were
 
     def visit(self, node: Any) -> Any:
         if isinstance(node, c_ast.Compound):
@@ -133,8 +136,11 @@ class _Loops:
 
     def _times_set(self, name: str) -> int:
         """How often statements set a variable, or give away its address."""
-        nodes = (n for item in self.loads.body for n in nodes_below(item))
-        return sum(written_name(n) == name or _declares(n, name) or _points_to(n, name) for n in nodes)
+        if self.split:
+            return sum(name in _set_by(n) for item in self.loads.body for n in nodes_below(item))
+        if not self._set:
+            self._set.update(name for n in self.index.nodes for name in _set_by(n))
+        return self._set[name]
 
     def _split(self, loop: c_ast.For) -> c_ast.Node:
         head = self._header(loop)
@@ -156,6 +162,7 @@ class _Loops:
         row, column = (self._fresh(f"{iterator}_{part}") for part in ("quotient", "remainder"))
         for factor in asked:
             self.asked[_text(factor)] = c_ast.BinaryOp(">=", copied(factor), integer(1), at)
+        self.split = True
         stmt = _Rewriting(self, iterator, row, column, columns).visit(loop.stmt)
         if isinstance(loop.init, c_ast.Assignment):
             self.replaced.add(iterator)
@@ -250,7 +257,8 @@ class _Loops:
 
     def _signed(self, name: str) -> CType | None:
         """The type of a signed integer of at least 32 bits, of the SCoP or of the function; None for others."""
-        own = [n for item in self.loads.body for n in nodes_below(item) if isinstance(n, c_ast.Decl) and n.name == name]
+        declared = self._declarations() if self.split else self.index.all(c_ast.Decl)
+        own = [n for n in declared if n.name == name]
         binding = self.scope.lookup(name)
         if name in self.loads.symbols:
             return self.loads.symbols[name].type if self._is_size(name) else None
@@ -258,6 +266,9 @@ class _Loops:
             return None  # several variables of one name
         shape = self.scope.shape(own[0].type) if binding is None else binding.shape
         return shape.base if not shape.layers and shape.base is not None and _is_signed(shape.base) else None
+
+    def _declarations(self) -> list[c_ast.Decl]:
+        return [n for item in self.loads.body for n in nodes_below(item) if isinstance(n, c_ast.Decl)]
 
     def _is_size(self, name: str) -> bool:
         if name in self.loads.symbols:
@@ -344,12 +355,14 @@ def _changes(node: c_ast.Node) -> list[c_ast.Node]:
     return [n for n in nodes_below(node) if isinstance(n, c_ast.Assignment | c_ast.UnaryOp | c_ast.Decl)]
 
 
-def _declares(node: c_ast.Node, name: str) -> bool:
-    return isinstance(node, c_ast.Decl) and node.name == name and node.init is not None
-
-
-def _points_to(node: c_ast.Node, name: str) -> bool:
-    return isinstance(node, c_ast.UnaryOp) and node.op == "&" and any(u.name == name for u in variables_in(node))
+def _set_by(node: c_ast.Node) -> set[str]:
+    """The variables that a node sets, or gives away the address of."""
+    if isinstance(node, c_ast.Decl):
+        return {str(node.name)} if node.init is not None else set()
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+        return {str(use.name) for use in variables_in(node)}
+    written = written_name(node)
+    return set() if written is None else {written}
 
 
 def _is_signed(kind: CType) -> bool:

@@ -351,10 +351,12 @@ class Scop:
     rotations: tuple[PointerRotation, ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _named: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
         self._written.update(a.array for s in self.statements for a in s.accesses if a.writes)
+        self._named.update((s.name, s) for s in reversed(self.statements))
         for s in self.statements:
             if s.domain.get_tuple_name() != s.name or s.domain.dim(isl.dim_type.set) != len(s.iterators):
                 raise InternalError(f"statement {s.name} and its domain do not fit: {s.domain}")
@@ -368,7 +370,7 @@ class Scop:
         return next(a for a in self.arrays if a.name == name)
 
     def statement(self, name: str) -> Statement:
-        return next(s for s in self.statements if s.name == name)
+        return self._named[name]
 
     @property
     def main(self) -> tuple[Statement, ...]:

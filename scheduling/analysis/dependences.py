@@ -20,6 +20,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
+from polytile.scheduling.analysis.source_order import SourceOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class ArrayDependences:
     exact: bool = True  # else more pairs than there are
     commuting: isl.UnionMap | None = field(default=None, compare=False)  # flow that counts as none
     commuting_false: isl.UnionMap | None = field(default=None, compare=False)  # the same of `false`
+    _all: list[isl.UnionMap] = field(default_factory=list, init=False, repr=False, compare=False)  # once asked for
 
     @property
     def values(self) -> ArrayDependences:
@@ -81,7 +83,9 @@ class ArrayDependences:
 
     @property
     def all(self) -> isl.UnionMap:
-        return self.flow.union(self.false)
+        if not self._all:
+            self._all.append(self.flow.union(self.false))
+        return self._all[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class Dependences:
 
     by_array: tuple[ArrayDependences, ...]
     reductions: isl.UnionMap = field(compare=False)  # the flow of `x op= e` to itself, a part of `flow`
+    _all: list[isl.UnionMap] = field(default_factory=list, init=False, repr=False, compare=False)  # once asked for
 
     def of(self, array: str) -> ArrayDependences:
         return next(d for d in self.by_array if d.array == array)
@@ -104,7 +109,19 @@ class Dependences:
 
     @property
     def all(self) -> isl.UnionMap:
-        return _union([d.all for d in self.by_array])
+        if not self._all:
+            self._all.append(_union([d.all for d in self.by_array]))
+        return self._all[0]
+
+    @property
+    def exact(self) -> bool:
+        """Whether no array has more pairs than are dependent."""
+        return all(d.exact for d in self.by_array)
+
+    @property
+    def relations(self) -> int:
+        """How many basic maps these are: by them isl's work grows."""
+        return sum(m.n_basic_map() for m in maps(self.all))
 
     @property
     def values(self) -> Dependences:
@@ -281,12 +298,12 @@ def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
     """Every pair of accesses to one element of which one writes, in the source's order."""
     order = scop.schedule.intersect_domain(reads.union(writes).domain()).get_map()
-    times = {str(m.get_tuple_name(isl.dim_type.in_)): m for m in maps(order)}
+    times = SourceOrder.of(order)
     through, both = writes.apply_range(reads.reverse()), writes.apply_range(writes.reverse())
     back = through.reverse()
     before = union_of(
         (
-            isl.UnionMap.from_map(times[first].lex_lt_map(times[then]))
+            isl.UnionMap.from_map(times.before(first, then))
             for first, then in sorted({_ends(m) for meeting in (through, back, both) for m in maps(meeting)})
         ),
         order.get_space(),
@@ -340,6 +357,12 @@ def collected(scop: Scop, by_array: tuple[ArrayDependences, ...]) -> Dependences
         if statement.reduction is None:
             continue
         through = next(d for d in by_array if d.array == statement.reduction.array)
-        own = isl.UnionSet.from_set(statement.domain)
-        reductions = reductions.union(through.flow.intersect_domain(own).intersect_range(own))
+        reductions = reductions.union(isl.UnionMap.from_map(_to_itself(through.flow, statement.domain)))
     return Dependences(by_array, reductions.coalesce())
+
+
+def _to_itself(pairs: isl.UnionMap, domain: isl.Set) -> isl.Map:
+    """The pairs of instances of one statement."""
+    space = domain.get_space()
+    found = pairs.extract_map(space.map_from_domain_and_range(space))
+    return found.intersect_domain(domain).intersect_range(domain)

@@ -13,7 +13,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.isl_time_limit import in_bounded_time
-from polytile.ir.isl_util import CONTEXT, OverBudgetError, are_many, budget, maps, transform_node, values_at
+from polytile.ir.isl_util import CONTEXT, OverBudgetError, are_many, budget, transform_node, values_at
 from polytile.ir.schedule import nodes_below
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
@@ -23,6 +23,7 @@ from polytile.scheduling.strategies.index_set_splitting import split_schedule
 SECONDS = 4  # of processor time, for one schedule
 SECONDS_INEXACT = 1  # where all conflicts count as dependences: isl gets through these at once, or not at all
 GAVE_UP = "isl's scheduler gave up"  # what a note says of a schedule that took longer
+MOST_INEXACT = 3000  # such relations: each takes isl a third of a millisecond before it starts
 FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
 
 
@@ -97,26 +98,25 @@ def _bounded_schedule(
     scop: Scop, dependences: Dependences, max_operations: int, *, distribute: bool
 ) -> isl.Schedule:
     """isl's schedule, by a process of its own where the dependences are many; raises OverBudgetError."""
-    if sum(m.n_basic_map() for m in maps(dependences.all)) <= FEW_RELATIONS:
+    relations = dependences.relations
+    if relations > MOST_INEXACT and not dependences.exact:
+        raise OverBudgetError(f"{relations} relations")
+    if relations <= FEW_RELATIONS:
         with budget(max_operations):
             return _band_schedule(scop, dependences.all, dependences.flow, distribute=distribute)
 
     def compute() -> str:
         with budget(max_operations):
             needed, flow = dependences.all, dependences.flow
-            if _exact(dependences):  # conflicts are of few kinds already, and joining them takes longer than scheduling
+            if dependences.exact:  # conflicts are of few kinds already, and joining them takes longer than scheduling
                 needed, flow = needed.coalesce(), flow.coalesce()
             return str(_band_schedule(scop, needed, flow, distribute=distribute))
 
     return isl.Schedule(in_bounded_time(compute, _seconds(dependences)))
 
 
-def _exact(dependences: Dependences) -> bool:
-    return all(d.exact for d in dependences.by_array)
-
-
 def _seconds(dependences: Dependences) -> int:
-    return SECONDS if _exact(dependences) else SECONDS_INEXACT
+    return SECONDS if dependences.exact else SECONDS_INEXACT
 
 
 def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool) -> isl.Schedule:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Listed
-from dataclasses import replace
+from dataclasses import field, replace
 
 from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
@@ -61,16 +61,13 @@ class Common:
     first: Loop
     second: Loop
     rows: tuple[Row, ...]
+    by_name: dict[str, Row] = field(default_factory=dict, init=False, compare=False)
+    kinds: dict[str, Kind] = field(default_factory=dict, init=False, compare=False)
 
-    @property
-    def by_name(self) -> dict[str, Row]:
-        return {row.statement: row for row in self.rows}
-
-    @property
-    def kinds(self) -> dict[str, Kind]:
-        pairs = [*zip(self.first.rows, self.first.kinds, strict=True)]
-        pairs += zip(self.second.rows, self.second.kinds, strict=True)
-        return {row.statement: kind for row, kind in pairs}
+    def __post_init__(self) -> None:
+        self.by_name.update((row.statement, row) for row in self.rows)
+        for loop in (self.first, self.second):
+            self.kinds.update((row.statement, kind) for row, kind in zip(loop.rows, loop.kinds, strict=True))
 
     @property
     def parallel(self) -> bool:
@@ -96,7 +93,8 @@ def best_match(
     """The legal and profitable match that shares most, or None."""
     best: Match | None = None
     kept = max(_kept_parallel(nest) for nest in (first, second))
-    for loops in _matches(first.loops, second.loops, between):
+    pairs = _Pairs(first.loops, second.loops, between)
+    for loops in pairs.matches(0, tuple(range(len(second.loops)))):
         if not loops or (best is not None and (len(loops), len(loops)) <= _worth(best)):
             continue  # a rank is at most the number of loops
         found = judge.match(first, second, loops, around, kept)
@@ -115,19 +113,31 @@ def _worth(match: Match) -> tuple[int, int]:
     return match.rank, len(match.loops)
 
 
-def _matches(
-    first: Listed[Loop], second: Listed[Loop], between: Listed[Edge]
-) -> Iterator[tuple[Common, ...]]:
-    """All ways to pair loops of both nests that can be one."""
-    if not first:
-        yield ()
-        return
-    for i, loop in enumerate(second):
-        common = aligned(first[0], loop, between)
-        if common is not None:
-            for rest in _matches(first[1:], (*second[:i], *second[i + 1 :]), between):
-                yield (common, *rest)
-    yield from _matches(first[1:], second, between)
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The loops of two nests, and which of them can be one, as far as somebody asked."""
+
+    first: Listed[Loop]
+    second: Listed[Loop]
+    between: Listed[Edge]
+    found: dict[tuple[int, int], Common | None] = field(default_factory=dict)
+
+    def matches(self, i: int, free: tuple[int, ...]) -> Iterator[tuple[Common, ...]]:
+        """All ways to pair the first nest's loops from `i` on with those of the second one that are free."""
+        if i == len(self.first):
+            yield ()
+            return
+        for j in free:
+            common = self._common(i, j)
+            if common is not None:
+                for rest in self.matches(i + 1, tuple(k for k in free if k != j)):
+                    yield (common, *rest)
+        yield from self.matches(i + 1, free)
+
+    def _common(self, i: int, j: int) -> Common | None:
+        if (i, j) not in self.found:
+            self.found[i, j] = aligned(self.first[i], self.second[j], self.between)
+        return self.found[i, j]
 
 
 def aligned(first: Loop, second: Loop, between: Listed[Edge]) -> Common | None:

@@ -12,6 +12,7 @@ from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
 
 Rows = dict[str, Row]  # of one loop, by statement
 Slopes = tuple[Number, ...]
+Way = tuple[tuple[int, int], ...]  # (iterator, sign) of a statement in each of some loops
 Shape = tuple[str, int | None, tuple[Slopes | None, ...]]  # an array, a field of its elements, slopes by subscript
 
 
@@ -21,6 +22,7 @@ class Locality:
 
     scop: Scop
     _shapes: dict[str, frozenset[Shape]] = field(default_factory=dict)
+    _moved: dict[tuple[str, Way], frozenset[Shape]] = field(default_factory=dict)
 
     def arrays(self, statements: Iterable[str]) -> frozenset[str]:
         """The arrays that these statements reach in memory."""
@@ -48,11 +50,18 @@ class Locality:
         """The references by their slopes along the loops; no slopes where other loops move a subscript."""
         found: set[Shape] = set()
         for name in statements:
-            rows = [by_name[name] for by_name in loops]
-            known = {row.iterator for row in rows}
-            for array, number, subscripts in self._of(name):
-                found.add((array, number, tuple(_along(rows, known, slopes) for slopes in subscripts)))
+            found |= self._along(name, tuple((row.iterator, row.sign) for row in (rows[name] for rows in loops)))
         return found
+
+    def _along(self, name: str, way: Way) -> frozenset[Shape]:
+        """The references of one statement; searches ask for the same loops again and again."""
+        if (name, way) not in self._moved:
+            known = {iterator for iterator, _ in way}
+            self._moved[name, way] = frozenset(
+                (array, number, tuple(_slopes_along(way, known, slopes) for slopes in subscripts))
+                for array, number, subscripts in self._of(name)
+            )
+        return self._moved[name, way]
 
 
 def shape(reference: Reference) -> Shape:
@@ -61,10 +70,10 @@ def shape(reference: Reference) -> Shape:
     return reference.array.name, reference.field, tuple(slopes)
 
 
-def _along(rows: Sequence[Row], known: set[int], slopes: Slopes | None) -> Slopes | None:
+def _slopes_along(way: Way, known: set[int], slopes: Slopes | None) -> Slopes | None:
     if slopes is None or any(slope and i not in known for i, slope in enumerate(slopes)):
         return None
-    return tuple(0 if row.iterator == CONSTANT else row.sign * slopes[row.iterator] for row in rows)
+    return tuple(0 if iterator == CONSTANT else sign * slopes[iterator] for iterator, sign in way)
 
 
 def _followed(a: Shape, b: Shape) -> frozenset[int]:

@@ -25,6 +25,11 @@ from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
+# Pairs of statements, where all conflicts count as dependences: a search takes thousands of isl's operations for each,
+# and longer over sizes that are not known.
+MOST_INEXACT = 800
+TOO_LONG = "mapping its loops and reductions to blocks and threads takes too long"
+
 
 def propose(problem: Problem) -> Iterator[Candidate]:
     """The strategy's mapped schedules that keep the order, each with the Scop whose reductions it privatised."""
@@ -43,10 +48,17 @@ def propose(problem: Problem) -> Iterator[Candidate]:
             )
 
 
+def _effort(problem: Problem) -> int:
+    return int(problem.dependences.all.n_map()) * (1 + len(problem.scop.parameters))
+
+
 def superposed(problem: Problem) -> Iterator[Superposed]:
     """Mapped trees without barriers: with reductions mapped to blocks and threads, those of integers alone under
     `strict`, and with all reductions in the source's order. They are not proven yet; there is none where nothing is
     parallel."""
+    if not problem.dependences.exact and _effort(problem) > MOST_INEXACT:
+        problem.remembered[SUPERPOSED] = TOO_LONG
+        return
     sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)
     strict = problem.options.strict
     free = with_exact_reductions(problem.scop) if strict else problem.scop
@@ -55,8 +67,8 @@ def superposed(problem: Problem) -> Iterator[Superposed]:
             with budget(problem.options.max_operations):
                 found = _found(problem, free if relax else problem.scop, sizes, relax=relax)
         except OverBudgetError:
-            problem.remembered[SUPERPOSED] = "mapping its loops and reductions to blocks and threads takes too long"
-            if not all(d.exact for d in problem.dependences.by_array):
+            problem.remembered[SUPERPOSED] = TOO_LONG
+            if not problem.dependences.exact:
                 return  # what takes so long is what all conflicts count for, in any order
             continue
         except NoLoopTreeError:

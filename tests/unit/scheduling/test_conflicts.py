@@ -25,8 +25,25 @@ for (int t = 0; t < n; t++) {
 """
 
 
-def scop() -> Scop:
-    return read_program("f.c", TEXT).scops[0]
+SINGLE = """void f(int n, double a[n][n], double b[n][n])
+{
+#pragma scop
+for (int t = 2; t < 3; t++)
+  for (int i = 1; i < n; i++) {
+    for (int j = 0; j < 1; j++) a[t][i] = a[j][i - 1] + b[i][j];
+    b[i][t] = a[i][t];
+  }
+for (int t = 0; t < n; t++) {
+  a[t][t] = b[0][t];
+  for (int i = n - 1; i >= t; i--) b[t][i] = a[i][t] + a[2][i];
+}
+#pragma endscop
+}
+"""
+
+
+def scop(text: str = TEXT) -> Scop:
+    return read_program("f.c", text).scops[0]
 
 
 def in_order(one: Scop, first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
@@ -34,9 +51,10 @@ def in_order(one: Scop, first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap
     return first.apply_range(then.reverse()).intersect(order.lex_lt_union_map(order))
 
 
+@pytest.mark.parametrize("text", [TEXT, SINGLE], ids=["loops", "loops of one iteration, and backwards"])
 @pytest.mark.parametrize("array", ["a", "b"])
-def test_all_conflicts_in_the_order_of_the_source(array: str) -> None:
-    one, named = scop(), frozenset((array,))
+def test_all_conflicts_in_the_order_of_the_source(array: str, text: str) -> None:
+    one, named = scop(text), frozenset((array,))
     reads = one.accesses(AccessKind.READ, arrays=named)
     writes = one.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=named)
     found = array_dependences(one, array, 1)
