@@ -29,11 +29,12 @@ MOST_REGIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """`array` gets a leading dimension for each loop level in `levels`: the iterator there minus `offsets`."""
+    """`array` gets a leading dimension for each loop level in `levels`: the iterator there minus `offsets`, which are
+    sums of parameters."""
 
     array: Array
     levels: tuple[int, ...]
-    offsets: tuple[int, ...]
+    offsets: tuple[isl.Aff, ...]
     extents: tuple[Expr, ...]
     name: str
 
@@ -136,22 +137,35 @@ def _iterator_names(scop: Scop, array: str, expanded: str, levels: tuple[int, ..
 
 
 def _plan(scop: Scop, array: Array, levels: tuple[int, ...]) -> Expansion | None:
-    """Offsets and extents of the new dimensions; None where an iterator may be negative without a constant bound."""
+    """Offsets and extents of the new dimensions; None where an iterator may be negative and its least value is no sum
+    of parameters."""
     offsets, extents = [], []
     for level in levels:
         values = _iterator_values(scop, array.name, level)
         least, most = values.dim_min(0), values.dim_max(0)
-        offset = constant_value(least)
+        offset = _least_value(values, least)
         if offset is None:
-            if not values.is_subset(values.lower_bound_val(isl.dim_type.set, 0, 0)):
-                return None
-            offset = 0
-        extent = most.add_constant_val(isl.Val(1 - offset))
+            return None
+        extent = most.sub(isl.PwAff.from_aff(offset)).add_constant_val(isl.Val(1))
         offsets.append(offset)
         extents.append(parameter_expression(extent.coalesce(), scop.context, LONG))
     visible = array.origin is Origin.EXTERNAL  # and stays: the calling convention counts on it
     name = fresh(f"{array.name}_x", names_of_scop(scop)) if visible else array.name
     return Expansion(array, levels, tuple(offsets), tuple(extents), name)
+
+
+def _least_value(values: isl.Set, least: isl.PwAff) -> isl.Aff | None:
+    """A lower bound of an iterator that is one sum of parameters: a number, if possible."""
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(least.get_domain_space()))
+    number = constant_value(least)
+    if number is not None:
+        return zero.set_constant_val(isl.Val(number))
+    if values.is_subset(values.lower_bound_val(isl.dim_type.set, 0, 0)):
+        return zero
+    pieces: list[isl.Aff] = []
+    least.coalesce().foreach_piece(lambda _, value: pieces.append(value))
+    found = pieces[0] if len(pieces) == 1 else None
+    return found if found is not None and not found.dim(isl.dim_type.div) else None
 
 
 def _iterator_values(scop: Scop, array: str, level: int) -> isl.Set:
@@ -180,7 +194,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
         live_out=False,
         may_alias=False,
     )
-    statements = tuple(_rewrite_statement(s, expansion) for s in scop.statements)
+    statements = tuple(_rewrite_statement(s, expansion, scop) for s in scop.statements)
     arrays = tuple(expanded if a.name == array.name and not visible else a for a in scop.arrays)
     if not visible:
         return replace(scop, arrays=arrays, statements=statements)
@@ -207,12 +221,12 @@ def known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:
     return (parameter_expression(rows.coalesce(), scop.context, LONG), *array.extents[1:])
 
 
-def _rewrite_statement(statement: Statement, expansion: Expansion) -> Statement:
+def _rewrite_statement(statement: Statement, expansion: Expansion, scop: Scop) -> Statement:
     name = expansion.array.name
     if not any(a.array == name for a in statement.accesses):
         return statement
     leading = tuple(
-        _minus(Name(statement.iterators[k]), offset)
+        _minus(statement.iterators[k], offset, scop)
         for k, offset in zip(expansion.levels, expansion.offsets, strict=True)
     )
 
@@ -230,11 +244,13 @@ def _rewrite_statement(statement: Statement, expansion: Expansion) -> Statement:
     return replace(statement, body=body, accesses=accesses, reduction=reduction, updates=updates)
 
 
-def _minus(value: Expr, offset: int) -> Expr:
-    if offset == 0:
-        return value
-    op = "-" if offset > 0 else "+"
-    return Binary(op, value, Literal(str(abs(offset))))
+def _minus(iterator: str, offset: isl.Aff, scop: Scop) -> Expr:
+    value = isl.PwAff.from_aff(offset)
+    number = constant_value(value)
+    if number is None:
+        return Binary("-", Name(iterator, LONG), parameter_expression(value, scop.context, LONG), LONG)
+    op = "-" if number > 0 else "+"
+    return Binary(op, Name(iterator), Literal(str(abs(number)))) if number else Name(iterator)
 
 
 def _rewrite_access(access: AccessRelation, expansion: Expansion) -> AccessRelation:
@@ -243,8 +259,8 @@ def _rewrite_access(access: AccessRelation, expansion: Expansion) -> AccessRelat
     local = isl.LocalSpace.from_space(space)
     leading: isl.Map | None = None
     for level, offset in zip(expansion.levels, expansion.offsets, strict=True):
-        aff = isl.Aff.var_on_domain(local, isl.dim_type.set, level).add_constant_val(isl.Val(-offset))
-        column = isl.Map.from_aff(aff)
+        iterator = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, level))
+        column = isl.Map.from_pw_aff(iterator.sub(_on(offset, space)))
         leading = column if leading is None else leading.flat_range_product(column)
     assert leading is not None
     widened = leading.flat_range_product(relation.reset_tuple_id(isl.dim_type.out))
@@ -299,15 +315,22 @@ def _expanded_indices(m: isl.Map, expansion: Expansion) -> isl.Map:
         if k not in expansion.levels:
             m = m.project_out(isl.dim_type.out, k, 1)
     for i, offset in enumerate(expansion.offsets):
-        if offset:
-            shift = isl.Map.from_multi_aff(_shift(m.get_space().range(), i, -offset))
-            m = m.apply_range(shift)
+        m = m.apply_range(_shift(m.get_space().range(), i, offset))
     return m
 
 
-def _shift(space: isl.Space, dim: int, by: int) -> isl.MultiAff:
-    identity = isl.MultiAff.identity(space.map_from_set())
-    return identity.set_at(dim, identity.get_at(dim).add_constant_val(isl.Val(by)))
+def _shift(space: isl.Space, dim: int, offset: isl.Aff) -> isl.Map:
+    """{ [i, j] -> [i - offset, j] }"""
+    identity = isl.MultiPwAff.identity(space.map_from_set())
+    moved = identity.get_at(dim).sub(_on(offset, space))
+    return isl.Map.from_multi_pw_aff(identity.set_at(dim, moved))
+
+
+def _on(offset: isl.Aff, space: isl.Space) -> isl.PwAff:
+    """A sum of parameters as a function of a set's elements."""
+    value = isl.PwAff.from_aff(offset)
+    whole = space.align_params(value.get_domain_space())
+    return value.align_params(whole.params()).insert_domain(whole)
 
 
 def _copy_statement(

@@ -102,9 +102,18 @@ def test_what_stays_as_it_is(scop: Callable[..., Scop], body: str) -> None:
     assert notes == ()
 
 
-def test_a_parametric_negative_range_is_left_alone(scop: Callable[..., Scop]) -> None:
+def test_a_bound_that_may_be_negative_shifts_the_new_dimension(scop: Callable[..., Scop]) -> None:
     body = "for (int i = -m; i < n; i++) { double t = A[i + m]; B[i + m] = t * t; }"
-    _, notes = expanded(scop("int n, int m, double A[n + m], double B[n + m]", body))
+    after, _ = expanded(scop("int n, int m, double A[n + m], double B[n + m]", body))
+    read = next(a.relation for a in after.statement("S1").accesses if a.array == "t")
+    assert read.intersect_domain(after.statement("S1").domain).is_equal(
+        isl.Map("[n, m] -> { S1[i] -> t[m + i] : -m <= i < n }").intersect_params(after.context)
+    )
+
+
+def test_a_bound_that_is_no_sum_is_left_alone(scop: Callable[..., Scop]) -> None:
+    body = "for (int i = m < k ? m : k; i < n; i++) { double t = A[i - m]; B[i - m] = t * t; }"
+    _, notes = expanded(scop("int n, int m, int k, double *A, double *B", body))
     assert notes == ()
 
 
