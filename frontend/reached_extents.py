@@ -51,7 +51,8 @@ def reached_extent(
 
     Raises NoSliceError where the SCoP itself computes what is used.
     """
-    rows = _columns_of_rows(region.body) if source in region.tables else None
+    body = with_forwarded_elements(region.body, partial(_integers, region), _names(region))
+    rows = _columns_of_rows(body) if source in region.tables else None
 
     def columns(use: c_ast.Node) -> Sequence[c_ast.Node]:
         if rows is not None:
@@ -64,7 +65,6 @@ def reached_extent(
 
     if any(name not in region.symbols for stride in strides for name in stride):
         raise NoSliceError("the length of a row is no variable")
-    body = with_forwarded_elements(region.body, partial(_integers, region), _names(region))
     slices, changed = used_elements(body, source, columns)
     places = {location_of(n) for node in region.body for n in nodes_below(node) if isinstance(n, c_ast.ArrayRef)}
     if not places.issuperset(checked):
