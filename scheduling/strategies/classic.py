@@ -11,7 +11,7 @@ from polytile.ir.expr import While, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.options import CODE_OPERATIONS
+from polytile.options import CLASSIC, CODE_OPERATIONS
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
 from polytile.scheduling.cost.strides import few_threads
@@ -20,6 +20,10 @@ from polytile.scheduling.strategies.mapping import has_parallelism, map_to_gpu, 
 from polytile.scheduling.strategies.pluto import GAVE_UP, BandTree, distinct
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strategies.unmapped_trees import trees_of
+
+# Relations, where all conflicts count as dependences: marking loops, looking for barriers and proofs take longer than
+# a compilation may by default.
+MOST_INEXACT = 10_000
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -43,13 +47,17 @@ def _cost(problem: Problem, candidate: Candidate) -> float:
 
 
 def _scheduled(problem: Problem) -> Candidate:
+    relations = 0 if problem.dependences.exact else problem.dependences.relations
+    if relations > MOST_INEXACT:
+        said = f"{problem.scop.name} stays on the host: {GAVE_UP} {relations} relations of conflicting accesses"
+        return Candidate(CLASSIC, problem.choices, problem.scop, problem.dependences, None, (*_noted(problem), said))
     return mapped("classic", problem, trees_of(problem))
 
 
 def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candidate:
     """The cheapest of these trees with blocks and threads."""
     scop, needed = problem.scop, problem.dependences.all.intersect_params(problem.scop.context)
-    notes = (*problem.notes, *inexact(problem))
+    notes = _noted(problem)
     host = Candidate(strategy, problem.choices, scop, problem.dependences, None, notes)
     parallel = distinct([tree for tree in found if has_parallelism(tree.tree)])
     if not parallel:
@@ -68,6 +76,10 @@ def _one_statement(scop: Scop) -> str:
     loops = (n for s in scop.statements if not s.iterators for n in walk(*s.body) if isinstance(n, While))
     found = next(loops, None)
     return "" if found is None else f"; data decide when the loop in line {found.location.line} ends, so it is one step"
+
+
+def _noted(problem: Problem) -> tuple[str, ...]:
+    return (*problem.notes, *inexact(problem))
 
 
 def inexact(problem: Problem) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from polytile.options import SUPERPOSED, Options
 from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.candidate import Choices, Problem
 from polytile.scheduling.proof.legality import missing_barriers, unordered
+from polytile.scheduling.strategies import classic
 from polytile.scheduling.strategies.pluto import band_trees, original_order
 from polytile.scheduling.strategies.superposed import strategy
 from tests.bitwise import same_as_c
@@ -99,6 +100,17 @@ def test_isl_is_not_asked_for_loops_of_thousands_of_conflicts(
     monkeypatch.setattr("polytile.scheduling.strategies.pluto.in_bounded_time", None)
     (found,) = band_trees(scop, conflicts, 20_000_000)
     assert found.fusion == "original order"
+
+
+def test_with_too_many_conflicts_the_c_is_left_alone(
+    scop: Scop, conflicts: Dependences, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(scop, conflicts, Options(), machine_of(Options().arch), Choices())
+    monkeypatch.setattr(classic, "MOST_INEXACT", conflicts.relations - 1)
+    with budget(1):
+        (found,) = classic.propose(problem)
+    assert found.schedule is None
+    assert any("relations of conflicting accesses" in note for note in found.notes)
 
 
 @pytest.mark.usefixtures("emulator")
