@@ -47,6 +47,12 @@ class Problem:
     unexpanded: Analysed | None = None
     remembered: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    @property
+    def conflicts(self) -> int:
+        """How many pairs of statements depend where some conflicts only count as dependences, and as many for each size
+        that is not known, over which isl takes longer; 0 where all dependences are exact."""
+        return 0 if self.dependences.exact else self.dependences.pairs * (1 + len(self.scop.parameters))
+
 
 @dataclass(frozen=True, slots=True)
 class Plans:

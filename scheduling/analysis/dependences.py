@@ -119,6 +119,12 @@ class Dependences:
         return all(d.exact for d in self.by_array)
 
     @property
+    def pairs(self) -> int:
+        """How many pairs of statements depend."""
+        kinds = (kind for d in self.by_array for kind in (d.flow, d.anti, d.output))
+        return len({_ends(m) for kind in kinds for m in maps(kind)})
+
+    @property
     def relations(self) -> int:
         """How many basic maps these are: by them isl's work grows."""
         return sum(m.n_basic_map() for m in maps(self.all))

@@ -21,9 +21,8 @@ from polytile.scheduling.strategies.pluto import GAVE_UP, BandTree, distinct
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strategies.unmapped_trees import trees_of
 
-# Relations, where all conflicts count as dependences: marking loops, looking for barriers and proofs take longer than
-# a compilation may by default.
-MOST_INEXACT = 10_000
+# Conflicts: marking loops, looking for barriers and proofs take longer than a compilation may by default.
+MOST_INEXACT = 8000
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -47,9 +46,8 @@ def _cost(problem: Problem, candidate: Candidate) -> float:
 
 
 def _scheduled(problem: Problem) -> Candidate:
-    relations = 0 if problem.dependences.exact else problem.dependences.relations
-    if relations > MOST_INEXACT:
-        said = f"{problem.scop.name} stays on the host: {GAVE_UP} {relations} relations of conflicting accesses"
+    if problem.conflicts > MOST_INEXACT:
+        said = f"{problem.scop.name} stays on the host: {GAVE_UP}, as too many pairs of statements conflict"
         return Candidate(CLASSIC, problem.choices, problem.scop, problem.dependences, None, (*_noted(problem), said))
     return mapped("classic", problem, trees_of(problem))
 

@@ -25,9 +25,7 @@ from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
-# Pairs of statements, where all conflicts count as dependences: a search takes thousands of isl's operations for each,
-# and longer over sizes that are not known.
-MOST_INEXACT = 800
+MOST_INEXACT = 800  # conflicts: a search takes thousands of isl's operations for each
 TOO_LONG = "mapping its loops and reductions to blocks and threads takes too long"
 
 
@@ -48,15 +46,11 @@ def propose(problem: Problem) -> Iterator[Candidate]:
             )
 
 
-def _effort(problem: Problem) -> int:
-    return int(problem.dependences.all.n_map()) * (1 + len(problem.scop.parameters))
-
-
 def superposed(problem: Problem) -> Iterator[Superposed]:
     """Mapped trees without barriers: with reductions mapped to blocks and threads, those of integers alone under
     `strict`, and with all reductions in the source's order. They are not proven yet; there is none where nothing is
     parallel."""
-    if not problem.dependences.exact and _effort(problem) > MOST_INEXACT:
+    if problem.conflicts > MOST_INEXACT:
         problem.remembered[SUPERPOSED] = TOO_LONG
         return
     sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)

@@ -87,7 +87,8 @@ def test_searches_that_cannot_end_are_not_begun(
     scop: Scop, conflicts: Dependences, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = Problem(scop, conflicts, Options(), machine_of(Options().arch), Choices())
-    monkeypatch.setattr(strategy, "MOST_INEXACT", 2 * conflicts.all.n_map() - 1)
+    assert problem.conflicts == 2 * conflicts.all.n_map()  # there is one size
+    monkeypatch.setattr(strategy, "MOST_INEXACT", problem.conflicts - 1)
     with budget(1):
         assert not list(strategy.superposed(problem))
     assert "takes too long" in problem.remembered[SUPERPOSED]
@@ -106,11 +107,11 @@ def test_with_too_many_conflicts_the_c_is_left_alone(
     scop: Scop, conflicts: Dependences, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = Problem(scop, conflicts, Options(), machine_of(Options().arch), Choices())
-    monkeypatch.setattr(classic, "MOST_INEXACT", conflicts.relations - 1)
+    monkeypatch.setattr(classic, "MOST_INEXACT", problem.conflicts - 1)
     with budget(1):
         (found,) = classic.propose(problem)
     assert found.schedule is None
-    assert any("relations of conflicting accesses" in note for note in found.notes)
+    assert any("statements conflict" in note for note in found.notes)
 
 
 @pytest.mark.usefixtures("emulator")
