@@ -28,6 +28,8 @@ from polytile.ir.polynomial import linear
 from polytile.ir.substitute import with_values
 from polytile.machine import VECTOR_BYTES
 
+UNROLLED = 256  # cells that a thread copies, beyond which compilers take minutes for a loop that is unrolled whole
+BATCH = 8  # iterations that are unrolled then
 COALESCED = 16  # threads that shall be neighbours along the fastest dimension, or all of its extent
 
 
@@ -148,13 +150,15 @@ class _Dealing:
         values: dict[str, Expr] = {}
         found: list[tuple[str, int, int]] = []
         for name, (width, own) in zip(order, shares, strict=True):
-            turns = width < extents[name]
-            values[name] = add(Name(name, self.integer), own) if turns else own
-            if turns:
+            dealt = width < extents[name]
+            values[name] = add(Name(name, self.integer), own) if dealt else own
+            if dealt:
                 found.append((name, extents[name], width))
         body = tuple(with_values(stmt, values) for stmt in body)
+        turns = 1
         for name, extent, step in found:
-            body = (self._loop(name, extent, step, body),)
+            turns *= -(-extent // step)
+            body = (self._loop(name, extent, step, body, turns),)
         return (*declared, *body)
 
     def _by_one(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -163,9 +167,9 @@ class _Dealing:
             return body
         return (If(compare("==", self.threads.linear(self.integer), 0), body),)
 
-    def _loop(self, name: str, extent: int, step: int, body: tuple[Stmt, ...]) -> For:
+    def _loop(self, name: str, extent: int, step: int, body: tuple[Stmt, ...], turns: int) -> For:
         condition = compare("<", Name(name, self.integer), extent)
-        return For(name, lift(0), condition, step, body, self.integer, unroll=0)
+        return For(name, lift(0), condition, step, body, self.integer, unroll=0 if turns <= UNROLLED else BATCH)
 
     def _shares(self, extents: Sequence[int], declared: list[Stmt]) -> list[tuple[int, Expr]] | None:
         """How many threads are along each dimension, and which of them a thread is; None where they do not fit."""
@@ -212,7 +216,7 @@ class _Dealing:
         if total % count:
             body = (If(compare("<", number, total), (*declared[1:], *body)),)
             declared = declared[:1]
-        return (self._loop(turn.name, total, count, (*declared, *body)),)
+        return (self._loop(turn.name, total, count, (*declared, *body), -(-total // count)),)
 
 
 def fastest_first(copy: PlacedCopy) -> list[int]:

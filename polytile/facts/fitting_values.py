@@ -40,11 +40,16 @@ def check_fit(scop: Scop, values: Values) -> None:
 
 
 def _ends(statement: Statement, values: Values) -> Iterator[Values]:
-    """The first and the last instance, in the order of their iterators."""
+    """The first and the last instance, in the order of their iterators; any one where isl does not find them, as it
+    may not where iterators have steps."""
     domain = statement.domain.intersect_params(point(values))
     if domain.is_empty() or not domain.is_bounded():
         return
-    for end in (domain.lexmin(), domain.lexmax()):
+    try:
+        ends = domain.lexmin(), domain.lexmax()
+    except isl.Error:
+        ends = domain, domain
+    for end in ends:
         place = end.sample_point()
         yield {name: int(place.get_coordinate_val(_SET, k).to_python()) for k, name in enumerate(statement.iterators)}
 
