@@ -5,12 +5,13 @@ after:  for (i) a[i] = b[i];
 
 Generated loops set such variables by the dozen, and each would be a statement with dependences of its own. A statement
 is of use where it writes what may be read after the SCoP, or what a statement of use reads; those that call what is not
-known here, and loops that data end, are kept.
+known here, and loops that data end, are kept, and so are those that read arrays which nothing else uses, or whose size
+their accesses tell: the sequential C, which has all statements, needs memory for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from polytile.frontend.drafts import Draft
 from polytile.frontend.shapes import Shapes
@@ -26,16 +27,27 @@ def without_dead_code(drafts: Sequence[Draft], shapes: Shapes) -> list[Draft]:
     for draft in drafts:
         for name in _arrays(draft, *_WRITES):
             writers.setdefault(name, []).append(draft)
-    reached = [d for d in drafts if _is_seen(d, shapes)]
-    used = {d.name for d in reached}
+    used: set[str] = set()
     read: set[str] = set()
+    reached = [d for d in drafts if _is_seen(d, shapes)]
     while reached:
-        for name in _arrays(reached.pop(), AccessKind.READ) - read:
-            read.add(name)
-            found = [d for d in writers.get(name, ()) if d.name not in used]
-            used.update(d.name for d in found)
-            reached += found
+        used.update(d.name for d in reached)
+        while reached:
+            for name in _arrays(reached.pop(), AccessKind.READ) - read:
+                read.add(name)
+                found = [d for d in writers.get(name, ()) if d.name not in used]
+                used.update(d.name for d in found)
+                reached += found
+        known = {name for d in drafts if d.name in used for name in _arrays(d, *AccessKind)}
+        reached = [d for d in drafts if d.name not in used and _needs_memory(d, known, shapes)]
     return [d for d in drafts if d.name in used] or list(drafts)
+
+
+def _needs_memory(draft: Draft, known: Collection[str], shapes: Shapes) -> bool:
+    """Whether a statement reads arrays from outside that are not `known`, or of a size that the C does not say."""
+    arrays = (shapes.found[name] for name in _arrays(draft, AccessKind.READ) if name in shapes.found)
+    outer = (s for s in arrays if s.extents and s.variable.symbol is not None)
+    return any(None in s.extents or s.variable.name not in known for s in outer)
 
 
 def _is_seen(draft: Draft, shapes: Shapes) -> bool:

@@ -74,3 +74,17 @@ def test_a_scop_of_which_nothing_is_seen_stays_as_it_is() -> None:
     loop = "for (int i = 0; i < n; i++) t += x[i];"
     program = f"void f(int n, double x[n]) {{ double t = 0;\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
     assert len(extracted(program).statements) == 1
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("array", ["const double *z", "const double z[n]", "const double (*z)[2]"])
+def test_what_reads_an_array_that_nothing_else_uses_is_kept(array: str) -> None:
+    """The sequential C has the statement, too, and reads the array."""
+    element = "z[i][1]" if "(" in array else "z[i]"
+    program = (
+        f"double exp(double);\nvoid f(int n, double *x, {array})\n{{\ndouble t = 0;\n#pragma scop\n"
+        f"for (int i = 0; i < n; i++) {{ t = exp({element}); t = t * t; x[i] = i; }}\n#pragma endscop\n}}\n"
+    )
+    (scop,) = polytile.compile(program, name="f.c", raise_bugs=True, strict=True).scops
+    assert "z" in {a.name for a in scop.scop.arrays}
+    same_as_c(scop, [{"n": n} for n in SIZES])
