@@ -7,7 +7,7 @@ Large tiles read less and leave few blocks; small ones the other way round. Of a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, inf, prod
+from math import ceil, prod
 
 from polytile.dataclass import dataclass
 from polytile.machine import L1_BYTES_PER_CYCLE, WARP_SIZE, Machine
@@ -47,12 +47,12 @@ class TileShape:
 def serial_step(shape: TileShape, machine: Machine) -> float:
     """Microseconds in which all blocks run one iteration of the serial loop."""
     speed, element = machine.speed, shape.element
+    if not shape.blocks:
+        return 0.0
     points = prod(shape.points) * shape.other_points
     most = shape.blocks / machine.sms
     registers = thread_registers(points * element, max(shape.operands * element, shape.copied // shape.threads))
     resident = min(ceil(most), resident_blocks(machine, shape.threads, registers, shape.copied))
-    if not resident:
-        return inf if most else 0.0  # blocks that no multiprocessor holds, or none
     warps = ceil(shape.threads / WARP_SIZE)
     rate = speed.float_rate if element <= _FLOATS else speed.double_rate
     arithmetic = 2 * points * shape.threads * machine.sms / rate / reached(resident * warps)
