@@ -114,9 +114,15 @@ class StatementPrinter:
         return [*out, "} else {", *indented(self.lines(stmt.otherwise, shown)), "}"]
 
     def _unroll(self, stmt: For) -> list[str]:
-        """`#pragma unroll 4`, in kernels alone."""
-        if stmt.unroll is None or self.device is None:
+        """`#pragma unroll 4`, in kernels alone.
+
+        ptxas of CUDA 13.0 drops the sign of -n where it counts the iterations of a loop up to `min(min(n - 1, a), b)`,
+        which compilers only do to unroll it: such loops are not unrolled.
+        """
+        if self.device is None:
             return []
+        if stmt.unroll is None:
+            return ["#pragma unroll 1"] if _ends_at_one_of_three(stmt) else []
         return [f"#pragma unroll {stmt.unroll}" if stmt.unroll else "#pragma unroll"]
 
     def _loop_header(self, stmt: For) -> str:
@@ -153,6 +159,14 @@ def strict_bound(condition: Expr, iterator: str) -> Expr:
             bound = _plus_one(right)
             return condition if bound is None else Binary("<", left, bound, ctype)
     return condition
+
+
+def _ends_at_one_of_three(loop: For) -> bool:
+    """Whether a loop runs to the least of three numbers, itself included (from the greatest down to it)."""
+    match strict_bound(loop.condition, loop.iterator):
+        case Binary(op="<=" | ">=", right=Call(function="min" | "max" as function, arguments=arguments)):
+            return any(isinstance(a, Call) and a.function == function for a in arguments)
+    return False
 
 
 def _plus_one(expr: Expr) -> Expr | None:

@@ -42,6 +42,19 @@ def test_loops_read_the_way_people_write_them() -> None:
     assert loop(Binary(">=", i, Literal("0")), -1) == "for (int i = 0; i >= 0; --i) {"
 
 
+def test_loops_to_the_least_of_three_are_not_unrolled() -> None:
+    """ptxas 13.0 counts their iterations wrongly where they end at n - 1."""
+    last, m, k = Binary("-", n, Literal("1")), Name("m"), Name("k")
+    two = Call("min", (last, m), INT)
+    three = Call("min", (two, k), INT)
+    head = "for (int i = 0; i <= polytile_min(polytile_min(n - 1, m), k); ++i) {"
+    assert lines(For("i", Literal("0"), up_to(three), 1, (S,)))[:2] == ["#pragma unroll 1", head]
+    assert lines(For("i", Literal("0"), up_to(three), 1, (S,), unroll=4))[:2] == ["#pragma unroll 4", head]
+    assert loop(up_to(two)) == "for (int i = 0; i <= polytile_min(n - 1, m); ++i) {"
+    below = Call("min", (Call("min", (last, Literal("7")), INT), Literal("31")), INT)
+    assert loop(up_to(below)) == "for (int i = 0; i < polytile_min(polytile_min(n, 8), 32); ++i) {"
+
+
 def test_the_line_of_the_source_is_named_once_in_a_row() -> None:
     assert lines(S, S, Barrier("x is  read")) == [
         "x[i] += 1.0;  // f.c:4",
