@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -216,13 +218,27 @@ def _part(data: Any, layout: Layout, buffer: Buffer, values: Mapping[str, int]) 
     return np.asarray(flat.view(np.uint8))
 
 
+def _functions(cupy: Any, program: HostProgram, flags: tuple[str, ...], *, exact: bool) -> dict[str, Any]:
+    """The kernels by name. RawModule has NVRTC flush subnormal numbers to zero, whatever the flags say; `exact` ones
+    are compiled without it, each time, as CuPy keeps no copy of them."""
+    code, names = print_kernels(program), [k.name for k in program.kernels]
+    if not exact:
+        module = cupy.RawModule(code=code, options=flags, backend="nvrtc")
+        return {name: module.get_function(name) for name in names}
+    binary, _ = cupy.cuda.compiler.compile_using_nvrtc(code, options=flags, cache_in_memory=True)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "kernels.cubin"
+        file.write_bytes(binary)
+        module = cupy.RawModule(path=str(file))
+        return {name: module.get_function(name) for name in names}
+
+
 def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
     """Compile the kernels of a host program with NVRTC; raises DeviceError without CuPy, a GPU or a working NVRTC."""
     cupy = require_cupy()
     flags = ("-std=c++17", "--fmad=false") if options.strict else ("-std=c++17",)
     with _device_errors(cupy, f"compiling {program.name} with NVRTC"):
-        module = cupy.RawModule(code=print_kernels(program), options=flags, backend="nvrtc")
-        functions = {k.name: module.get_function(k.name) for k in program.kernels}
+        functions = _functions(cupy, program, flags, exact=options.strict)
         for kernel in program.kernels:
             if size := dynamic_shared_bytes(kernel):
                 functions[kernel.name].max_dynamic_shared_size_bytes = size

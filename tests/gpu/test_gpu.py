@@ -122,3 +122,22 @@ def test_a_sweep_compares_each_setting_on_the_device(tmp_path: Path) -> None:
     found = read(tmp_path / "rows.jsonl")
     assert {row["strategy"] for row in found} == {"overlapped", "classic"}
     assert all(row["median_ms"] > 0 and row["largest_difference"] < 1e-14 for row in found)
+
+
+HALVED = """
+void halved(int n, float x[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < 140; t++)
+            x[i] = 0.5 * x[i];
+#pragma endscop
+}
+"""
+
+
+def test_subnormal_numbers_are_kept_where_every_bit_counts() -> None:
+    """Through CuPy, too, whose RawModule has them flushed to zero."""
+    (scop,) = polytile.compile(HALVED, strict=True).scops
+    for validation in scop.validate(on="gpu", parameters={"n": 1000}, seed=1):
+        assert "bitwise" in validation.line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -250,6 +251,26 @@ def test_code_for_an_older_device_waits_for_nothing_and_is_launched_plainly(
     (kernel,) = sample.program.kernels
     program = replace(sample.program, kernels=(replace(kernel, body=(AwaitLaunches(), *kernel.body)),))
     assert cupy_engine.cupy_engine(program, Options()).launches_early is early
+
+
+def test_strict_kernels_are_compiled_without_flushing_subnormal_numbers(sample: Any, cupy: Any) -> None:
+    """CuPy adds -ftz=true to what RawModule compiles, not to what it loads."""
+    seen: dict[str, Any] = {}
+
+    def compiled(code: str, **settings: Any) -> tuple[bytes, None]:
+        seen.update(settings, code=code)
+        return b"binary", None
+
+    def loaded(path: str) -> Any:
+        seen["binary"] = Path(path).read_bytes()
+        return SimpleNamespace(get_function=lambda name: SimpleNamespace(ptx_version=90, name=name))
+
+    cupy.cuda.compiler.compile_using_nvrtc = compiled
+    cupy.RawModule = loaded
+    engine = cupy_engine.cupy_engine(sample.program, Options(strict=True))
+    assert set(engine.functions) == {k.name for k in sample.program.kernels}
+    assert seen["binary"] == b"binary" and "__global__" in seen["code"]
+    assert seen["options"] == ("-std=c++17", "--fmad=false")
 
 
 def test_an_early_launch_goes_to_the_stream_of_its_own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
