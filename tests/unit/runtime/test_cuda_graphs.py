@@ -253,8 +253,11 @@ def test_code_for_an_older_device_waits_for_nothing_and_is_launched_plainly(
     assert cupy_engine.cupy_engine(program, Options()).launches_early is early
 
 
-def test_strict_kernels_are_compiled_without_flushing_subnormal_numbers(sample: Any, cupy: Any) -> None:
+def test_strict_kernels_are_compiled_without_flushing_subnormal_numbers(
+    sample: Any, cupy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CuPy adds -ftz=true to what RawModule compiles, not to what it loads."""
+    monkeypatch.setattr(cupy_engine, "available", lambda _: False)
     seen: dict[str, Any] = {}
 
     def compiled(code: str, **settings: Any) -> tuple[bytes, None]:
