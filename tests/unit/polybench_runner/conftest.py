@@ -26,7 +26,7 @@ int main(void)
     return 0;
 }
 """
-REFUSED = SCALE.replace("x[i] = 2 * x[i];", "x[(int) x[i]] = 2;")
+REFUSED = SCALE.replace("x[i] = 2 * x[i];", "x[i * i] = 2;")
 TABLE = """
 [scale]
 file = "scale.c"

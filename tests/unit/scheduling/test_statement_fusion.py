@@ -43,7 +43,7 @@ TOGETHER = {
     "a local that nothing reads, of another one": ("double t = A[i]; double u = 2 * t; B[i] = t;", ["S2"]),
     "locals that nothing reads, one of a result": (
         "double t = A[i]; double u = C[i]; B[i] = t; C[i] = 1; double v = B[i];",
-        ["S2", "S4"],
+        ["S2", "S3"],
     ),
     "locals that nothing reads alone": ("double t = A[i]; double u = A[i - 1]; B[i] = C[i];", ["S2"]),
     "a result that only later statements need": ("double t = A[i]; B[i] = t; C[i] = B[i - 1];", ["S1", "S2"]),
