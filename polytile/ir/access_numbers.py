@@ -111,8 +111,11 @@ def _same_functions(
     there = _coordinates(wanted, one)
     for text, (relation, own) in functions.relations.items():
         function = relation.intersect_domain(statement.domain)
-        apart = _sum(there, [-x for x in _coordinates(function, one)])
-        if len(apart) == len(own) and moved(function, apart).is_equal(wanted):
+        here = _coordinates(function, one)
+        if not len(there) == len(here) == len(own):
+            continue  # the number of a field comes behind the subscripts of some
+        apart = _sum(there, [-x for x in here])
+        if moved(function, apart).is_equal(wanted):
             yield text, _sum(_sum(own, apart), [-c for c in constants])
 
 

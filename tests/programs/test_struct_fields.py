@@ -174,3 +174,26 @@ def test_functions_that_return_pointers_are_no_values() -> None:
     )
     with pytest.raises(UserError, match=r"f\.c:1"):
         polytile.compile(text, name="f.c")
+
+
+@pytest.mark.usefixtures("emulator")
+def test_fields_beside_an_inlined_loop() -> None:
+    """The accesses of a statement have as many dimensions as their arrays, and one more for fields."""
+    text = """struct cell { double x; float y; int k; };
+void f(int n, struct cell C[n + 1], const double *x, double *s)
+{
+#pragma scop
+    for (int i = 1; i < n; i++)
+        for (int j = 0; j < i + 1; j++) {
+            double r = (double)((!C[j].k + C[j + 1].k % 100) & 15) / 8;
+            double t = 0, c = 0.5;
+            for (int q = 0; q < 3; q++) { t += c * x[q]; c *= 0.5; }
+            r = t;
+            s[j] = r + i;
+        }
+#pragma endscop
+}
+"""
+    (scop,) = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops
+    for n in (0, 1, 7, 40):
+        assert scop.validate(on="emulator", parameters={"n": n}, sanitize=CHECKS)
