@@ -44,7 +44,7 @@ def check_fit(scop: Scop, values: Values) -> None:
 
 def _ends(statement: Statement, values: Values) -> Iterator[Values]:
     """The first and the last instance, in the order of their iterators; any one where isl does not find them, as it
-    may not where iterators have steps."""
+    may not where iterators have steps: it fails, or says that there is none (isl 0.27, sets modulo 2, 3 and 4)."""
     domain = statement.domain.intersect_params(point(values))
     if domain.is_empty() or not domain.is_bounded():
         return
@@ -53,7 +53,9 @@ def _ends(statement: Statement, values: Values) -> Iterator[Values]:
     except isl.Error:
         ends = domain, domain
     for end in ends:
-        place = end.sample_point()
+        place = (domain if end.is_empty() else end).sample_point()
+        if place.is_void():
+            return
         yield {name: int(place.get_coordinate_val(_SET, k).to_python()) for k, name in enumerate(statement.iterators)}
 
 

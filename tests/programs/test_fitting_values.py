@@ -28,6 +28,20 @@ GUARDED = """void f(int n, int i, double y[n], const double x[n])
 #pragma endscop
 }
 """
+STEPS = """void f(long m, long k, float B[m + 1], float total)
+{
+#pragma scop
+    for (int i = 0; i < m; i++)
+        for (int j = i; j < m; j += 2)
+            if (k <= 1 && (i + i) % 3 != 0) {
+                if ((i + i) % 2 == 1)
+                    B[j + 1] = -0.125 * j;
+                else if (j % 4 == 0)
+                    B[i] = total;
+            }
+#pragma endscop
+}
+"""
 
 
 @pytest.mark.usefixtures("emulator")
@@ -43,3 +57,11 @@ def test_what_data_guard_is_up_to_the_data() -> None:
     """Inputs are below 5."""
     (scop,) = polytile.compile(GUARDED, name="f.c").scops
     assert scop.validate(on="emulator", parameters={"n": 3, "i": 9}, sanitize=CHECKS)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize(("m", "k"), [(0, 1), (1, -1), (7, -1), (7, 2), (33, 1)])
+def test_first_instances_that_isl_does_not_find(m: int, k: int) -> None:
+    """With m=7 and k=-1 isl's lexmin of the instances (2, 4) and (4, 4) of the last statement is empty."""
+    (scop,) = polytile.compile(STEPS, name="f.c").scops
+    assert scop.validate(on="emulator", parameters={"m": m, "k": k}, sanitize=CHECKS)
