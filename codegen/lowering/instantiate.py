@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
+    INT,
     Access,
     Address,
     Assign,
@@ -30,6 +32,7 @@ from polytile.ir.expr import (
     Unary,
     While,
     rewrite,
+    walk,
 )
 from polytile.ir.gpu_ops import Atomic
 from polytile.ir.scop import Statement
@@ -76,45 +79,114 @@ def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[
         else:
             declared.append(Declare(iterator, integer, value, statement.location))
 
-    body = tuple(_with_c_types(with_values(s, inline)) for s in statement.body)
+    types = _CTypes(integer)
+    body = tuple(types.of(with_values(s, inline)) for s in statement.body)
     if declared and len(body) == 1 and isinstance(body[0], Scope):
         body = body[0].body
     return (Scope((*declared, *body)),) if declared else body
 
 
-def _with_c_types(node: Any) -> Any:
-    """Unsigned iterators and parameters keep their arithmetic where their values are used; subscripts are known to be
-    in range.
+@dataclass(frozen=True, slots=True)
+class _CTypes:
+    """Iterators and parameters keep the arithmetic of their types in C, where kernels have them as `integer`, wherever
+    their values are used. Sums in subscripts are known to be in range; others may wrap around.
 
-    before: A[i] = i / n                         i and n are size_t in the source, long in the kernel
-    after:  A[i] = (size_t)i / (size_t)n
+    before: A[i] = i / n + B[(p[i] + i) % 5]     i and n are size_t in the source, long in the kernel
+    after:  A[i] = (size_t)i / (size_t)n + B[(p[i] + (size_t)i) % 5]
+    before: A[k] = (k * 2654435761u) >> 28       k is int in the source, long in the kernel
+    after:  A[k] = ((unsigned)k * 2654435761u) >> 28
+    before: A[l] = l * l                         l is long in the source, int in the kernel
+    after:  A[l] = (long)l * (long)l
     """
-    match node:
-        case Access() | Address():
-            return node
-        case Name(type=ctype) if ctype.kind == "int" and not ctype.signed:
-            return Cast(ctype, node)
-        case Unary() | Cast():
-            return replace(node, operand=_with_c_types(node.operand))
-        case Binary():
-            return replace(node, left=_with_c_types(node.left), right=_with_c_types(node.right))
-        case Ternary():
-            c, a, b = (_with_c_types(n) for n in (node.condition, node.then, node.otherwise))
-            return replace(node, condition=c, then=a, otherwise=b)
-        case Call() | Invoke():
-            return replace(node, arguments=tuple(_with_c_types(a) for a in node.arguments))
-        case Assign() | Atomic():
-            return replace(node, value=_with_c_types(node.value))
-        case Declare() if node.value is not None:
-            return replace(node, value=_with_c_types(node.value))
-        case Scope():
-            return replace(node, body=tuple(_with_c_types(s) for s in node.body))
-        case If():
-            then, otherwise = (tuple(_with_c_types(s) for s in b) for b in (node.then, node.otherwise))
-            return replace(node, condition=_with_c_types(node.condition), then=then, otherwise=otherwise)
-        case For():
-            return replace(node, body=tuple(_with_c_types(s) for s in node.body))
-        case While():
-            body = tuple(_with_c_types(s) for s in node.body)
-            return replace(node, condition=_with_c_types(node.condition), body=body)
-    return node
+
+    integer: CType
+
+    def of(self, node: Any) -> Any:
+        match node:
+            case Name(type=ctype) if _is_unsigned(ctype) or self._is_narrower(ctype):
+                return Cast(ctype, node)
+            case Access():
+                own, inside = (tuple(map(self._subscript, s)) for s in (node.subscripts, node.inside))
+                same = (own, inside) == (node.subscripts, node.inside)
+                return node if same else replace(node, subscripts=own, inside=inside)
+            case Address():
+                return replace(node, target=self.of(node.target))
+            case Unary() | Cast():
+                return replace(node, operand=self.of(node.operand))
+            case Binary(op=op, left=left, right=right):
+                common = _common(op, left.type, right.type)
+                return replace(node, left=self._operand(left, common), right=self._operand(right, common))
+            case Ternary(condition=c, then=a, otherwise=b):
+                return replace(
+                    node,
+                    condition=self.of(c),
+                    then=self._operand(a, node.type),
+                    otherwise=self._operand(b, node.type),
+                )
+            case Call() | Invoke():
+                return replace(node, arguments=tuple(map(self.of, node.arguments)))
+        return self._statement(node)
+
+    def _statement(self, node: Any) -> Any:
+        match node:
+            case Assign(target=target, op=op, value=value):
+                common = _common(op, target.type, value.type) if op else value.type
+                target = self.of(target) if isinstance(target, Access) else target
+                return replace(node, target=target, value=self._operand(value, common))
+            case Atomic():
+                return replace(node, target=self.of(node.target), value=self.of(node.value))
+            case Declare() if node.value is not None:
+                return replace(node, value=self.of(node.value))
+            case Scope():
+                return replace(node, body=self._all(node.body))
+            case If():
+                then, otherwise = self._all(node.then), self._all(node.otherwise)
+                return replace(node, condition=self.of(node.condition), then=then, otherwise=otherwise)
+            case For():
+                return replace(node, body=self._all(node.body))
+            case While():
+                return replace(node, condition=self.of(node.condition), body=self._all(node.body))
+        return node
+
+    def _is_narrower(self, ctype: CType) -> bool:
+        return ctype.kind == "int" and ctype.size > self.integer.size
+
+    def _all(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(map(self.of, body))
+
+    def _subscript(self, subscript: Expr) -> Expr:
+        return subscript if _is_sum(subscript) else self.of(subscript)
+
+    def _operand(self, operand: Expr, common: CType) -> Expr:
+        """An operand that C converts to an unsigned type, where the kernel's integers are wider than that."""
+        converted: Expr = self.of(operand)
+        signed = operand.type.kind == "int" and operand.type.signed
+        if not (signed and _is_unsigned(common) and self.integer.size > operand.type.size):
+            return converted
+        names = (n for n in walk(operand) if isinstance(n, Name))
+        return Cast(common, converted) if any(n.type.kind == "int" for n in names) else converted
+
+
+def _is_unsigned(ctype: CType) -> bool:
+    return ctype.kind == "int" and not ctype.signed
+
+
+def _common(op: str, left: CType, right: CType) -> CType:
+    """The integer type to which C converts both operands of an operator; `int` where there is none."""
+    if op in ("<<", ">>", "&&", "||") or not left.kind == right.kind == "int":
+        return INT
+    return max(INT, left, right, key=lambda ctype: (ctype.size, not ctype.signed))
+
+
+def _is_sum(subscript: Expr) -> bool:
+    """Whether a subscript adds up names times constants and nothing else."""
+    match subscript:
+        case Name() | Literal():
+            return True
+        case Unary(op="-" | "+", operand=operand) | Cast(operand=operand):
+            return _is_sum(operand)
+        case Binary(op="+" | "-", left=left, right=right):
+            return _is_sum(left) and _is_sum(right)
+        case Binary(op="*", left=left, right=right):
+            return _is_sum(left) and _is_sum(right) and Literal in (type(left), type(right))
+    return False
