@@ -19,9 +19,10 @@ from polytile.ir.scop import Scop, Statement
 from polytile.ir.struct_fields import way_of
 from polytile.runtime.index_ranges import Ranges, Spread, numbers, ranges_of, spread
 from polytile.runtime.layout import Layout
+from polytile.runtime.parameters import point
 
 _INDEX = re.compile(r"\[(\d+)\]")
-Key = tuple[str, str]  # (array, field or ""), or ("", name)
+Key = tuple[str, str]  # (array, field or ""), or ("", name), of a variable with its statement: "S0.k"
 Limits = dict[Key, tuple[int, int]]  # the least value, and the first beyond
 
 
@@ -31,21 +32,22 @@ def index_limits(scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str,
     found: Limits = {}
     shapes = _local_shapes(scop)
     shapes.update((name, _used(layout, values)) for name, layout in layouts.items())
-    sizes, ranges = numbers(values), ranges_of(scop, values)
-    for statement in scop.statements:
+    sizes, ranges, here = numbers(values), ranges_of(scop, values), point(values)
+    running = [s for s in scop.statements if not s.domain.intersect_params(here).is_empty()]
+    for statement in running:
         for access in (n for root in statement.body for n in walk(root) if isinstance(n, Access)):
             shape = shapes.get(access.array)
             outside = zip(access.subscripts, shape, strict=True) if shape is not None else ()
             for subscript, extent in (*outside, *_inside(layouts.get(access.array), access)):
                 moved = spread(subscript, sizes, ranges[statement.name]) if extent is not None else None
                 if moved is not None and extent is not None:
-                    _narrow(found, moved.index, -moved.low, extent - moved.high)
-    links = [link for s in scop.statements for link in _bounds(s, sizes, ranges[s.name])]
+                    _narrow(found, _key(moved.index, statement), moved.index, -moved.low, extent - moved.high)
+    links = [link for s in running for link in _bounds(s, sizes, ranges[s.name])]
     for _ in range(len(scop.arrays) + 2):
-        for target, moved in links:
+        for target, key, moved in links:
             if target in found:
                 low, high = found[target]
-                _narrow(found, moved.index, low - moved.low, high - moved.high)
+                _narrow(found, key, moved.index, low - moved.low, high - moved.high)
     return found
 
 
@@ -93,39 +95,41 @@ def distinct(scop: Scop) -> frozenset[Key]:
     return frozenset(_key(index) for index in found if isinstance(index.index, Access) and index.index.subscripts)
 
 
-def _key(found: Gathered) -> Key:
+def _key(found: Gathered, owner: Statement | None = None) -> Key:
     index = found.index
-    return (index.array, index.field or "") if isinstance(index, Access) else ("", index.name)
+    if isinstance(index, Access):
+        return index.array, index.field or ""
+    return "", index.name if owner is None else f"{owner.name}.{index.name}"
 
 
-def _narrow(limits: Limits, index: Gathered, low: int, high: int) -> None:
+def _narrow(limits: Limits, key: Key, index: Gathered, low: int, high: int) -> None:
     """Note that an index is at least `low` and below `high`."""
     least, greatest = sorted(((low - index.shift) * index.scale, (high - 1 - index.shift) * index.scale))
     square = index.scale * index.scale
     low, high = -(-least // square), greatest // square + 1
-    key = _key(index)
     known = limits.get(key, (low, high))
     limits[key] = max(low, known[0]), min(high, known[1])
 
 
-def _bounds(statement: Statement, sizes: Mapping[str, Expr], ranges: Ranges) -> Iterator[tuple[Key, Spread]]:
-    """What has a value that something else has, too, give or take so much."""
+def _bounds(statement: Statement, sizes: Mapping[str, Expr], ranges: Ranges) -> Iterator[tuple[Key, Key, Spread]]:
+    """What has a value that something else has, too, give or take so much: both keys, and how much."""
     for node in (n for root in statement.body for n in walk(root)):
         match node:
             case Assign(target=Access() | Name() as target, op="", value=value):
-                key, moved = _key(Gathered(target)), spread(value, sizes, ranges)
+                place, moved = Gathered(target), spread(value, sizes, ranges)
             case Declare(name=name, value=value) if value is not None:
-                key, moved = ("", name), spread(value, sizes, ranges)
+                place, moved = Gathered(Name(name)), spread(value, sizes, ranges)
             case While(condition=condition):
-                yield from ((key, Spread(end, high=-beyond)) for key, end, beyond in _upper(condition))
+                for one, end, beyond in _upper(condition):
+                    yield _key(one, statement), _key(end, statement), Spread(end, high=-beyond)
                 continue
             case _:
                 continue
         if moved is not None:
-            yield key, moved
+            yield _key(place, statement), _key(moved.index, statement), moved
 
 
-def _upper(condition: Expr) -> Iterator[tuple[Key, Gathered, int]]:
+def _upper(condition: Expr) -> Iterator[tuple[Gathered, Gathered, int]]:
     """The bounds `j < e` of a loop: e is at most one beyond what j may be."""
     match condition:
         case Binary(op="&&", left=left, right=right):
@@ -134,4 +138,4 @@ def _upper(condition: Expr) -> Iterator[tuple[Key, Gathered, int]]:
         case Binary(op="<" | "<=" as op, left=left, right=right):
             value, end = gathered(left), gathered(right)
             if value is not None and end is not None and (value.shift, value.scale) == (0, 1):
-                yield _key(value), end, int(op == "<")
+                yield value, end, int(op == "<")

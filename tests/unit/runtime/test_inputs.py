@@ -184,6 +184,31 @@ def test_subscripts_that_sizes_and_iterators_move_stay_in_range(n: int) -> None:
             assert p.max() > 3 * n and at.max() > n
 
 
+ONE_NAME = """
+void f(int n, const int idx[n + 1], const int row[2], const double x[20], double y[n + 1])
+{
+#pragma scop
+    for (int p = 0; p < 2; p++)
+        for (int i = 0; i < row[p]; i++)
+            y[0] += x[idx[i]];
+    for (int i = 3; i < n; i++)
+        y[i] = x[i - 3] + x[row[1] + i];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 13])
+def test_variables_of_one_name_in_two_loops_have_limits_of_their_own(n: int) -> None:
+    """With n = 0 the second loop does not run, and its subscripts say nothing about elements and about i."""
+    (scop,) = read_program("f.c", ONE_NAME).scops
+    values = choose_parameters(scop, {"n": n})
+    for seed in range(5):
+        memory = random_memory(scop, layouts(scop, values), values, seed, Style.SIGNED)
+        assert memory["row"].min() >= 0 and memory["row"].max() <= n + 1
+        assert memory["idx"].min() >= 0 and memory["idx"].max() < 20
+
+
 def test_sizes_stay_moderate_where_only_huge_ones_would_hold_what_the_loops_reach() -> None:
     text = "void f(int n, double a[n]) {\n#pragma scop\nfor (int i = 0; i <= n; i++) if (i < 2000000000) a[i] = 0;\n"
     (scop,) = read_program("f.c", text + "#pragma endscop\n}\n").scops
