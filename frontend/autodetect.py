@@ -14,6 +14,7 @@ from polytile.diagnostics import UserError
 from polytile.frontend.assemble import FileContext
 from polytile.frontend.counted_loops import counts
 from polytile.frontend.find_scops import ScopPlace, functions
+from polytile.frontend.independence import promised
 from polytile.frontend.loop_text import loops_span
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope
@@ -62,6 +63,7 @@ class _Search:
     scops: list[Scop] = field(default_factory=list)
     refused: list[tuple[UserError, ScopPlace]] = field(default_factory=list)
     left_out: list[UserError] = field(default_factory=list)
+    promises: dict[int, list[c_ast.Node]] = field(default_factory=dict)  # of loops, by their ids
 
     def block(self, function: c_ast.FuncDef, block: c_ast.Node, scope: Scope, path: _Path) -> None:
         self.items(function, block_items(block), (), scope, (*path, block))
@@ -75,6 +77,7 @@ class _Search:
         path: _Path,
     ) -> None:
         start = 0
+        items = self._without_promises(items)
         for is_loop, group in groupby(items, key=_is_loop):
             members = list(group)
             end = start + len(members)
@@ -85,6 +88,20 @@ class _Search:
                     scope.bind(item)
                     self._below(function, item, scope, path)
             start = end
+
+    def _without_promises(self, items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+        """The statements without promises of independence, which are noted with the loops behind them."""
+        kept: list[c_ast.Node] = []
+        ahead: list[c_ast.Node] = []
+        for item in items:
+            if promised(item) is not None:
+                ahead.append(item)
+                continue
+            if ahead and _is_loop(item):
+                self.promises[id(item)] = ahead
+            ahead = []
+            kept.append(item)
+        return kept
 
     def _below(self, function: c_ast.FuncDef, node: c_ast.Node | None, scope: Scope, path: _Path) -> None:
         match node:
@@ -160,7 +177,8 @@ class _Search:
         path: _Path,
     ) -> _Result:
         source = self.context.file.source
-        place = ScopPlace(function, scope.frozen(), tuple(loops), tuple(following), path, location_of(loops[0]), None)
+        items = tuple(item for loop in loops for item in (*self.promises.get(id(loop), ()), loop))
+        place = ScopPlace(function, scope.frozen(), items, tuple(following), path, location_of(loops[0]), None)
         try:
             scop = self.attempt(place.at(loops_span(source.raw, source.path, loops)))
         except UserError as error:

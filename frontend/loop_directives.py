@@ -1,5 +1,5 @@
-"""Directives of other compilers in front of loops, such as `#pragma omp parallel for`: they belong to the loop, which a
-SCoP replaces together with them."""
+"""Directives in front of loops, such as `#pragma omp parallel for` and promises of independence: they belong to the
+loop, which a SCoP replaces together with them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.tokens import Token, blank_comments, tokenize
 
 _DIRECTIVE = re.compile(r"^[ \t]*(#[ \t]*pragma\b(?:\\\r?\n|[^\n])*)", re.MULTILINE)
-_OWN = ("scop", "endscop", "polytile", "pencil")
+_MARKS = ("scop", "endscop")  # never part of a loop
 _WORKSHARED = ("for", "loop", "sections", "workshare")  # `omp parallel for`: one loop is the whole region
 _OPENING = {"{": 1, "}": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A `#pragma` for others, at [start, end) of the text; `words` are those behind `pragma`."""
+    """A `#pragma`, at [start, end) of the text; `words` are those behind `pragma`."""
 
     start: int
     end: int
@@ -33,12 +33,12 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def directives(text: str) -> tuple[Directive, ...]:
-    """The directives of a file for others than polytile."""
+    """The directives of a file but the marks of SCoPs."""
     plain = _plain(text)
     found = []
     for match in _DIRECTIVE.finditer(plain):
         words = tuple(t.text for t in tokenize(match[1]))[2:]
-        if words and words[0] not in _OWN:
+        if words and words[0] not in _MARKS:
             found.append(Directive(match.start(1), match.end(1), words))
     return tuple(found)
 

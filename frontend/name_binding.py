@@ -7,7 +7,7 @@ from dataclasses import field
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
-from polytile.diagnostics import Location, UserError
+from polytile.diagnostics import Location, OpaqueCallError, UserError
 from polytile.frontend.access_summaries import written_by
 from polytile.frontend.c_types import declared_type, where
 from polytile.frontend.parse import nodes_below
@@ -217,6 +217,8 @@ class Names:
         return Iterator(counter.name, found.type, location, self._nest, found)
 
     def _declare(self, node: c_ast.Decl) -> None:
+        if isinstance(node.type, c_ast.PtrDecl):
+            _check_not_called(node)
         if node.init is not None:
             self._visit(node.init)
         ctype, extents = declared_type(node.type, self.region.types)
@@ -288,6 +290,17 @@ class Names:
 
 def _offsets(node: c_ast.Node) -> bool:
     return len(possible_bases(node)) > 1
+
+
+def _check_not_called(pointer: c_ast.Decl) -> None:
+    """Refuse a pointer that a call gives, as `malloc` does: the host calls, and runs what is around it."""
+    call = next((n for n in nodes_below(pointer.init) if isinstance(n, c_ast.FuncCall)), None)
+    if call is not None and isinstance(call.name, c_ast.ID):
+        raise OpaqueCallError(
+            f"the call of `{call.name.name}` gives a pointer",
+            location=where(call),
+            hint="declare an array in its place, or let it point to memory before the SCoP",
+        )
 
 
 def _modified(iterator: Iterator, location: Location) -> UserError:

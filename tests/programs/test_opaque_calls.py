@@ -65,6 +65,12 @@ PROGRAMS = {
         " for (int i = 0; i < n; i++) B[i] = A[i] - 1;",
         1,
     ),
+    "memory from a call": (
+        "for (int t = 0; t < 3; t++) { double *own = (double *)malloc(n * sizeof(double) + 8); change(n, A);"
+        " for (int i = 0; i < n; i++) own[i] = A[i] + t; change(n, own);"
+        " for (int i = 0; i < n; i++) A[i] = own[i] * 2; free(own); }",
+        2,
+    ),
     "through a pointer": (
         "for (int i = 0; i < n; i++) A[i] = chosen(i); chosen(0); for (int i = 0; i < n; i++) B[i] = A[i] - 1;",
         1,

@@ -37,6 +37,45 @@ def test_directives_inside_a_loop_hide_nothing() -> None:
     assert _found(whole) == ([whole], [])
 
 
+def test_promises_hide_nothing_and_go_with_their_loops() -> None:
+    for promise in ("polytile independent(a)", "pencil independent"):
+        inside = f"for (int t = 0; t < 9; t++) {{\n#pragma {promise}\n{LOOP}\n}}"
+        assert _found(inside) == ([inside], [])
+        for both in (f"#pragma {promise}\n#pragma omp simd", f"#pragma omp simd\n  #pragma {promise}"):
+            assert _found(f"n++;\n{both}\n{LOOP}") == ([f"{both}\n{LOOP}"], [])
+
+
+def test_a_promise_about_indices_counts_with_a_directive_in_front() -> None:
+    promise = "#pragma polytile independent(x)"
+    text = (
+        "void f(int n, int m, const int *p, double *x, const double *y)\n{\n"
+        f"  #pragma omp parallel for\n  {promise}\n  for (int r = 0; r < n; r++) {{\n    {promise}\n"
+        "    for (int c = 0; c < m; c++) x[p[r * m + c]] = y[c];\n  }\n}\n"
+    )
+    (scop,) = polytile.compile(text, name="f.c", autodetect=True).scops
+    assert {loop.iterator for loop in scop.loops if loop.kind != "serial"} == {"r", "c"}
+
+
+def test_the_promise_in_front_of_a_detected_loop_counts() -> None:
+    copies = "for (int r = 0; r < n; r++) for (int c = 0; c < m; c++) x[p[r * m + c]] = y[c];"
+    more = "for (int r = 0; r < n; r++) x[p[r]] += 1;"
+    for promise in ("polytile independent(x)", "pencil independent"):
+        body = f"#pragma {promise}\n{copies}\n#pragma {promise}\n{more}"
+        text = f"void f(int n, int m, const int *p, double *x, const double *y)\n{{\n{body}\n}}\n"
+        (scop,) = polytile.compile(text, name="f.c", autodetect=True).scops
+        assert [loop.kind == "serial" for loop in scop.loops] == [False, True, False]
+
+
+def test_a_loop_with_promises_stays_on_the_host_with_its_calls() -> None:
+    text = (
+        "void bump(int *p);\nvoid f(int n, int m, int h[256], unsigned char a[n][m])\n{\n#pragma scop\n"
+        "  for (int b = 0; b < 256; b++) h[b] = 0;\n  #pragma pencil independent\n  for (int i = 0; i < n; i++) {\n"
+        "    #pragma pencil independent\n    for (int j = 0; j < m; j++) bump(&h[a[i][j]]);\n  }\n#pragma endscop\n}\n"
+    )
+    program = polytile.compile(text, name="f.c")
+    assert len(program.scops) == 1 and "bump(&h[a[i][j]]);" in program.host
+
+
 def test_neighbours_with_directives_are_joined() -> None:
     both = f"#pragma omp parallel for\n{LOOP}\n#pragma omp parallel for\n{NEXT}"
     assert _found(both) == ([both], [])
