@@ -10,11 +10,12 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.affine import Evaluator
 from polytile.frontend.call_effects import effects
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import Header, domain
+from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import (
     Access,
@@ -45,8 +46,9 @@ Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an acce
 @dataclass(frozen=True, slots=True)
 class RawAccess:
     """One access before its array's shape is final. `points` may constrain the `inner` iterators of the body. A
-    subscript that reads data is None: it may be any of its dimension. `loose` says that some of the `inner` iterators
-    have bounds that data decide: as far as is known here, subscripts may leave the array, and do not."""
+    subscript that reads data, or that is not affine where the array is only read, is None: it may be any of its
+    dimension. `loose` says that some of the `inner` iterators have bounds that data decide: as far as is known here,
+    subscripts may leave the array, and do not."""
 
     kind: AccessKind
     access: Access
@@ -67,6 +69,7 @@ class Collector:
     evaluator: Evaluator
     translator: Translator | None = None
     names: dict[str, str] = field(default_factory=dict)  # array -> how the user calls it
+    only_read: frozenset[str] = frozenset()  # arrays that nothing in the SCoP writes
     lenient: bool = False  # note accesses with a subscript that is not affine in `unknown` instead of refusing them
     unknown: list[tuple[AccessKind, str]] = field(default_factory=list)
     found: list[RawAccess] = field(default_factory=list)
@@ -278,7 +281,7 @@ class Collector:
             if len(access.subscripts) > 1 or self.lenient:
                 self.evaluator.of_polynomial(value, expr)
         except NotAffineError as problem:
-            if problem.data and not self.lenient:
+            if not self.lenient and self._may_be_any(access.array, expr, problem):
                 self._reads(expr, known)
                 return None
             location = (self.translator.location(expr) if self.translator else None) or access.location
@@ -286,6 +289,11 @@ class Collector:
         if len(access.subscripts) > 1 or self.lenient:
             self._values[key] = value
         return value
+
+    def _may_be_any(self, array: str, expr: Expr, problem: NotAffineError) -> bool:
+        """Whether a subscript that is not affine is taken for any of its dimension: one that reads data, `p[i] ^ 1`, or
+        one of an array that is only read, `w[i ^ 1]`."""
+        return problem.data or self.evaluator.reads_data(expr) or (array in self.only_read and not problem.wraps)
 
 
 def _counts(first: Declare, loop: While) -> bool:

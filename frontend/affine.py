@@ -8,13 +8,13 @@ signed types and is assumed not to happen upwards for unsigned ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import field
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.frontend import remainders
-from polytile.frontend.c_types import integer_value
 from polytile.frontend.comparisons import (
     COMPARISONS,
     Extreme,
@@ -27,26 +27,17 @@ from polytile.frontend.comparisons import (
     unconverted,
 )
 from polytile.frontend.describe import describe
+from polytile.frontend.index_width import wide_parts
 from polytile.frontend.math_functions import is_known
+from polytile.frontend.not_affine import LARGEST, NotAffineError, held, literal, must_not_wrap
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import RuntimeConditions, can_be_asked, condition_for
 from polytile.frontend.scop_region import SizeProduct
 from polytile.ir.def_use import mentioned_names
-from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
+from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary, walk
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-LARGEST = 2**63 - 1  # the largest number that generated code can hold
-
-
-class NotAffineError(Exception):
-    """An expression that isl cannot represent; `culprit` is the part that is to blame, `reason` says why."""
-
-    def __init__(self, culprit: Expr, reason: str, *, hint: str | None = None, data: bool = False) -> None:
-        super().__init__(reason)
-        self.culprit, self.reason = culprit, reason
-        self.hint = hint
-        self.data = data
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +64,7 @@ class Evaluator:
     context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
     checked: RuntimeConditions = field(default_factory=RuntimeConditions)  # the part of the context that the host asks
+    compared: list[tuple[isl.PwAff, isl.Set]] = field(default_factory=list)  # what C compares in 64 bits, and where
 
     # Values ---------------------------------------------------------------------------------------------------------
     def pw_aff(self, expr: Expr, known: isl.Set) -> isl.PwAff:
@@ -104,7 +96,7 @@ class Evaluator:
         """The value as a polynomial in which products of iterators and parameters may occur."""
         match expr:
             case Literal():
-                return _literal(expr)
+                return literal(expr)
             case Name(name=name, type=ctype):
                 return self._name(name, ctype, expr)
             case Access():
@@ -118,9 +110,9 @@ class Evaluator:
             case Cast(type=ctype, operand=operand):
                 return self._cast(expr, ctype, operand, known)
             case Binary(op="+" | "-" | "*"):
-                return _held(self._arithmetic(expr, known), expr)
+                return held(self._arithmetic(expr, known), expr)
             case Binary(op="/" | "%" | "<<" | ">>" | "&"):
-                return _held(self._by_constant(expr, known), expr)
+                return held(self._by_constant(expr, known), expr)
             case Call():
                 return self._call(expr, known)
             case Ternary() | Unary(op="!"):
@@ -128,6 +120,14 @@ class Evaluator:
             case Binary(op=op) if op in COMPARISONS or op in ("&&", "||"):
                 return self._choice(expr, known)
         raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
+
+    def reads_data(self, expr: Expr) -> bool:
+        """Whether the value depends on an element, or on a scalar that is no parameter."""
+        return any(
+            (isinstance(n, Access) and (n.subscripts or n.field or isinstance(self.eligible(n.array), str)))
+            or (isinstance(n, Name) and n.name not in self.iterators and isinstance(self.eligible(n.name), str))
+            for n in walk(expr)
+        )
 
     def used(self, expr: Expr, known: isl.Set) -> Polynomial:
         """The value where C looks at it as a whole number: an unsigned one must not have wrapped around."""
@@ -170,15 +170,18 @@ class Evaluator:
     def _must_be_natural(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
         number = value.constant
         if number is None:
-            pw_aff = self.of_polynomial(value, expr)
-            if self.proves(known, pw_aff.nonneg_set()):
+            natural = self.of_polynomial(value, expr).nonneg_set()
+            if self.proves(known, natural) or (self._is_parametric(value) and self.require(known, natural)):
                 return
         elif number >= 0:
             return
         raise NotAffineError(
             expr,
-            f"`{describe(expr)}` is unsigned and may wrap around below 0",
+            f"`{describe(expr)}` is converted to an unsigned type and may be below 0"
+            if expr.type.signed
+            else f"`{describe(expr)}` is unsigned and may wrap around below 0",
             hint="use signed types, or promise that it stays above with `#pragma polytile assume(...)`",
+            wraps=True,
         )
 
     def _name(self, name: str, ctype: CType, expr: Expr) -> Polynomial:
@@ -255,6 +258,8 @@ class Evaluator:
         if expr.type.kind != "int":
             raise NotAffineError(expr, f"`{describe(expr)}` is not an integer")
         left = self.used(Cast(expr.type, expr.left) if expr.op in "/%" else expr.left, known)
+        if expr.op != "<<":
+            must_not_wrap(left, expr.left, 4 * expr.type.size)
         divisor = self.polynomial(expr.right, known)
         right = divisor.constant
         if right is None and expr.op in "/%":
@@ -390,24 +395,15 @@ class Evaluator:
         values = []
         for operand, other in ((left, right), (right, left)):
             value = self.used(operand, known)
+            must_not_wrap(value, operand, 6 * operand.type.size)
+            self._note_width(operand, known)
             converts = operand.type.signed and not other.type.signed and other.type.size >= max(operand.type.size, 4)
             if converts and other.type.kind == operand.type.kind == "int":
                 self._must_be_natural(value, operand, known)
             values.append(value)
         return values[0], values[1]
 
-
-def _held(value: Polynomial, expr: Expr) -> Polynomial:
-    """A value whose constants generated code can hold; C does not define a larger one either."""
-    if any(abs(coefficient) > LARGEST for coefficient in value.terms.values()):
-        raise NotAffineError(expr, f"the constants of `{describe(expr)}` make a number of more than 64 bits")
-    return value
-
-
-def _literal(expr: Literal) -> Polynomial:
-    value = integer_value(expr.text)
-    if value is None:
-        raise NotAffineError(expr, f"`{expr.text}` is not an integer")
-    if value > LARGEST:
-        raise NotAffineError(expr, f"`{expr.text}` does not fit in 64 bits with a sign")
-    return Polynomial.of(value)
+    def _note_width(self, operand: Expr, known: isl.Set) -> None:
+        for part in wide_parts(operand):
+            with suppress(NotAffineError):
+                self.compared.append((self.pw_aff(part, known), known))

@@ -28,7 +28,7 @@ from polytile.frontend.delinearise import (
 )
 from polytile.frontend.describe import describe
 from polytile.frontend.drafts import Draft, by_data, gathered, split_by_first
-from polytile.frontend.index_width import leaves_int, with_declared_sizes
+from polytile.frontend.index_width import leave_int, leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
@@ -121,9 +121,9 @@ class _Assembler:
         return only(orders, {d.name for d in self.drafts})
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:
-        """Whether an iterator needs the 64 bits that it is declared with."""
+        """Whether an iterator needs the 64 bits that it is declared with, or a comparison those that C has there."""
         types = self.evaluator.iterators
-        return any(
+        return leave_int(self.evaluator.compared, known) or any(
             leaves_int(s.domain, [k for k, name in enumerate(s.iterators) if types[name].size > INT.size], known)
             for s in statements
         )

@@ -12,8 +12,9 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.frontend.accesses import RawAccess
-from polytile.frontend.affine import Atom, Evaluator, NotAffineError
+from polytile.frontend.affine import Atom, Evaluator
 from polytile.frontend.describe import describe
+from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Binary, Expr, Unary
 

@@ -10,7 +10,7 @@ from pycparser import c_ast, c_generator
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
-from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.affine import Evaluator
 from polytile.frontend.build_scop import finish
 from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
@@ -21,6 +21,7 @@ from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
+from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.order import Leaf, Loop, Order, only
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
@@ -309,7 +310,7 @@ class _Extractor:
     def _emit(
         self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here, merged: tuple[Location, ...] = ()
     ) -> list[Order]:
-        collector = Collector(self.evaluator, self.translator, self.shapes.sources())
+        collector = Collector(self.evaluator, self.translator, self.shapes.sources(), self.shapes.only_read())
         body = tuple(with_chosen_elements(s, lambda value: self._is_affine(value, here.points)) for s in body)
         collector.body(body, here.points)
         if here.points.intersect(self.evaluator.context).is_empty():

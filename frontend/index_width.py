@@ -1,12 +1,12 @@
-"""Whether 32 bits hold the iterators of a SCoP."""
+"""Whether 32 bits hold the iterators of a SCoP, and what its conditions and bounds compare."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import islpy as isl
 
-from polytile.ir.expr import INT
+from polytile.ir.expr import INT, Binary, Expr, walk
 from polytile.ir.scop import Parameter
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
@@ -40,3 +40,17 @@ def leaves_int(points: isl.Set, dimensions: Iterable[int], known: isl.Set) -> bo
     for k in dimensions:
         inside = inside.lower_bound_val(_SET, k, -_LARGEST - 1).upper_bound_val(_SET, k, _LARGEST)
     return not points.is_subset(inside)
+
+
+def wide_parts(expr: Expr) -> Iterator[Binary]:
+    """The sums and products that C computes in more than an `int` has: `(long)i * 100000` of `(long)i * 100000 < m`."""
+    for node in walk(expr):
+        match node:
+            case Binary(op="+" | "-" | "*" | "<<", type=ctype) if ctype.kind == "int":
+                if ctype.size > INT.size or not ctype.signed:
+                    yield node
+
+
+def leave_int(values: Iterable[tuple[isl.PwAff, isl.Set]], known: isl.Set) -> bool:
+    """Whether one of these values, each at its points, is outside the range of `int` where `known` holds."""
+    return any(leaves_int(isl.Set.from_pw_aff(v).intersect_params(points), [0], known) for v, points in values)

@@ -12,13 +12,14 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, UserError
 from polytile.frontend.access_relations import lift
 from polytile.frontend.accesses import Collector
-from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.affine import Evaluator
 from polytile.frontend.array_declaration import Array as Declared
 from polytile.frontend.array_declaration import declared
 from polytile.frontend.expressions import Translator
 from polytile.frontend.index_width import leaves_int, with_moderate_sizes
 from polytile.frontend.isl_arguments import Order, Relation, map_text, parse, schedule_text, set_text
 from polytile.frontend.name_binding import Names
+from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import without_in_map
 from polytile.frontend.scop_region import Region, Symbol

@@ -7,11 +7,12 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.affine import LARGEST, Evaluator, NotAffineError
+from polytile.frontend.affine import Evaluator
 from polytile.frontend.c_types import where
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.name_binding import Iterator, loop_iterator
+from polytile.frontend.not_affine import LARGEST, NotAffineError
 from polytile.ir.expr import INT, Binary, CType, Expr, Name, walk
 
 _PARAM = isl.dim_type.param
@@ -109,6 +110,7 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     after:  { : n >= 1 and exists e >= 0: i = lower + 2e and i < upper }
     """
     evaluator.iterators[head.iterator] = head.type
+    before = len(evaluator.compared)
     iterator = Name(head.iterator, head.type)
     place, first = evaluator.polynomial(iterator, known), evaluator.used(head.lower, known)
     here, lower = evaluator.of_polynomial(place, iterator), evaluator.of_polynomial(first, head.lower)
@@ -128,7 +130,9 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
         _check_unsigned(result, here, head, evaluator)
     if head.type.size < INT.size:
         _check_narrow(result, here, head, evaluator)
-    return result.coalesce()
+    result = result.coalesce()
+    evaluator.compared[before:] = [(value, result) for value, _ in evaluator.compared[before:]]
+    return result
 
 
 def _awaited(head: Header) -> Expr | None:

@@ -11,10 +11,11 @@ from dataclasses import field
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
-from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.affine import Evaluator
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.name_binding import Names, Variable
+from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Expr, Literal
 from polytile.ir.scop import Array, Origin
@@ -76,6 +77,11 @@ class Shapes:
     def sources(self) -> dict[str, str]:
         """How the user calls each array."""
         return {name: shape.variable.source for name, shape in self.found.items()}
+
+    def only_read(self) -> frozenset[str]:
+        """The arrays that nothing in the SCoP writes."""
+        variables = {name: shape.variable for name, shape in self.found.items()}
+        return frozenset(name for name, v in variables.items() if v.symbol is not None and not v.written)
 
     def _add(self, variable: Variable) -> None:
         extents: list[Expr | None] = []

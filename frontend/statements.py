@@ -8,7 +8,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.diagnostics import OpaqueCallError, UserError
 from polytile.frontend.accesses import bad_bound
-from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.affine import Evaluator
 from polytile.frontend.builtin_functions import WITHOUT_EFFECT, calls
 from polytile.frontend.c_types import where
 from polytile.frontend.call_effects import invocation
@@ -17,6 +17,7 @@ from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Variable
+from polytile.frontend.not_affine import NotAffineError
 from polytile.ir.expr import (
     INT,
     Access,

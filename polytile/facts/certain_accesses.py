@@ -14,6 +14,7 @@ from polytile.ir.expr import (
     Access,
     Address,
     Binary,
+    Cast,
     Expr,
     For,
     If,
@@ -24,6 +25,7 @@ from polytile.ir.expr import (
     While,
     children,
     expressions,
+    rewrite,
     walk,
 )
 from polytile.ir.scop import Statement
@@ -41,9 +43,26 @@ def touches_certainly(statement: Statement, array: str, values: Values, element:
 def element_of(access: Access, values: Values) -> tuple[int, ...] | None:
     """The element that an access has where names have these values; None where data choose it."""
     try:
-        return tuple(evaluate(subscript, values) for subscript in access.subscripts)
+        return tuple(evaluate(_wrapping(subscript), values) for subscript in access.subscripts)
     except PolytileError:
         return None
+
+
+def _wrapping(subscript: Expr) -> Expr:
+    """A subscript whose unsigned numbers are converted where C does.
+
+    before: (i * 2654435761u) >> 28     after: (unsigned)((unsigned)((unsigned)i * (unsigned)2654435761u) >> 28)
+    """
+
+    def change(node: Node) -> Node:
+        match node:
+            case Binary(op=op, left=left, right=right, type=ctype) if ctype.kind == "int" and not ctype.signed:
+                right = right if op in ("<<", ">>") else Cast(ctype, right)
+                return Cast(ctype, Binary(op, Cast(ctype, left), right, ctype))
+        return node
+
+    wrapping: Expr = rewrite(subscript, change)
+    return wrapping
 
 
 def accesses_in(statement: Statement) -> Iterator[Access]:

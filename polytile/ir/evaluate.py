@@ -80,7 +80,7 @@ def integer_range(ctype: CType) -> tuple[int, int]:
 def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
     """The integer value of an expression over `values`."""
     match expr:
-        case Literal(text=text):
+        case Literal(text=text, type=ctype) if ctype.kind == "int":
             return integer_literal(text)
         case Name(name=name):
             if name not in values:
