@@ -20,6 +20,11 @@ def transfers(scop: Scop, dependences: Dependences) -> tuple[Transfer, ...]:
     return tuple(_transfer(scop, dependences, array) for array in scop.arrays)
 
 
+def is_copied_in(scop: Scop, dependences: Dependences, array: str) -> bool:
+    """Whether all elements of an array have values before the kernels."""
+    return _transfer(scop, dependences, scop.array(array)).copy_in
+
+
 def _transfer(scop: Scop, dependences: Dependences, array: Array) -> Transfer:
     touched = _touched(scop, array)
     if touched is None:

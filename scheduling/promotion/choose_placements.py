@@ -19,6 +19,7 @@ from polytile.ir.plan import KernelPlan, Placement
 from polytile.ir.schedule import KERNEL, REGISTER_TILE, SYNC, nodes_below
 from polytile.ir.scop import Scop
 from polytile.machine import STATIC_SHARED_BYTES, Machine
+from polytile.scheduling.analysis.data_transfers import is_copied_in
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.promotion.placements import tile_bytes
 from polytile.scheduling.promotion.reference_tiles import ReferenceTile, has_plain_copies, references_in
@@ -133,7 +134,8 @@ class _Choice:
     ) -> Iterator[tuple[Placement, str]]:
         for shared in shared_tiles(self.scop, self.loops, arrays, taken, memory, self.tuning):
             name = self.names.fresh(f"{shared.tile.array.name}_tile")
-            found = shared_placement(name, shared, self.scop, self.tuning.copy_bytes)
+            initialised = is_copied_in(self.scop, self.dependences, shared.tile.array.name)
+            found = shared_placement(name, shared, self.scop, self.tuning.copy_bytes, initialised)
             if not has_plain_copies(found, shared.tile):
                 continue
             yield found, _line(found, shared.tile, shared.why(self.tuning))

@@ -139,15 +139,13 @@ def _is_written(tile: ReferenceTile, everything: Sequence[Reference], whole: Lab
     return not kept[0].is_disjoint(kept[1])
 
 
-def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int) -> Placement:
-    """The placement of a tile, filled with those elements of its box that the SCoP uses at all, in accesses of so many
-    bytes where several elements fit into one."""
+def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int, initialised: bool) -> Placement:
+    """The placement of a tile, in accesses of so many bytes where several elements fit into one. Where its array is
+    `initialised` before the kernels it is filled with those elements of its box that the SCoP uses at all, else with
+    those that are read: nothing may have been written to others yet."""
     tile = shared.tile
-    elements = scop.accesses(*USES, arrays=frozenset((tile.array.name,))).intersect_params(scop.context).range()
     there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
-    box = box_elements(tile.box)
-    box = box.intersect_range(elements.extract_set(box.get_space().range()).coalesce())
-    fill = copy_of(tile, box.intersect_domain(there).gist_domain(there))
+    fill = copy_of(tile, _filled(tile, scop, there, initialised).gist_domain(there))
     vector = max(1, copy_bytes // tile.array.element.size)
     return Placement(
         name,
@@ -161,3 +159,11 @@ def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int)
         layout_for(tile.box, shared.reads, tile.array.element.size),
         fill=None if fill is None else replace(fill, vector=vector),
     )
+
+
+def _filled(tile: ReferenceTile, scop: Scop, there: isl.Set, initialised: bool) -> isl.Map:
+    elements = scop.accesses(*USES, arrays=frozenset((tile.array.name,))).intersect_params(scop.context).range()
+    box = box_elements(tile.box)
+    box = box.intersect_range(elements.extract_set(box.get_space().range()).coalesce()).intersect_domain(there)
+    read = None if initialised else exact_elements(tile.references, tile.loop, tile.owner)
+    return box if read is None or box.is_subset(read) else read.coalesce()

@@ -81,6 +81,27 @@ def test_their_kernels_pass_all_checks(name: str) -> None:
     scop.validate(on="emulator", parameters=settings_of(scop, 4, 21, 0), seed=1, sanitize="all")
 
 
+LOWER = """
+    for (int t = 1; t < 3; t++) {
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < N - 1; j++)
+                E[i][j] = 0.25 * (D[0][0] + D[i + 1][j - 1] + D[i + 1][j]);
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < N - 1; j++)
+                D[i][j] = E[i][j];
+    }"""
+
+
+@pytest.mark.parametrize("ctype", ["float", "double"])
+def test_tiles_of_versions_are_filled_with_what_is_read(ctype: str) -> None:
+    """Row 1, which is only written, has no first value in either version."""
+    (scop,) = polytile.compile(text(LOWER, ctype), schedule="split", strict=True, time_tile=1, block=(3, 5)).scops
+    assert "__shared__" in scop.cuda
+    for size in (1, 3, 8, 70):
+        (found,) = scop.validate(on="emulator", parameters={"N": size}, seed=size, sanitize="all")
+        assert found.bitwise
+
+
 @pytest.mark.parametrize("first", [-3, -2, 0, 5])
 def test_steps_may_begin_anywhere(first: int) -> None:
     scop = compiled(PROGRAMS["steps from a parameter"])
