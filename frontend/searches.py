@@ -9,6 +9,9 @@ after:  x0 = x; for (i) for (j) if (a[i][j] > x) x = a[i][j];
 before: for (i) if (a[i] > 0) k = i;
 after:  at = least; for (i) if (a[i] > 0) at = i > at ? i : at;     if (at > least) k = at;
 
+before: for (i) if (a[i] > 0) k = 1;
+after:  found = 0; for (i) if (a[i] > 0) found |= 1;                if (found != 0) k = 1;
+
 The first place whose value is the extreme is the one where it was found in order; none is where nothing is beyond what
 the variable held before. The loops then have no variable that an iteration takes over from the one before but extremes.
 """
@@ -66,6 +69,8 @@ class _Search:
     extreme: c_ast.Assignment | None
 
     def replaced(self, element: str, taken: set[str]) -> c_ast.Node:
+        if not self.located:
+            return self._whether(unused("found", taken))
         first = self.extreme is not None
         limit = integer(LARGEST if first else -LARGEST)
         items: list[c_ast.Node] = []
@@ -78,7 +83,7 @@ class _Search:
             beyond = substituted(copied(self.condition), {str(x.name): c_ast.ID(before)})
             condition = c_ast.BinaryOp("&&", c_ast.BinaryOp("==", copied(value), copied(x)), beyond)
         at: dict[str, str] = {}
-        for iterator in self._located():
+        for iterator in self.located:
             at[iterator] = unused(f"{iterator}_at", taken)
             items.append(declared(at[iterator], "int", copied(limit)))
             items.append(place(self.loops, copied(condition), iterator, at[iterator], first=first))
@@ -89,10 +94,22 @@ class _Search:
         items.append(c_ast.If(found, c_ast.Compound(there(self.places, at)), None))
         return block(items, self.loops[0].coord)
 
-    def _located(self) -> tuple[str, ...]:
+    def _whether(self, found: str) -> c_ast.Node:
+        """Whether there is a place at all, for values that are the same at each."""
+        note = c_ast.Assignment("|=", c_ast.ID(found), integer(1))
+        there_is = c_ast.BinaryOp("!=", c_ast.ID(found), integer(0))
+        items = [
+            declared(found, "int", integer(0)),
+            loops_around(self.loops, c_ast.If(copied(self.condition), note, None)),
+            c_ast.If(there_is, c_ast.Compound([copied(p) for p in self.places]), None),
+        ]
+        return block(items, self.loops[0].coord)
+
+    @property
+    def located(self) -> tuple[str, ...]:
         """The iterators whose values are looked for: those that places use, and those around these."""
         used = [k for k, name in enumerate(self.iterators) if any(mentions(p.rvalue, name) for p in self.places)]
-        return self.iterators[: max(used) + 1]
+        return self.iterators[: max(used, default=-1) + 1]
 
 
 def _search(node: c_ast.Node) -> _Search | None:
@@ -135,10 +152,10 @@ def _fits(found: _Search, changed: set[str]) -> bool:
     headers = [(k, part) for k, loop in enumerate(found.loops) for part in (loop.init, loop.cond)]
     if any(mentions(part, *changed) for _, part in headers):
         return False
-    if any(mentions(part, *found.iterators[:k]) for k, part in headers):  # isl takes too long to follow their order
-        return False
+    if found.located and any(mentions(part, *found.iterators[:k]) for k, part in headers):
+        return False  # isl takes too long to follow their order
     values = [p.rvalue for p in found.places]
-    if not any(mentions(v, *found.iterators) for v in values) or any(mentions(v, *changed) for v in values):
+    if any(mentions(v, *changed) for v in values) or (found.extreme is not None and not found.located):
         return False
     if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef) for v in values for n in nodes_below(v)):
         return False

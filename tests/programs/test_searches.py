@@ -52,6 +52,15 @@ PARALLEL = {
     "the last place of two values": (
         "int k = n; for (int i = 1; i < n; i++) if (b[i] < b[i - 1] && a[i] != 3) { k = i; } q[0] = k + 1;"
     ),
+    "whether there is one": "int k = r[0]; for (int i = 0; i < n; i++) if (a[i] < 0) k = 1; q[0] = k;",
+    "whether none is": "_Bool k = 1; for (int i = 0; i < n; i++) { if (c[i] > 0.5) { k = 0; } } q[0] = k;",
+    "values that sizes give": (
+        "double k = 0.25; int l = n; for (int i = 0; i < n; i++) if (b[i] < x0) { k = 0.5 * x0; l = n - 1; }"
+        " q[0] = l; c[0] = k;"
+    ),
+    "whether a triangle has one": (
+        "int k = 0; for (int i = 0; i < n; i++) for (int j = i; j < m; j++) if (B[i][j] == 7) k = 1; q[0] = k;"
+    ),
 }
 IN_ORDER = {
     "rounded": "float x = 0; int k = 0; for (int i = 0; i < n; i++) if (c[i] > x) { x = c[i]; k = i; } q[0] = k;",
@@ -68,6 +77,8 @@ IN_ORDER = {
         "int x = 0, k = 0; for (int i = 0; i < n; i++) { x -= 1; for (int j = 0; j < m; j++)"
         " if (B[i][j] > x) { x = B[i][j]; k = j; } } q[0] = k;"
     ),
+    "a flag that it reads": "int k = 0; for (int i = 0; i < n; i++) if (a[i] > 9 - k) k = 1; q[0] = k;",
+    "a flag from another": "int k = 0, l = 0; for (int i = 0; i < n; i++) if (a[i] > 9) { l = k; k = 1; } q[0] = l;",
     "a place that it reads": "int k = 0; for (int i = 0; i < n; i++) if (a[i] > k) k = i; q[0] = k;",
 }
 
