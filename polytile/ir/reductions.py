@@ -238,18 +238,31 @@ def partial_type(found: Accumulation) -> CType | None:
 
     Sums and products of integers are modulo 2^n in C's unsigned types, and so are defined in whichever order, even
     where another order would overflow a signed type; conversion back to a signed type of as many or fewer bits is
-    modulo 2^n too, as all compilers have it. Truth values saturate, and integers that are truncated at each step do not
-    add up. Floating-point sums and products are taken to be reorderable. Minimum and maximum need a conversion of the
-    value to the accumulator's type that keeps the order.
+    modulo 2^n too, as all compilers have it. Truth values saturate, but for `|` and `&`, and integers that are
+    truncated at each step do not add up. Floating-point sums and products are taken to be reorderable. Minimum and
+    maximum need a conversion of the value to the accumulator's type that keeps the order.
     """
     target, value = found.target.type, found.value.type
-    if target.kind == "struct" or value.kind == "struct" or found.target.field is not None or target.name == "_Bool":
+    if target.kind == "struct" or value.kind == "struct" or found.target.field is not None:
         return None
+    return _partial_type(found, target, value)
+
+
+def can_reorder(found: Accumulation) -> bool:
+    """Whether the steps of an accumulation may come in any order, up to rounding: not those of `s += 0.5 * x` where `s`
+    is an integer, which truncates at each."""
+    target, value = found.target.type, found.value.type
+    return target.kind != "int" or value.kind == "struct" or _partial_type(found, target, value) is not None
+
+
+def _partial_type(found: Accumulation, target: CType, value: CType) -> CType | None:
     if target.kind == "float":
         exact = found.within.kind == "float" and found.within.size >= target.size
         return target if target in (FLOAT, DOUBLE) and (exact or found.op not in ("min", "max")) else None
     if value.kind == "float" or found.within.kind == "float":
         return None
+    if target.name == "_Bool":
+        return None if found.op not in ("|", "&") else ULLONG if value.size > INT.size else UINT
     if found.op in ("min", "max"):
         return target if _holds(target, value) and _holds(found.within, target) else None
     return {1: UINT, 2: UINT, 4: UINT, 8: ULLONG}[target.size]
