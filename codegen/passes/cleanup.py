@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from polytile.codegen.passes.dead_stores import without_dead_stores
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.dataclass import dataclass
 from polytile.ir.def_use import assigned_names, declared_names, value_names, written_arrays
@@ -21,7 +22,7 @@ def clean_up(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
 
 def remove_unused(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Values that nothing reads are left out."""
-    return replace(kernel, body=drop_unused(kernel.body))
+    return replace(kernel, body=drop_unused(without_dead_stores(kernel)))
 
 
 def flatten_scopes(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
