@@ -30,6 +30,7 @@ class Symbol:
     scope: str = "local"  # "parameter", "local" or "global"
     pointer: bool = False  # declared as a pointer or as an array parameter, so it may alias another one
     restrict: bool = False
+    may_interleave: bool = False  # `restrict` by the program's word alone: others may lie between its elements
     const: bool = False
     table: bool = False  # a pointer to pointers to rows
     width: c_ast.ID | None = None  # the symbol for how much of rows is used, see Array.width

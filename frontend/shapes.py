@@ -174,4 +174,5 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...], elements: Expr | No
         elements=elements,
         width="" if symbol.width is None else str(symbol.width.name),
         members=symbol.members,
+        may_interleave=symbol.may_interleave,
     )

@@ -77,7 +77,10 @@ def _with_owners(symbols: dict[str, Symbol], tables: Collection[str], place: Sco
     owners |= dict.fromkeys(tables, Ownership.SHARED)
     unknown = any(owner is Ownership.SHARED and not symbols[name].restrict for name, owner in owners.items())
     alone = {Ownership.OWNED} if unknown else {Ownership.OWNED, Ownership.PASSED}
-    return {n: replace(s, restrict=True) if owners.get(n) in alone else s for n, s in symbols.items()}
+    return {
+        n: replace(s, restrict=True) if owners.get(n) in alone else replace(s, may_interleave=s.restrict)
+        for n, s in symbols.items()
+    }
 
 
 def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness) -> Symbol:

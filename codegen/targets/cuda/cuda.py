@@ -13,7 +13,7 @@ from typing import Any
 from polytile.codegen.passes.index_width import intervals
 from polytile.codegen.targets.cuda.device_functions import features, functions
 from polytile.codegen.targets.cuda.device_text import DeviceText
-from polytile.codegen.targets.cuda.entry import print_entry
+from polytile.codegen.targets.cuda.entry import may_interleave, print_entry
 from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
 from polytile.codegen.targets.dialects import CUDA, Dialect
 from polytile.codegen.targets.expressions import Printer, linear_index, type_name, used_helpers
@@ -80,6 +80,7 @@ def locate_unit(
         graphs=any(p.graphs for p in programs),
         asks_memory=any(p.asks_memory for p in programs),
         tables=any(b.array.rows_apart and not b.temporary for p in programs for b in p.buffers),
+        joins=any(may_interleave(p) for p in programs),
         support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p, marks, dialect), "entry": print_entry(p)} for p in programs],
     )

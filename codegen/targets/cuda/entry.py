@@ -176,9 +176,11 @@ def _buffers(program: HostProgram, names: _Names) -> list[str]:
 
 
 def _alias_checks(program: HostProgram, names: _Names) -> list[str]:
-    """Two pointers that may point to the same memory are compared."""
-    found = may_overlap(program)
-    return [f"{names.buffers[a.name]}.must_not_overlap({names.buffers[b.name]});" for a, b in found]
+    """Two pointers that may point to the same memory are compared, and arrays that lie among one another joined."""
+    return [
+        *(f"{names.buffers[a.name]}.must_not_overlap({names.buffers[b.name]});" for a, b in may_overlap(program)),
+        *(f"{names.buffers[b.name]}.join({names.buffers[a.name]});" for a, b in may_interleave(program)),
+    ]
 
 
 def may_overlap(program: HostProgram) -> list[tuple[Array, Array]]:
@@ -187,6 +189,16 @@ def may_overlap(program: HostProgram) -> list[tuple[Array, Array]]:
     outside = [b.array for b in program.buffers if not b.temporary]
     pairs = combinations(outside, 2)
     return [(a, b) for a, b in pairs if (a.may_alias or b.may_alias) and written & {a.name, b.name}]
+
+
+def may_interleave(program: HostProgram) -> list[tuple[Array, Array]]:
+    """The pairs of arrays whose elements may lie between one another, both of them written: `restrict` says only that
+    no element is of both, as of `re[2 * i]` and `im[2 * i]` with `im = re + 1`. Copied back apart from one another,
+    one array would undo what kernels wrote to the other."""
+    written = frozenset(written_arrays(program))
+    outside = [b.array for b in program.buffers if not b.temporary and b.array.name in written]
+    pairs = combinations(outside, 2)
+    return [(a, b) for a, b in pairs if not (a.may_alias or b.may_alias) and (a.may_interleave or b.may_interleave)]
 
 
 def _movements(program: HostProgram, names: _Names) -> list[str]:

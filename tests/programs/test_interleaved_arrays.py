@@ -1,0 +1,116 @@
+"""Arrays that are `restrict` and lie among one another: no element is of two of them, but what is between the ends of
+one is also between those of another, where both are copied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import polytile
+from tests.same_output import kernel_runs, prints_the_same
+
+pytestmark = pytest.mark.usefixtures("emulator")
+
+FILE = """
+#include <stdio.h>
+#include <stdlib.h>
+#define REAL {real}
+static REAL grid[64];
+
+static void rotate(int n, REAL *restrict re, REAL *restrict im)
+{{
+#pragma scop
+    for (int i = 0; i < n; i++) {{
+        REAL t = re[2 * i];
+        re[2 * i] = -im[2 * i];
+        im[2 * i] = t;
+    }}
+#pragma endscop
+}}
+
+static void colours(int n, REAL *restrict first, REAL *restrict second, REAL *restrict third, REAL *restrict apart)
+{{
+#pragma scop
+    for (int i = 0; i < n; i++) {{
+        first[3 * i] = i;
+        third[3 * i] += 2;
+        second[3 * i] = i * 0.5;
+        apart[i] = 7;
+    }}
+#pragma endscop
+}}
+
+static void windows(int low, int high, REAL *restrict a, REAL *restrict b)
+{{
+#pragma scop
+    for (int i = low; i < high; i++) {{
+        a[4 * i] = 1;
+        b[4 * i + 2] = 2;
+    }}
+#pragma endscop
+}}
+
+static void beside_a_global(int n, REAL *restrict a)
+{{
+#pragma scop
+    for (int i = 0; i < n; i++) {{
+        grid[2 * i] += 1;
+        a[2 * i] += 2;
+    }}
+#pragma endscop
+}}
+
+static void show(int n, const REAL *a)
+{{
+    for (int i = 0; i < n; i++) printf("%g ", (double)a[i]);
+    printf("\\n");
+}}
+
+int main(void)
+{{
+    int sizes[] = {{0, 1, 2, 7, 33, 1000}};
+    for (int s = 0; s < 6; s++) {{
+        int n = sizes[s], all = 8 * n + 12;
+        REAL *m = malloc(all * sizeof *m);
+        for (int i = 0; i < all; i++) m[i] = i + 1;
+        rotate(n, m, m + 1);
+        rotate(n, m + 2 * n + 1, m + 2 * n);
+        show(all, m);
+        colours(n, m, m + 1, m + 2, m + 3 * n);
+        colours(n, m + 2, m, m + 1, m + 3 * n + 4);
+        colours(n, m, m + 3 * n, m + 1, m + 6 * n);
+        colours(n, m + 3 * n + 2, m + 1, m + 3 * n, m + 6 * n);
+        show(all, m);
+        windows(1, n, m, m);
+        windows(n / 3, n, m + 1, m);
+        show(all, m);
+        free(m);
+    }}
+    beside_a_global(20, grid + 1);
+    show(64, grid);
+    return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_arrays_that_lie_among_one_another(real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = FILE.format(real=real)
+    prints_the_same(text, "address,undefined", tmp_path, monkeypatch)
+    assert kernel_runs(text, tmp_path, monkeypatch) == 6 * 8 + 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        ("double *restrict a, const double *restrict b", "a[i] = b[i];"),
+        ("double a[n], double b[n]", "a[i] = 1; b[i] = 2;"),
+    ],
+)
+def test_others_are_not_joined(parameters: str, body: str) -> None:
+    text = (
+        f"void f(int n, {parameters}) {{\n#pragma scop\nfor (int i = 0; i < n; i++) {{ {body} }}\n#pragma endscop\n}}"
+    )
+    (scop,) = polytile.compile(text, strict=True).scops
+    assert "join" not in scop.cuda
