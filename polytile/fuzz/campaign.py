@@ -24,7 +24,8 @@ Advance = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run. Seconds are wall clock; `limit` is for one program, `shrinking` for making one failure small."""
+    """What to run. `limit` are the seconds of processor time for one program, `shrinking` those by the clock for making
+    one failure small."""
 
     seed: int
     indices: tuple[int, ...]

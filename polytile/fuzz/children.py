@@ -20,6 +20,7 @@ from polytile.dataclass import dataclass
 from polytile.fuzz.outcome import Outcome, outcome_of
 from polytile.runtime.emulator import core
 
+PATIENCE = 4  # times the limit, by the clock, for a process that shares its processor with others
 _QUOTED = 2000  # characters of what a child printed
 
 
@@ -31,12 +32,12 @@ class Child:
     process: ForkProcess
     reader: Connection
     folder: tempfile.TemporaryDirectory[str]
-    deadline: float
+    started: float
     limit: float
 
     @classmethod
     def start(cls, number: int, work: Callable[[], Outcome], limit: float) -> Child:
-        """Start `work`, which gets `limit` seconds."""
+        """Start `work`, which gets `limit` seconds of processor time, its own processes' included."""
         context = multiprocessing.get_context("fork")
         reader, writer = context.Pipe(duplex=False)
         folder = tempfile.TemporaryDirectory(prefix="polytile-fuzz-", ignore_cleanup_errors=True)
@@ -44,7 +45,7 @@ class Child:
         core.before_forking()
         process.start()
         writer.close()
-        return cls(number, process, reader, folder, time.monotonic() + limit, limit)
+        return cls(number, process, reader, folder, time.monotonic(), limit)
 
     def outcome(self) -> Outcome | None:
         """What came of it, or None while it runs; a process that is late is ended."""
@@ -52,10 +53,17 @@ class Child:
             return self._end(self._received())
         if not self.process.is_alive():
             return self._end(self._received() if self.reader.poll() else self._died())
-        if time.monotonic() > self.deadline:
+        if self._is_late():
             _kill(self.process.pid or 0)
             return self._end(Outcome("too slow", "", f"did not end within {self.limit:g} s"))
         return None
+
+    def _is_late(self) -> bool:
+        passed = time.monotonic() - self.started
+        if passed <= self.limit or passed > PATIENCE * self.limit:
+            return passed > self.limit
+        used = _processor_time(self.process.pid or 0)
+        return used is None or used > self.limit
 
     def _received(self) -> Outcome:
         try:
@@ -135,6 +143,20 @@ def _kill(pid: int) -> None:
     for one in (pid, *below):
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)
+
+
+def _processor_time(pid: int) -> float | None:
+    """The seconds that a process, those below it and those that it has waited for used, where the system says so."""
+    total = 0
+    for one in (pid, *_descendants(pid)):
+        try:
+            text = Path(f"/proc/{one}/stat").read_text()
+        except OSError:
+            if one == pid:
+                return None
+            continue
+        total += sum(map(int, text.rpartition(")")[2].split()[11:15]))  # utime, stime, cutime, cstime: proc(5)
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _descendants(pid: int) -> list[int]:

@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--print", dest="show", action="store_true", help="print the programs that --only names, and run nothing")
     add("--jobs", metavar="N", type=_positive, default=1, help="programs that run at a time (1)")
     add("--out", metavar="DIR", type=Path, help="shrink what fails and write it to DIR as C files")
-    add("--time-limit", metavar="S", type=_positive, default=60, help="seconds for one program (60)")
+    add("--time-limit", metavar="S", type=_positive, default=60, help="seconds of processor time for one program (60)")
     add("--shrink-time", metavar="S", type=_natural, default=120, help="seconds for shrinking one failure (120)")
     add("--stop-after", metavar="N", type=_natural, default=0, help="stop after N failures (0: never)")
     add("--on", choices=("emulator", "gpu"), default="emulator", help="where the kernels run (emulator)")

@@ -34,6 +34,16 @@ def hang() -> Outcome:
     return Outcome(AGREED)
 
 
+def waits() -> Outcome:
+    time.sleep(1.5)
+    return Outcome(AGREED)
+
+
+def works() -> Outcome:
+    while True:
+        pass
+
+
 def raises() -> Outcome:
     raise ZeroDivisionError("planted")
 
@@ -49,6 +59,12 @@ def test_children_may_crash_hang_and_raise(capfd: pytest.CaptureFixture[str]) ->
     assert run_one(hang, 0.5).kind == "too slow"
     assert run_one(raises, 60).key.startswith("ZeroDivisionError")
     assert capfd.readouterr().out == ""
+
+
+def test_time_is_that_of_the_processor() -> None:
+    """Others may have it for a while."""
+    assert run_one(waits, 1.0).kind == AGREED
+    assert run_one(works, 0.5).kind == "too slow"
 
 
 def test_children_run_side_by_side() -> None:
