@@ -63,6 +63,8 @@ def counts(node: c_ast.Node) -> bool:
         return False
     *body, step = block_items(node.stmt) or [c_ast.EmptyStatement()]
     name = written_name(step)
+    if any(isinstance(n, c_ast.Decl) and _mentions(step, n.name) for n in body):
+        return False  # behind the body that is another variable, or none
     return name is not None and _tested(name, node) and not any(_changes(n, name) or _leaves(n) for n in body)
 
 

@@ -61,6 +61,14 @@ PROGRAMS = {
         "double a[n + 9], double b[n + 1]",
         "for (j = 0; j < n; j++) { i = j; while (i < n) { a[j] += b[i]; i = i * 2 + 1; } }",
     ),
+    "a step that hides another variable": (
+        "double a[n + 9], double b[n + 1]",
+        "for (j = 0; j < m; j++) { i = 0; while (i < n) { int j = 2; a[i] += b[i] * j; i += j; } }",
+    ),
+    "a value that only the body has": (
+        "int a[n + 9], const int b[n + 1]",
+        "for (j = 0; j < n; j++) { int x = b[j], y = 12; while (y) { int t = x % y; x = y; y = t; } a[j] = x; }",
+    ),
     "a header without a first value": ("double a[n + 9], double b[n]", "i = 2; for (; i < n; i++) a[i] = 2 * b[i];"),
     "a header with two variables": (
         "double a[n + 9], double b[n + 9]",
