@@ -148,6 +148,9 @@ class Compilation:
         only = [f"for {asked} alone: the program asks when it runs, and runs the C elsewhere"] if asked else []
         apart = (f"where {c.lvalue} does not lie in {', '.join(c.arrays)} alone" for c in self.source.alias_checks)
         only += [f"{text}: the program compares addresses, and runs the C elsewhere" for text in apart]
+        least = self.options.min_compute if self.program else 0
+        if least:
+            only.append(f"for {least} statement instances or more: the program counts them, and runs the C for fewer")
         return (*only, *self.proof.facts) if self.proof else tuple(only)
 
     def explain(self) -> str:

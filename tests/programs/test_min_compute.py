@@ -124,3 +124,12 @@ def test_numbers_below_0_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     file.write_text(_program("one loop"))
     assert main([str(file), "--target", "cuda", "--min-compute", "many"]) == EXIT_USAGE
+
+
+def test_explanations_say_when_the_c_runs() -> None:
+    text = "void f(int n, double *a)\n{\n#pragma scop\nfor (int i = 0; i < n; i++) a[i] += 1;\n#pragma endscop\n}\n"
+    told = "for 100 statement instances or more: the program counts them, and runs the C for fewer"
+    assert told in polytile.compile(text, name="f.c", min_compute=100).explain()
+    assert "instances or more" not in polytile.compile(text, name="f.c").explain()
+    serial = text.replace("+= 1", "+= a[i - 1]").replace("i = 0", "i = 1")
+    assert "instances or more" not in polytile.compile(serial, name="f.c", min_compute=100).explain()
