@@ -17,6 +17,7 @@ from polytile.codegen.passes import (
     kernel_cache_hints,
     launch_bounds,
     loop_carry,
+    merged_loads,
     offset_addressing,
     order_statements,
     place_arrays,
@@ -96,5 +97,6 @@ PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
     ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),
+    ProgramPass("merged-loads", always, merged_loads.merged_loads),
     ProgramPass("offset-addressing", always, offset_addressing.offset_addressing),
 )

@@ -1,0 +1,107 @@
+"""Arrays that one branch reads and another branch's array is written: kernels promise nothing of these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polytile.codegen.passes.merged_loads import without_promises
+from polytile.codegen.targets.cuda.cuda import print_kernels
+from polytile.compiled_scop import CompiledScop
+from polytile.ir.gpu_ops import Load
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.runtime.compilers import nvcc
+from tests.ptx import ptx_of, stale_loads
+
+ROWS = """
+void f(int n, int m, {type} x[n][m], {type} y[n][m], int c[n][m], {other} z[n][m])
+{{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 1; j < m; j++) {{
+            {body}
+        }}
+#pragma endscop
+}}
+"""
+MIXED = {
+    "choice": "x[i][j] = c[i][j] > 3 ? y[i][j] : x[i][j - 1];",
+    "scaled": "x[i][j] = c[i][j] > 3 ? x[i][j - 1] * 2 : y[i][j] * 2;",
+    "branches": "{type} v; if (c[i][j] > 3) v = y[i][j]; else v = x[i][j - 1]; x[i][j] = v + 1;",
+    "excluding": "{type} v = 0; if (j % 2 == 1) v = x[i][j / 2]; if (j % 2 != 1) v = y[i][j]; x[i][j] = v + 1;",
+    "least": "x[i][j] = (y[i][j] > y[i][0] ? y[i][j] : y[i][0]) < x[i][j / 2] ? y[i][j] : x[i][j / 2];",
+}
+PLAIN = {
+    "same branch": "if (c[i][j] > 3) x[i][j] = y[i][j] + x[i][j - 1]; else x[i][j] = 1;",
+    "both read": "x[i][j] = (c[i][j] > 3 ? y[i][j] : y[i][j - 1]) + x[i][j - 1];",
+    "stored alone": "if (c[i][j] > 3) x[i][j] = y[i][j]; else x[i][j] = y[i][j - 1];",
+    "other size": "x[i][j] = (c[i][j] > 3 ? z[i][j] : x[i][j - 1]);",
+}
+
+
+def compiled(body: str, type: str = "double", other: str = "float") -> CompiledScop:
+    text = ROWS.format(body=body.replace("{type}", type), type=type, other=other)
+    (scop,) = polytile.compile(text, schedule="classic").scops
+    assert scop.program is not None
+    return scop
+
+
+def program(scop: CompiledScop) -> HostProgram:
+    assert scop.program is not None
+    return scop.program
+
+
+def promised(kernel: Kernel) -> set[str]:
+    """The arrays that are `__restrict__`."""
+    return {p.buffer for p in kernel.parameters if p.buffer is not None and p.restrict}
+
+
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_branches_of_an_array_that_is_written_and_one_that_is_not(name: str) -> None:
+    (kernel,) = program(compiled(MIXED[name])).kernels
+    assert promised(kernel) <= {"c"}
+    assert {"x", "y"} <= {p.buffer for p in kernel.parameters}
+
+
+@pytest.mark.parametrize("name", sorted(PLAIN))
+def test_other_arrays_keep_their_promise(name: str) -> None:
+    for kernel in program(compiled(PLAIN[name])).kernels:
+        assert {"x"} <= promised(kernel)
+
+
+def test_loads_of_the_read_only_cache() -> None:
+    (kernel,) = program(compiled(MIXED["choice"])).kernels
+    loads = [n for n in kernel.nodes if isinstance(n, Load)]
+    assert all(load.cache != "read-only" for load in loads)
+    parameters = tuple(replace(p, restrict=p.buffer is not None) for p in kernel.parameters)
+    assert promised(without_promises(replace(kernel, parameters=parameters))) == promised(kernel)
+
+
+@pytest.mark.parametrize("type", ["float", "double", "int"])
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_computes_the_same(name: str, type: str) -> None:
+    scop = compiled(MIXED[name], type)
+    for n, m in ((0, 0), (1, 1), (3, 2), (5, 33)):
+        scop.validate(on="emulator", parameters={"n": n, "m": m}, sanitize="all")
+
+
+@pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
+def test_no_load_of_two_arrays_is_of_constant_memory(tmp_path: Path) -> None:
+    for name, body in MIXED.items():
+        (tmp_path / name).mkdir()
+        found = program(compiled(body))
+        assert stale_loads(ptx_of(print_kernels(found), tmp_path / name)) == []
+
+
+@pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
+def test_what_nvcc_makes_of_the_promise(tmp_path: Path) -> None:
+    """Where this fails, nvcc has been mended, and kernels could keep their promises."""
+    found = program(compiled(MIXED["choice"]))
+    (kernel,) = found.kernels
+    parameters = tuple(replace(p, restrict=p.buffer is not None) for p in kernel.parameters)
+    before = replace(found, kernels=(replace(kernel, parameters=parameters),))
+    assert stale_loads(ptx_of(print_kernels(before), tmp_path)) != []
