@@ -50,7 +50,8 @@ _POSTFIX, _UNARY, _TERNARY, _LOWEST = 16, 15, 3, 0
 _BITWISE = frozenset(("&", "^", "|", "<<", ">>"))
 
 MAX_INT = 2**31 - 1
-INDEX_HELPERS = ("floord", "max", "min", "pmod")
+NEGATIVE = "negative"
+INDEX_HELPERS = ("floord", "max", "min", NEGATIVE, "pmod")
 
 
 def type_name(ctype: CType, *, cpp: bool = True) -> str:
@@ -231,6 +232,8 @@ class Printer:
 
     def _helper(self, function: str, arguments: tuple[Expr, ...]) -> str:
         texts = [self(a) for a in arguments]
+        if function == NEGATIVE:
+            return f"polytile_{function}({texts[0]})"
         if len(texts) == 1:
             return f"({texts[0]})"
         result = texts[-1]

@@ -14,6 +14,7 @@ from polytile.codegen.passes.index_width import intervals
 from polytile.codegen.targets.cuda.device_functions import features, functions
 from polytile.codegen.targets.cuda.device_text import DeviceText
 from polytile.codegen.targets.cuda.entry import may_interleave, print_entry
+from polytile.codegen.targets.cuda.opaque_negation import with_opaque_negations
 from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
 from polytile.codegen.targets.dialects import CUDA, Dialect
 from polytile.codegen.targets.expressions import Printer, linear_index, type_name, used_helpers
@@ -135,7 +136,7 @@ def _roots(program: HostProgram) -> Iterator[Node]:
     for buffer in program.buffers:
         yield from (buffer.first, buffer.elements)
     for kernel in program.kernels:
-        yield from kernel.body
+        yield from with_opaque_negations(kernel)
         yield from (e for s in kernel.storage for e in s.extents if e is not None)
 
 
@@ -168,7 +169,7 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
         *shared_declarations(kernel, dialect),
         *(private_declaration(s, read) for s in kernel.storage if s.space is Space.PRIVATE and s.array in used),
     ]
-    lines = printer.lines(kernel.body)
+    lines = printer.lines(with_opaque_negations(kernel))
     start = f'extern "C" __global__ void {dialect.bounds(kernel)} {kernel.name}('
     return "\n".join(
         [

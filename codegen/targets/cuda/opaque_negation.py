@@ -1,0 +1,144 @@
+"""Negations that ptxas must not see: of what integers are compared with.
+
+before: for (int j = max(max(a, -n), b); j <= -k; ++j)
+after:  for (int j = max(max(a, polytile_negative(n)), b); j <= polytile_negative(k); ++j)
+
+ptxas makes one instruction (VIMNMX3, sm_90) of the minimum or maximum of three integers, and that of CUDA 12.6 to 13.3
+loses the sign of one that is the negation of a register: max(max(a, -n), b) is computed as max(max(a, n), b). Compilers
+make such maxima of their own of loop bounds, comparisons and choices. `polytile_negative` is ~n + 1 in the words of
+PTX, which neither of them puts together again; 64 bits, and operations on negations such as 1 - n, are not concerned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import lru_cache
+
+from polytile.codegen.targets.expressions import NEGATIVE
+from polytile.codegen.targets.statements import strict_bound
+from polytile.ir.arith import known
+from polytile.ir.expr import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    CType,
+    Declare,
+    Expr,
+    For,
+    Name,
+    Node,
+    Stmt,
+    Ternary,
+    Unary,
+    rewrite,
+    statements,
+)
+from polytile.ir.identity_key import IdentityKey
+from polytile.ir.kernel import Kernel
+
+ORDERINGS = ("<", "<=", ">", ">=")
+MAX_KERNELS = 64  # whose bodies are kept
+
+
+def with_opaque_negations(kernel: Kernel) -> tuple[Stmt, ...]:
+    """The body of a kernel to print: what 32-bit integers are compared with is no negation that ptxas sees."""
+    if kernel.index_type != "int":
+        return kernel.body
+    return _body(IdentityKey(kernel))
+
+
+@lru_cache(maxsize=MAX_KERNELS)
+def _body(kernel: IdentityKey[Kernel]) -> tuple[Stmt, ...]:
+    body = kernel.value.body
+    negated = _negated_names(body)
+
+    def opaque(expr: Expr) -> Expr:
+        positive = _negated(expr, negated)
+        return expr if positive is None else Call(NEGATIVE, (positive,), positive.type)
+
+    def change(node: Node) -> Node:
+        match node:
+            case Call(function="min" | "max", arguments=arguments):
+                return _replaced(node, arguments=tuple(map(opaque, arguments)))
+            case Ternary(then=then, otherwise=otherwise):
+                return _replaced(node, then=opaque(then), otherwise=opaque(otherwise))
+            case Binary(op=op, left=left, right=right) if op in ORDERINGS:
+                return _replaced(node, left=opaque(left), right=opaque(right))
+            case For(lower=lower):
+                return _replaced(node, lower=opaque(lower))
+        return node
+
+    return tuple(rewrite(rewrite(stmt, _strict), change) for stmt in body)
+
+
+def _strict(node: Node) -> Node:
+    """Loops with their conditions as they are printed: j <= -n - 1 is j < -n."""
+    return _replaced(node, condition=strict_bound(node.condition, node.iterator)) if isinstance(node, For) else node
+
+
+def _replaced(node: Node, **parts: object) -> Node:
+    """The node itself where nothing changes."""
+    return replace(node, **parts) if any(getattr(node, k) is not part for k, part in parts.items()) else node
+
+
+def _negated(expr: Expr, names: AbstractSet[str]) -> Expr | None:
+    """What a 32-bit integer is the negation of, as compilers find it, or None.
+
+    before: -n, 0 - n, -n - 2 * b, -n / 2 and, where j is the negation of a variable, j
+    after:  n, n, n + 2 * b, n / 2 and -j
+    """
+    match expr:
+        case Cast(type=ctype, operand=operand) if _is_int(ctype) and not isinstance(operand, Name):
+            return _negated(operand, names)
+        case Name(name=name, type=ctype) if name in names and _is_int(ctype):
+            return Unary("-", expr, ctype)
+        case Unary(op="-", operand=operand, type=ctype) if known(operand) is None and _is_int(ctype):
+            return operand
+        case Binary(op=op, left=left, right=right, type=ctype) if _is_int(ctype):
+            return _negated_binary(op, left, right, ctype, names)
+    return None
+
+
+def _negated_binary(op: str, left: Expr, right: Expr, ctype: CType, names: AbstractSet[str]) -> Expr | None:
+    if op == "-" and known(left) == 0:
+        return right
+    if op == "*" and -1 in (known(left), known(right)):
+        return right if known(left) == -1 else left
+    first, second = _negated(left, names), _negated(right, names)
+    match op:
+        case "-" if first is not None and known(right) is None:
+            return Binary("+", first, right, ctype)
+        case "+" if first is not None and second is not None:
+            return Binary("+", first, second, ctype)
+        case "*" | "/" | "%" if first is not None:
+            return Binary(op, first, right, ctype)
+        case "*" if second is not None:
+            return Binary(op, left, second, ctype)
+    return None
+
+
+def _negated_names(body: Iterable[Stmt]) -> AbstractSet[str]:
+    """Variables that are the negation of something, or of a variable like that."""
+    values = tuple(_values(body))
+    names: set[str] = set()
+    while True:
+        more = {name for name, value in values if name not in names and _negated(value, names) is not None}
+        if not more:
+            return names
+        names |= more
+
+
+def _values(body: Iterable[Stmt]) -> Iterator[tuple[str, Expr]]:
+    for stmt in statements(*body):
+        match stmt:
+            case Declare(name=name, value=value) if value is not None:
+                yield name, value
+            case Assign(target=Name(name=name), op="", value=value):
+                yield name, value
+
+
+def _is_int(ctype: CType) -> bool:
+    return ctype.kind == "int" and ctype.size == 4
