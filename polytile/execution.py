@@ -10,8 +10,8 @@ from threading import Lock
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.facts.fitting_values import check_fit
 from polytile.pipeline import sequential_text
+from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.binding import Call
 from polytile.runtime.checked import Unit, checked_engine, checks_named
 from polytile.runtime.compilers import nvcc
@@ -96,7 +96,7 @@ class Execution:
         for extent, used in elements_used(self.compilation.source, values).items():
             if extent not in given and values.get(extent, used) < used <= MOST_CHOSEN:
                 values[extent] = used
-        check_fit(self.compilation.source, values)
+        check_bounds(self.compilation.source, values)
         check_set(self.compilation.source, values, self.compilation.options.max_operations)
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
 

@@ -13,9 +13,9 @@ from itertools import product
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.facts.certain_accesses import accesses_in, element_of, touches_certainly
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe
+from polytile.ir.certain_accesses import accesses_in, element_of, touches_certainly
 from polytile.ir.expr import Name, rewrite
 from polytile.ir.isl_util import unbounded
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement

@@ -14,6 +14,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Array, Scop
+from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.cupy_engine import require_cupy
 from polytile.runtime.layout import Layout, complex_dtype, element_dtype, flattened, layouts
 from polytile.runtime.native import address
@@ -93,6 +94,7 @@ def _sized(scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
     values = solve_sizes(scop, given, shapes)
     if scop.checked and scop.context.intersect_params(point(values)).is_empty():
         raise _wrong(scop, f"its kernels are for {scop.checked} alone, and the C for other sizes is not run here")
+    check_bounds(scop, values)
     found = layouts(scop, values)
     for name, shape in shapes.items():
         _check_shape(scop, found[name], shape, values)

@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import islpy as isl
 import numpy as np
 
 from polytile.dataclass import dataclass
@@ -15,8 +14,7 @@ from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import CType
 from polytile.ir.scop import Array, Scop
 from polytile.ir.struct_fields import offsets
-from polytile.runtime.accessed_elements import accessed_elements, beyond_the_end
-from polytile.runtime.parameters import point
+from polytile.runtime.array_bounds import index_range
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 LARGEST = (1 << 63) - 1
@@ -136,39 +134,11 @@ def _layout(scop: Scop, array: Array, values: Mapping[str, int]) -> Layout:
     low, high = index_range(scop, array.name, values)
     stated = array.extents[0]
     outer = None if stated is None else max(0, evaluate(stated, values))
-    for dimension, extent in enumerate((outer, *inner)):
-        if extent is not None:
-            _check_bounds(scop, array, values, dimension, extent)
-    if array.elements is not None:
-        _check_elements(scop, array, values)
     rows = high + 1 if outer is None else outer
     lead_rows = max(0, -low) if outer is None else 0
     pitch = int(np.prod(inner, dtype=object)) if inner else 1
     _check_size(array, (rows + lead_rows) * pitch * dtype.itemsize)
     return Layout(array, dtype, (rows + lead_rows, *inner), lead_rows * pitch)
-
-
-def _check_bounds(scop: Scop, array: Array, values: Mapping[str, int], dimension: int, extent: int) -> None:
-    """Refuse sizes at which the C itself is undefined, since it leaves its array."""
-    low, high = index_range(scop, array.name, values, dimension, certain=True)
-    if low < 0 or high >= extent:
-        raise _leaves(array, values, low if low < 0 else high, extent)
-
-
-def _check_elements(scop: Scop, array: Array, values: Mapping[str, int]) -> None:
-    """The same for an array whose rows need not divide it."""
-    beyond = beyond_the_end(scop, array, values, point(values))
-    if beyond is not None:
-        raise _leaves(array, values, *beyond)
-
-
-def _leaves(array: Array, values: Mapping[str, int], index: int, extent: int) -> UserError:
-    sizes = ", ".join(f"{name}={value}" for name, value in values.items())
-    return UserError(
-        f"with {sizes} the program accesses {array.name} at index {index}, but its extent is {extent}",
-        location=array.location,
-        hint="give sizes with --param for which the sequential C is defined",
-    )
 
 
 def _check_size(array: Array, size: int) -> None:
@@ -178,23 +148,3 @@ def _check_size(array: Array, size: int) -> None:
             location=array.location,
             hint="give smaller sizes with --param",
         )
-
-
-def index_range(
-    scop: Scop, array: str, values: Mapping[str, int], dimension: int = 0, *, certain: bool = False
-) -> tuple[int, int]:
-    """The least (at most 0) and the largest index with which `array` is accessed; (0, -1) when it is not.
-
-    `certain` leaves out statements with data-dependent conditions, which may never come to their accesses.
-    """
-    low, high = 0, -1
-    for touched in accessed_elements(scop, array, point(values), certain=certain):
-        low = min(low, _bound(scop, array, touched.dim_min_val(dimension)))
-        high = max(high, _bound(scop, array, touched.dim_max_val(dimension)))
-    return low, high
-
-
-def _bound(scop: Scop, array: str, value: isl.Val) -> int:
-    if not value.is_int():
-        raise UserError(f"the indices of {array} in {scop.name} have no bound", location=scop.array(array).location)
-    return int(value.to_python())

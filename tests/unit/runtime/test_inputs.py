@@ -14,6 +14,7 @@ from polytile.diagnostics import UsageError, UserError
 from polytile.frontend.program import read_program
 from polytile.ir.expr import DOUBLE, INT, CType, Literal, Name
 from polytile.ir.scop import Array
+from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.inputs import (
     Style,
     poisoned,
@@ -236,4 +237,4 @@ def test_sizes_of_an_array_indexed_by_hand_stay_within_what_it_has() -> None:
 def test_sizes_that_leave_an_array_indexed_by_hand_are_refused() -> None:
     (scop,) = read_program("f.c", BY_HAND).scops
     with pytest.raises(UserError, match="with n=3, inc=80 the program accesses a at index 239, but its extent is 160"):
-        layouts(scop, {"n": 3, "inc": 80})
+        check_bounds(scop, {"n": 3, "inc": 80})

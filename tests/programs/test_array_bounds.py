@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polytile
@@ -50,6 +51,17 @@ def test_an_index_beyond_its_array_is_an_error_of_the_user() -> None:
     with pytest.raises(UserError, match=r"n=3 the program accesses row at index 9, but its extent is 4"):
         scop.validate(on="emulator", parameters={"n": 3, "i": 9})
     assert scop.validate(on="emulator", parameters={"n": 9, "i": 3}, sanitize=CHECKS)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_calls_are_told_too() -> None:
+    (scop,) = polytile.compile(ROWS, name="f.c").scops
+    row = np.zeros(4, dtype=np.int32)
+    with pytest.raises(UserError, match=r"the program accesses row at index 9, but its extent is 4"):
+        scop(n=3, y=np.zeros(10), x=np.zeros(10), row=row, i=9, on="emulator")
+    y = np.ones(10)
+    scop(n=3, y=y, x=np.zeros(10), row=row, i=2, on="emulator")
+    assert y.tolist() == [2, 2, 0] + [1] * 7
 
 
 @pytest.mark.usefixtures("emulator")
