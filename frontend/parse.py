@@ -186,6 +186,9 @@ def _hint(source: Preprocessed, line: int, token: str) -> str:
         if word in _KEYWORD_HINTS:
             return _KEYWORD_HINTS[word]
     if text.lstrip().startswith("#"):
+        before = next((line.strip() for line in reversed(source.lines.lines[: line - 1]) if line.strip()), "")
+        if before and not before.startswith("#") and before[-1] not in ";{}:":
+            return "end the statement before it: a ';', ')' or '}' may be missing there"
         return "a pragma of polytile stands where a statement could stand, on a line of its own"
     if _STATEMENT_EXPRESSION.search(text):
         return "statement expressions `({ ... })` are not C99; write a function"

@@ -17,7 +17,7 @@ import islpy as isl
 import numpy as np
 
 from polytile.dataclass import dataclass
-from polytile.diagnostics import UsageError
+from polytile.diagnostics import UsageError, UserError
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison, compare, differences, finite, leaves, magnitude
 from polytile.runtime.inputs import Style, random_memory, untouched
@@ -76,6 +76,7 @@ def expect(scop: Scop, text: str, values: Mapping[str, int], seed: int) -> Expec
     """
     run = reference(scop, text)
     shapes = layouts(scop, values)
+    _check_memory(scop, shapes, values)
     attempts = (_attempt(run, shapes, values, seed, style) for style in Style)
     found = next((a for a in attempts if _tame(scop, a)), None)
     attempt = found or _attempt(run, shapes, values, seed, Style.SIGNED)
@@ -90,6 +91,18 @@ def expect(scop: Scop, text: str, values: Mapping[str, int], seed: int) -> Expec
 
     made = attempt.before, attempt.after, _WhenAsked(measured)
     return Expectation(scop, values, seed, attempt.style, shapes, *made)
+
+
+def _check_memory(scop: Scop, shapes: Mapping[str, Layout], values: Mapping[str, int]) -> None:
+    """Refuse sizes at which the arrays alone are larger than this machine's memory."""
+    needed = sum(shape.elements * shape.dtype.itemsize for shape in shapes.values())
+    if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        sizes = ", ".join(f"{name}={value}" for name, value in values.items())
+        raise UserError(
+            f"with {sizes} the arrays of {scop.name} take {needed / 2**30:.0f} GB, which this machine does not have",
+            location=scop.location,
+            hint="give smaller sizes with --param",
+        )
 
 
 class _WhenAsked(Mapping[str, float]):

@@ -47,3 +47,8 @@ def test_pcpp_gives_the_same_line_and_message(file: Path) -> None:
     assert message.location is not None and system.location is not None
     assert message.location.line == system.location.line
     assert message.message == system.message
+
+
+def test_a_statement_without_an_end_in_front_of_a_pragma() -> None:
+    hint = _answer(HERE / "pragma_without_semicolon.c", "auto").hint
+    assert hint is not None and hint.startswith("end the statement before it")

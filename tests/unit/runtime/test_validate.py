@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.diagnostics import DeviceError, UsageError, ValidationError
+from polytile.diagnostics import DeviceError, UsageError, UserError, ValidationError
 from polytile.ir.expr import FLOAT, INT, Access, Binary, Call, CType, Literal, Name
 from polytile.options import Options
 from polytile.runtime.compare import compare
@@ -38,6 +38,11 @@ def test_the_reference_computes_what_c_says(sample: Any) -> None:
     found = expect(sample.scop, sample.scop.source, VALUES, 3)
     assert np.array_equal(found.after["y"], found.before["y"] + found.before["a"] * found.before["x"])
     assert 0 < found.tolerances["y"] < 1e-12
+
+
+def test_sizes_that_no_machine_has_memory_for_are_refused(sample: Any) -> None:
+    with pytest.raises(UserError, match=r"with n=10000000, m=10000000 the arrays of update_scop0 take \d+ GB"):
+        expect(sample.scop, sample.scop.source, {"n": 10**7, "m": 10**7}, 3)
 
 
 def test_agreement(sample: Any) -> None:
