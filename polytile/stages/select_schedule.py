@@ -25,8 +25,9 @@ from polytile.scheduling.strategies.choose_blocks import with_layered_blocks
 from polytile.scheduling.strategies.choose_points import choose_points
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
-from polytile.scheduling.strategies.pluto import GAVE_UP
+from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
+from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.stages.place_data import realised
 
 IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
@@ -105,7 +106,7 @@ def _with_any_copies(
     """The candidates of a problem; where the first has no kernel, behind one with whatever copies make a loop
     parallel. Where isl gave up scheduling it would again, as copies are more statements."""
     first = next(plain)
-    wanted = first.schedule is None and not any(GAVE_UP in note for note in first.notes)
+    wanted = first.schedule is None and not is_unscheduled(first.notes)
     copied = with_snapshots(problem, at_any_cost=True) if wanted else None
     other = next(of(copied)) if copied is not None else first
     if other.schedule is not None and other is not first:
@@ -280,8 +281,8 @@ def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:
     why = problem.remembered.get(SUPERPOSED)
     if candidate.schedule is not None or not why:
         return candidate
-    note = f"{problem.scop.name}: {why}; --max-operations N allows more than {problem.options.max_operations}"
-    return replace(candidate, notes=(*candidate.notes, note))
+    more = f"; --max-operations N allows more than {problem.options.max_operations}" if why == TOO_LONG else ""
+    return replace(candidate, notes=(*candidate.notes, f"{problem.scop.name}: {why}{more}"))
 
 
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
@@ -304,8 +305,7 @@ def _with_assumed_sizes(problem: Problem) -> Problem:
 def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
     """That of the tiled strategy, where threads of the first schedule share what they read; none where isl gave up
     scheduling for that one: it would again, and what stands in for its schedules takes as long to map and to prove."""
-    gave_up = any(GAVE_UP in note for note in first.notes)
-    if first.schedule is None or gave_up or not shares_reads(first.scop, first.schedule.tree):
+    if first.schedule is None or is_unscheduled(first.notes) or not shares_reads(first.scop, first.schedule.tree):
         return None
     return _of_best_sizes(problem)
 

@@ -17,7 +17,7 @@ from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
 from polytile.scheduling.cost.strides import few_threads
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
 from polytile.scheduling.strategies.mapping import has_parallelism, map_to_gpu, with_barriers
-from polytile.scheduling.strategies.pluto import GAVE_UP, BandTree, distinct
+from polytile.scheduling.strategies.pluto import NOT_ASKED, BandTree, distinct, is_unscheduled
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strategies.unmapped_trees import trees_of
 
@@ -29,8 +29,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
     """One candidate: a mapped schedule, or that the SCoP stays on the host. More expansion has to pay."""
     plain = _scheduled(problem)
     parallel = plain.schedule is not None and not few_threads(plain.schedule.tree)
-    gave_up = any(GAVE_UP in note for note in plain.notes)  # and would again, over more dimensions
-    expanded = None if parallel or gave_up else further_expansion(problem)
+    expanded = None if parallel or is_unscheduled(plain.notes) else further_expansion(problem)
     if expanded is None:
         yield plain
         return
@@ -47,7 +46,8 @@ def _cost(problem: Problem, candidate: Candidate) -> float:
 
 def _scheduled(problem: Problem) -> Candidate:
     if problem.conflicts > MOST_INEXACT:
-        said = f"{problem.scop.name} stays on the host: {GAVE_UP}, as too many pairs of statements conflict"
+        many = f"{problem.conflicts} pairs of conflicting statements and sizes are more than {MOST_INEXACT}"
+        said = f"{problem.scop.name} stays on the host: {NOT_ASKED}, as {many}"
         return Candidate(CLASSIC, problem.choices, problem.scop, problem.dependences, None, (*_noted(problem), said))
     return mapped("classic", problem, trees_of(problem))
 

@@ -5,7 +5,7 @@ Its result is a schedule tree of permutable bands with coincident members; mappi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 
@@ -23,8 +23,13 @@ from polytile.scheduling.strategies.index_set_splitting import split_schedule
 SECONDS = 4  # of processor time, for one schedule
 SECONDS_INEXACT = 1  # where all conflicts count as dependences: isl gets through these at once, or not at all
 GAVE_UP = "isl's scheduler gave up"  # what a note says of a schedule that took longer
+NOT_ASKED = "isl's scheduler is not asked"  # and of one that would
 MOST_INEXACT = 3000  # such relations: each takes isl a third of a millisecond before it starts
 FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
+
+
+class _NotAskedError(OverBudgetError):
+    """There are so many relations that isl would not end in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,9 @@ def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> lis
         for fusion in ("distributed", "fused"):
             tree = _bounded_schedule(scop, dependences, max_operations, distribute=fusion == "distributed")
             found.insert(0, BandTree(fusion, _with_copies(scop, dependences, tree)))
+    except _NotAskedError as reason:
+        note = f"{NOT_ASKED}, as {reason}; the original loop order is used"
+        return [BandTree("original order", original, (note,))]
     except OverBudgetError:
         limits = f"{max_operations} operations or {_seconds(dependences)} s"
         if not found:
@@ -85,6 +93,11 @@ def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> lis
     return found
 
 
+def is_unscheduled(notes: Iterable[str]) -> bool:
+    """Whether notes say that isl found no schedule in time, or was not asked for one, and would not for more."""
+    return any(reason in note for note in notes for reason in (GAVE_UP, NOT_ASKED))
+
+
 def distinct(found: list[BandTree]) -> list[BandTree]:
     """The trees without those that are the same as an earlier one."""
     kept: list[BandTree] = []
@@ -100,7 +113,7 @@ def _bounded_schedule(
     """isl's schedule, by a process of its own where the dependences are many; raises OverBudgetError."""
     relations = dependences.relations
     if relations > MOST_INEXACT and not dependences.exact:
-        raise OverBudgetError(f"{relations} relations")
+        raise _NotAskedError(f"{relations} relations of conflicting accesses are more than {MOST_INEXACT}")
     if relations <= FEW_RELATIONS:
         with budget(max_operations):
             return _band_schedule(scop, dependences.all, dependences.flow, distribute=distribute)

@@ -26,7 +26,8 @@ from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
 MOST_INEXACT = 800  # conflicts: a search takes thousands of isl's operations for each
-TOO_LONG = "mapping its loops and reductions to blocks and threads takes too long"
+_SEARCH = "mapping its loops and reductions to blocks and threads"
+TOO_LONG = f"{_SEARCH} takes too long"
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -51,7 +52,8 @@ def superposed(problem: Problem) -> Iterator[Superposed]:
     `strict`, and with all reductions in the source's order. They are not proven yet; there is none where nothing is
     parallel."""
     if problem.conflicts > MOST_INEXACT:
-        problem.remembered[SUPERPOSED] = TOO_LONG
+        many = f"{problem.conflicts} pairs of conflicting statements and sizes are more than {MOST_INEXACT}"
+        problem.remembered[SUPERPOSED] = f"{_SEARCH} is not tried, as {many}"
         return
     sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)
     strict = problem.options.strict
