@@ -16,8 +16,8 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import is_plain
+from polytile.frontend.dominated_uses import dominated_uses
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.repeated_uses import repeated_uses
 from polytile.frontend.slice_ends import only_ends
 from polytile.frontend.trees import WRITING, block_items, copied, possible_bases, variables_in, written_name
 
@@ -42,7 +42,7 @@ def used_elements(
     if named != len(found):
         raise NoSliceError(f"`{array}` is used as a whole")
     uses = {id(use) for use in found}
-    repeated = repeated_uses(body, lambda node: id(node) in uses, columns)
+    repeated = dominated_uses(body, lambda node: id(node) in uses, columns)
     slices = [_slice(body, use, columns) for use in found if id(use) not in repeated]
     read = {name for _, names in slices for name in names}
     return [kept for kept, _ in slices], memory_changed(body) & read

@@ -26,8 +26,8 @@ from polytile.frontend.delinearise import (
     outer_extent,
     to_expr,
 )
+from polytile.frontend.delinearised_statements import Draft, by_data, gathered, split_by_first
 from polytile.frontend.describe import describe
-from polytile.frontend.drafts import Draft, by_data, gathered, split_by_first
 from polytile.frontend.index_width import leave_int, leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from polytile.frontend.drafts import Draft
+from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.shapes import Shapes
 from polytile.ir.expr import Invoke, While, statements
 from polytile.ir.scop import AccessKind

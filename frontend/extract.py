@@ -15,7 +15,7 @@ from polytile.frontend.build_scop import finish
 from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.dead_code_elimination import without_dead_code
-from polytile.frontend.drafts import Draft
+from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header

@@ -24,11 +24,11 @@ from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location
 from polytile.frontend.access_slices import NoSliceError, set_scalars, used_elements
-from polytile.frontend.forwarded_elements import with_forwarded_elements
 from polytile.frontend.linear_parts import linear_parts
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.polynomial import Monomial
 from polytile.frontend.scop_region import Region
+from polytile.frontend.store_to_load_forwarding import with_forwarded_elements
 from polytile.frontend.trees import copied, free_variables_in, substituted
 from polytile.ir.expr import CType
 from polytile.ir.found_extents import ReachedExtent

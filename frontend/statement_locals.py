@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from polytile.frontend.drafts import Draft
+from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.shapes import Shape, Shapes
 from polytile.ir.expr import (

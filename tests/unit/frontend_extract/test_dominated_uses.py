@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pycparser import c_ast, c_parser
 
+from polytile.frontend.dominated_uses import dominated_uses
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.repeated_uses import repeated_uses
 
 # Each is the body of a function, with how many of its uses of x, in the order of the text, repeat others.
 BODIES = {
@@ -43,7 +43,7 @@ def test_repeated(name: str) -> None:
 
     uses = [n for item in items for n in nodes_below(item) if is_use(n)]
     places = sorted(range(len(uses)), key=lambda k: body_position(uses[k]))
-    found = repeated_uses(items, is_use)
+    found = dominated_uses(items, is_use)
     assert [order for order, k in enumerate(places) if id(uses[k]) in found] == expected
 
 

@@ -1,4 +1,4 @@
-"""Uses of an element of an array that another one stands in front of, whenever they are reached.
+"""Uses of an element of an array that another use dominates: it stands in front of them whenever they are reached.
 
 c[k] = 1 / d; if (c[k] > 1) c[k] = 1;      the first c[k] says all: whether the last is used is of no interest
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _Place = Callable[[c_ast.Node], str | None]  # which element a use is of, None for other nodes
 
 
-def repeated_uses(
+def dominated_uses(
     body: Sequence[c_ast.Node],
     is_use: Callable[[c_ast.Node], bool],
     columns: Callable[[c_ast.Node], Sequence[c_ast.Node]] = lambda _: (),

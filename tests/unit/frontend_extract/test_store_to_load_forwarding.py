@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pycparser import c_ast, c_generator, c_parser
 
-from polytile.frontend.forwarded_elements import with_forwarded_elements
+from polytile.frontend.store_to_load_forwarding import with_forwarded_elements
 from polytile.ir.expr import INT
 
 # Each is the body of a function before and behind, with q and r of integers.
