@@ -8,8 +8,16 @@ from dataclasses import replace
 from polytile.codegen.passes.dead_stores import without_dead_stores
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.dataclass import dataclass
-from polytile.ir.def_use import assigned_names, declared_names, value_names, written_arrays
-from polytile.ir.expr import Access, Declare, Execution, Expr, If, Name, Scope, Stmt, walk, with_bodies
+from polytile.ir.arith import known
+from polytile.ir.def_use import (
+    assigned_names,
+    declared_names,
+    integer_divisors,
+    reads_memory,
+    value_names,
+    written_arrays,
+)
+from polytile.ir.expr import Access, Declare, Execution, Expr, If, Literal, Name, Scope, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray
 from polytile.ir.kernel import Kernel
 from polytile.ir.substitute import with_part
@@ -57,11 +65,11 @@ def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     after:  const int j = tj; B[j] = t;
     """
     kept: list[Stmt] = []
-    behind, known = set[str](), 0  # the names in the first statements that are kept
+    behind, counted = set[str](), 0  # the names in the first statements that are kept
     for stmt in reversed([with_bodies(s, drop_unused) for s in body]):
-        if isinstance(stmt, Declare) and stmt.value is not None and not _reads_memory(stmt.value):
-            behind |= value_names(*kept[known:])
-            known = len(kept)
+        if isinstance(stmt, Declare) and stmt.value is not None and not reads_memory(stmt.value):
+            behind |= value_names(*kept[counted:])
+            counted = len(kept)
             if stmt.name not in behind:
                 continue
         kept.append(stmt)
@@ -91,24 +99,24 @@ def _hoisted(branch: If) -> list[Stmt]:
     """Move the leading declarations of the then-branch in front when the condition tests their values."""
     declared: list[Declare] = []
     for stmt in branch.then:
-        if not isinstance(stmt, Declare) or stmt.value is None or _reads_memory(stmt.value):
+        if not isinstance(stmt, Declare) or stmt.value is None or _needs_condition(stmt.value):
             break
         declared.append(stmt)
     condition = branch.condition
     for d in declared:
-        if d.value is not None:
+        if d.value is not None and d.type == d.value.type and not isinstance(d.value, Literal):
             condition = with_part(condition, d.value, Name(d.name, d.type))
     used = value_names(condition)
     wanted = {d.name for d in declared}
-    known = value_names(branch.condition)
-    if not wanted & used or wanted & known or branch.otherwise:
+    before = value_names(branch.condition)
+    if not wanted & used or wanted & before or branch.otherwise:
         return [branch]
     return [Scope((*declared, If(condition, branch.then[len(declared) :], (), branch.location)))]
 
 
-def _reads_memory(value: Expr) -> bool:
-    """Whether a value may only be computed where the condition holds."""
-    return any(isinstance(n, Access) for n in walk(value))
+def _needs_condition(value: Expr) -> bool:
+    """Whether a value may only be computed where the condition holds: it reads memory, or divides by what may be 0."""
+    return reads_memory(value) or any(known(by) is None for by in integer_divisors(value))
 
 
 def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
