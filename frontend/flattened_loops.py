@@ -22,7 +22,6 @@ from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import declared, integer, unused
@@ -36,11 +35,17 @@ from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import SizeProduct, Symbol
 from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.size_factors import (
+    Factors,
+    are_many,
+    common_factors,
+    factor_texts,
+    product_of,
+    text_of,
+    without_factors,
+)
 from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in, written_name
 from polytile.ir.expr import CType
-
-_FEW = 4  # rows for which a quotient is a sum for each
-_Factors = list[c_ast.Node]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +153,11 @@ class _Loops:
             return loop
         iterator, kind, end = head
         divisors = [f for n in nodes_below(loop.stmt) if (f := self._divisor(n, iterator)) is not None]
-        columns = _common(divisors)
-        rows = _without(end, columns)
+        columns = common_factors(divisors)
+        rows = without_factors(end, columns)
         if rows is None or not columns:
             columns, rows = self._whole_rows(loop, iterator, kind, end)
-        if not columns or not rows or not _many(rows):
+        if not columns or not rows or not are_many(rows):
             return loop
         sizes = [factor for factor in columns if not isinstance(factor, c_ast.Constant)]
         asked = [factor for factor in sizes if all(self._is_size(str(use.name)) for use in variables_in(factor))]
@@ -161,34 +166,34 @@ class _Loops:
         at = loop.coord
         row, column = (self._fresh(f"{iterator}_{part}") for part in ("quotient", "remainder"))
         for factor in asked:
-            self.asked[_text(factor)] = c_ast.BinaryOp(">=", copied(factor), integer(1), at)
+            self.asked[text_of(factor)] = c_ast.BinaryOp(">=", copied(factor), integer(1), at)
         self.split = True
         stmt = _Rewriting(self, iterator, row, column, columns).visit(loop.stmt)
         if isinstance(loop.init, c_ast.Assignment):
             self.replaced.add(iterator)
-        inner = self._split(_loop(column, kind, _product(columns, at), stmt, at))
-        return self._split(_loop(row, kind, _product(rows, at), inner, at))
+        inner = self._split(_loop(column, kind, product_of(columns, at), stmt, at))
+        return self._split(_loop(row, kind, product_of(rows, at), inner, at))
 
-    def _whole_rows(self, loop: c_ast.For, name: str, kind: CType, end: _Factors) -> tuple[_Factors, _Factors]:
+    def _whole_rows(self, loop: c_ast.For, name: str, kind: CType, end: Factors) -> tuple[Factors, Factors]:
         """The columns and the rows of a loop up to a size of its own; none where it has no such dimensions."""
         places = [n for n in nodes_below(loop.stmt) if self._divisor(n, name) is not None]
         divisors = {op: [self.factors(n.right) or [] for n in places if n.op == op] for op in ("/", "%")}
-        alike = all(found and all(_texts(f) == _texts(found[0]) for f in found) for found in divisors.values())
+        alike = all(f and all(factor_texts(g) == factor_texts(f[0]) for g in f) for f in divisors.values())
         if self.varying or not alike or len(end) != 1 or not isinstance(end[0], c_ast.ID):
             return [], []
         rows, columns = divisors["/"][0], divisors["%"][0]
-        if _texts(rows) != _texts(columns):
+        if factor_texts(rows) != factor_texts(columns):
             if len(rows) != 1 or len(columns) != 1:
                 return [], []
             equal = c_ast.BinaryOp("==", copied(rows[0]), copied(columns[0]), loop.coord)
-            self.asked[_text(equal)] = equal
+            self.asked[text_of(equal)] = equal
             for place in places:
                 place.right = copied(columns[0])
         count = self.counted.of(name, kind, end[0], columns, self.taken, self.loads.loads)
         self.asked[count.rest] = c_ast.BinaryOp("==", c_ast.ID(count.rest), integer(0), loop.coord)
         return columns, [c_ast.ID(count.rows, loop.coord)]
 
-    def _header(self, loop: c_ast.For) -> tuple[str, CType, _Factors] | None:
+    def _header(self, loop: c_ast.For) -> tuple[str, CType, Factors] | None:
         """The iterator of a loop from 0 on, its type, and the factors of its end; None for other loops."""
         match loop.init:
             case c_ast.DeclList(decls=[c_ast.Decl(name=name, type=kind, init=c_ast.Constant(value="0"))]):
@@ -224,7 +229,7 @@ class _Loops:
         binding = self.scope.lookup(name)
         return None if binding is None or self.live_after(name) else binding.shape
 
-    def factors(self, node: c_ast.Node) -> _Factors | None:
+    def factors(self, node: c_ast.Node) -> Factors | None:
         """What a number that no statement changes is the product of: constants and sums of signed integers."""
         match node:
             case c_ast.ID(name=name) if name in self.products and name not in self.changed:
@@ -279,7 +284,7 @@ class _Loops:
             return False
         return not binding.shape.layers and binding.shape.base is not None and _is_signed(binding.shape.base)
 
-    def _divisor(self, node: c_ast.Node, iterator: str) -> _Factors | None:
+    def _divisor(self, node: c_ast.Node, iterator: str) -> Factors | None:
         match node:
             case c_ast.BinaryOp(op="/" | "%", left=c_ast.ID(name=name), right=right) if name == iterator:
                 found = self.factors(right)
@@ -300,13 +305,13 @@ class _Rewriting:
     iterator: str
     row: str
     column: str
-    columns: _Factors
+    columns: Factors
 
     def visit(self, node: Any) -> Any:
         match node:
             case c_ast.BinaryOp(op="/" | "%" as op, left=c_ast.BinaryOp(op="%") as inner, right=right):
                 rest = self._rest(inner)
-                if rest is not None and self._texts(right) == _texts(self.columns):
+                if rest is not None and self._texts(right) == factor_texts(self.columns):
                     return c_ast.ID(self.column, node.coord) if op == "%" else self._row("%", rest, node.coord)
             case c_ast.BinaryOp(op="/" | "%" as op) if (rest := self._rest(node)) is not None:
                 if op == "/":
@@ -319,26 +324,26 @@ class _Rewriting:
                 return node
         return map_children(node, self.visit)
 
-    def _rest(self, node: c_ast.Node) -> _Factors | None:
+    def _rest(self, node: c_ast.Node) -> Factors | None:
         """What the iterator is divided by beside the columns."""
         divisor = self.loops._divisor(node, self.iterator)
-        return None if divisor is None else _without(divisor, self.columns)
+        return None if divisor is None else without_factors(divisor, self.columns)
 
     def _texts(self, node: c_ast.Node) -> Counter[str] | None:
         factors = self.loops.factors(node)
-        return None if factors is None else _texts(factors)
+        return None if factors is None else factor_texts(factors)
 
-    def _row(self, op: str, rest: _Factors, at: Any) -> c_ast.Node:
+    def _row(self, op: str, rest: Factors, at: Any) -> c_ast.Node:
         row = c_ast.ID(self.row, at)
         if not rest:
             return row if op == "/" else integer(0)
-        return c_ast.BinaryOp(op, row, _product(rest, at), at)
+        return c_ast.BinaryOp(op, row, product_of(rest, at), at)
 
     def _end(self, at: Any) -> c_ast.Node:
         return c_ast.ID(self.column, at)
 
     def _whole(self, row: c_ast.Node, at: Any) -> c_ast.Node:
-        return c_ast.BinaryOp("+", c_ast.BinaryOp("*", row, _product(self.columns, at), at), self._end(at), at)
+        return c_ast.BinaryOp("+", c_ast.BinaryOp("*", row, product_of(self.columns, at), at), self._end(at), at)
 
 
 def _loop(name: str, kind: CType, end: c_ast.Node, stmt: c_ast.Node, at: Any) -> c_ast.For:
@@ -367,49 +372,3 @@ def _set_by(node: c_ast.Node) -> set[str]:
 
 def _is_signed(kind: CType) -> bool:
     return kind.kind == "int" and kind.signed and kind.size >= 4
-
-
-def _texts(factors: Sequence[c_ast.Node]) -> Counter[str]:
-    return Counter(map(_text, factors))
-
-
-def _common(divisors: Sequence[_Factors]) -> _Factors:
-    """The factors that all divisors have."""
-    if not divisors:
-        return []
-    shared = _texts(divisors[0])
-    for other in divisors[1:]:
-        shared &= _texts(other)
-    by_text = {_text(f): f for f in divisors[0]}
-    return [by_text[text] for text in shared.elements()]
-
-
-def _without(factors: _Factors, columns: _Factors) -> _Factors | None:
-    """The factors but for some, or None where not all of these are there."""
-    left = _texts(factors)
-    if _texts(columns) - left:
-        return None
-    left -= _texts(columns)
-    by_text = {_text(f): f for f in factors}
-    return [by_text[text] for text in left.elements()]
-
-
-def _many(rows: _Factors) -> bool:
-    """Whether there may be more rows than quotients are sums for."""
-    number = 1
-    for factor in rows:
-        if not isinstance(factor, c_ast.Constant):
-            return True
-        number *= int(factor.value.rstrip("uUlL"), 0)
-    return number > _FEW
-
-
-def _product(factors: _Factors, at: Any) -> c_ast.Node:
-    first, *others = map(copied, factors)
-    for other in others:
-        first = c_ast.BinaryOp("*", first, other, at)
-    return first
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

@@ -295,22 +295,18 @@ def compile_file(
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
     marked = [error for error in refused if not isinstance(error, NothingRunsError | OpaqueCallError)]
-    names = [s.name for s in source.scops]
     if not refused:
         check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
-    loaded = {} if schedules is None else split_schedules(schedules, names, schedules_file)
-    done = []
-    for scop in source.scops:
-        chosen = replace(options, load_schedule=loaded.get(scop.name))
-        found = _attempted(scop, chosen, observe)
-        if may_be_better_apart(scop, found, chosen):
-            found = _apart(source, scop, chosen, observe, found)
-        if isinstance(found, CompiledScop):
-            done.append(found)
-            continue
-        refused.append(found)
-        marked += [] if scop.name in source.detected else [found]
-    made = source.path, source.text, tuple(done), tuple(refused)
+    loaded = {} if schedules is None else split_schedules(schedules, [s.name for s in source.scops], schedules_file)
+    found = {
+        s.name: _merged_or_apart(source, s, replace(options, load_schedule=loaded.get(s.name)), observe)
+        for s in source.scops
+    }
+    failed = {name: error for name, error in found.items() if not isinstance(error, CompiledScop)}
+    refused += failed.values()
+    marked += [error for name, error in failed.items() if name not in source.detected]
+    done = tuple(one for one in found.values() if isinstance(one, CompiledScop))
+    made = source.path, source.text, done, tuple(refused)
     left = tuple(remark.error for remark in source.left_out)
     reading = {
         "autodetect": autodetect,
@@ -325,14 +321,13 @@ def compile_file(
     return Program(*made, options, *read, tuple(marked), left, reading)
 
 
-def _apart(
-    source: SourceProgram,
-    scop: Scop,
-    options: Options,
-    observe: Callable[[str, str, object], None] | None,
-    found: CompiledScop | UserError | InternalError,
+def _merged_or_apart(
+    source: SourceProgram, scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None
 ) -> CompiledScop | UserError | InternalError:
-    """The SCoP without merged statements where more of its loops are parallel then, else what was made with these."""
+    """The SCoP as it was extracted, or without merged statements where more of its loops are parallel then."""
+    found = _attempted(scop, options, observe)
+    if not may_be_better_apart(scop, found, options):
+        return found
     try:
         other = source.apart(scop.name)
     except UserError:

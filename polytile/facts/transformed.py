@@ -6,7 +6,8 @@ import islpy as isl
 
 from polytile.compilation import Compilation
 from polytile.ir.isl_util import maps
-from polytile.ir.scop import Privatised, Statement
+from polytile.ir.partial_results import Privatised
+from polytile.ir.scop import Statement
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
 

@@ -32,7 +32,7 @@ from polytile.ir.expr import (
     Unary,
     walk,
 )
-from polytile.ir.scop import Combination
+from polytile.ir.partial_results import Combination
 
 COMPOUND = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
 _CALLS = {"min": "min", "fmin": "min", "fminf": "min", "max": "max", "fmax": "max", "fmaxf": "max"}

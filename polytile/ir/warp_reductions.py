@@ -12,7 +12,7 @@ from math import prod
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, binary, compare, mul
 from polytile.ir.expr import INT, Binary, Expr, Name
-from polytile.ir.scop import Combination
+from polytile.ir.partial_results import Combination
 
 
 @dataclass(frozen=True, slots=True)

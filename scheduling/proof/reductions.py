@@ -22,8 +22,9 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_util import OverBudgetError, union_of
+from polytile.ir.partial_results import Privatised
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
-from polytile.ir.scop import AccessKind, Privatised, Scop, Statement
+from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.chains import Values, accumulated, broken_chain, own_element, projection, settled
 from polytile.scheduling.analysis.dependences import Dependences, array_values

@@ -15,7 +15,8 @@ import pytest
 
 from polytile.frontend.program import read_program
 from polytile.ir.isl_util import maps
-from polytile.ir.scop import AccessKind, Scop, Split, Statement
+from polytile.ir.partial_results import Split
+from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.reductions import wrong_regroupings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import islpy as isl
 
 from polytile.compilation import Compilation
+from polytile.ir.partial_results import Split
 from polytile.ir.schedule import MappedSchedule
-from polytile.ir.scop import Split
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.reductions.privatise import privatise
 

@@ -8,8 +8,9 @@ import islpy as isl
 
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
+from polytile.ir.partial_results import Privatised, Split
 from polytile.ir.schedule import MappedSchedule, is_mapped
-from polytile.ir.scop import Privatised, Scop, Split
+from polytile.ir.scop import Scop
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import generate_program

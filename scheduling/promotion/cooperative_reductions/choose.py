@@ -13,8 +13,9 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, walk
+from polytile.ir.partial_results import Combination, Privatised
 from polytile.ir.schedule import MappedSchedule
-from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement
+from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.machine import SEGMENT_SIZES, WARP_SIZE
 from polytile.scheduling.analysis.instance_map import KernelPlace, places
 

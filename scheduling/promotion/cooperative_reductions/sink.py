@@ -15,8 +15,9 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polytile.ir.partial_results import Privatised
 from polytile.ir.schedule import MappedSchedule, nodes
-from polytile.ir.scop import Privatised, Scop
+from polytile.ir.scop import Scop
 
 MOST_VALUES = 4  # that a lane adds before lanes combine
 

@@ -15,7 +15,8 @@ from polytile.ir.expr import Scope as Braces
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Comment
 from polytile.ir.name_supply import fresh
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
+from polytile.ir.partial_results import Combination
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.ir.warp_reductions import WarpReduction, lane_number, lane_operator
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.promotion.cooperative_reductions.choose import CombineMethod, CooperationPlan

@@ -7,7 +7,8 @@ from dataclasses import field, replace
 from math import inf, prod
 
 from polytile.dataclass import dataclass
-from polytile.ir.scop import Scop, Split
+from polytile.ir.partial_results import Split
+from polytile.ir.scop import Scop
 from polytile.scheduling.strategies.superposed.kernel_formation import (
     FormedKernel,
     Host,

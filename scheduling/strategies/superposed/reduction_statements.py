@@ -12,7 +12,8 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.scop import Privatised, Scop
+from polytile.ir.partial_results import Privatised
+from polytile.ir.scop import Scop
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row, time_of
 
 

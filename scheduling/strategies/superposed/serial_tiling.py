@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from polytile.dataclass import dataclass
-from polytile.ir.scop import Split
+from polytile.ir.partial_results import Split
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost import DistinctLines, distinct_lines
 from polytile.scheduling.strategies.superposed.loop_coalescing import Steps

@@ -20,8 +20,9 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.partial_results import Privatised
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
-from polytile.ir.scop import Privatised, Scop
+from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.candidate import Reason
 from polytile.scheduling.strategies.superposed.kernel_formation import (

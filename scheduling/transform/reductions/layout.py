@@ -29,8 +29,8 @@ from polytile.ir.expr import (
 )
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value
+from polytile.ir.partial_results import Combination
 from polytile.ir.reductions import Accumulation, fold, identity
-from polytile.ir.scop import Combination
 
 Tiles = tuple[int, ...]  # sizes, each a divisor of the one before
 

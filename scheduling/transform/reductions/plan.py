@@ -10,8 +10,9 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt, walk
 from polytile.ir.name_supply import fresh
+from polytile.ir.partial_results import Split
 from polytile.ir.reductions import Accumulation
-from polytile.ir.scop import Scop, Split, Statement
+from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.analysis.chains import projection
 from polytile.scheduling.transform.reductions.layout import PartialLayout, Tiles, layout
 

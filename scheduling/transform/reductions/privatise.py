@@ -19,8 +19,9 @@ import islpy as isl
 
 from polytile.ir.expr import Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget, maps
+from polytile.ir.partial_results import Privatised, Split
 from polytile.ir.reductions import partial_type
-from polytile.ir.scop import Privatised, Scop, Split, Statement
+from polytile.ir.scop import Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.chains import Values, accumulated, broken_chain, own_element, projection, settled
 from polytile.scheduling.analysis.dependences import (

@@ -18,19 +18,8 @@ import islpy as isl
 
 from polytile.diagnostics import Location
 from polytile.ir.expr import Access, Assign, Expr, If, Literal, Name, Scope, Stmt
-from polytile.ir.scop import (
-    AccessKind,
-    AccessRelation,
-    Array,
-    Combination,
-    Gathering,
-    Origin,
-    Privatised,
-    Reduction,
-    Scop,
-    Split,
-    Statement,
-)
+from polytile.ir.partial_results import Combination, Gathering, Privatised, Split
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Reduction, Scop, Statement
 from polytile.scheduling.analysis.chains import own_element, projection
 from polytile.scheduling.transform.reductions.insertion import around_groups
 from polytile.scheduling.transform.reductions.layout import (

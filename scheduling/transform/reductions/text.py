@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from polytile.diagnostics import UserError
-from polytile.ir.scop import Privatised, Scop, Split
+from polytile.ir.partial_results import Privatised, Split
+from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.transform.reductions.privatise import privatised
 

@@ -15,7 +15,8 @@ from polytile.check.checker import problems
 from polytile.cli.main import main
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
-from polytile.ir.scop import Scop, Split
+from polytile.ir.partial_results import Split
+from polytile.ir.scop import Scop
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse

@@ -14,7 +14,8 @@ from polytile.api import CompiledScop
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
 from polytile.ir.expr import Literal
-from polytile.ir.scop import Reduction, Scop, Split
+from polytile.ir.partial_results import Split
+from polytile.ir.scop import Reduction, Scop
 from polytile.machine import machine_of
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.pipeline import generate_program, sequential_text

@@ -11,7 +11,8 @@ import pytest
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, Expr, Literal, Scope, Stmt, rewrite
-from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, Scop, Split, Statement
+from polytile.ir.partial_results import Gathering, Privatised, Split
+from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
