@@ -75,6 +75,7 @@ class Program:
     marked: tuple[UserError | InternalError, ...] = ()
     left_out: tuple[UserError, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)  # what compile_file was told besides
+    detected: frozenset[str] = frozenset()  # the SCoPs that nobody marked
 
     def __repr__(self) -> str:
         refused = f", {len(self.refusals)} refused" if self.refusals else ""
@@ -130,7 +131,7 @@ class Program:
         replaced = [(s.scop, s.program) for s in self.scops if s.program is not None]
         made = (s.compilation for s in self.scops)
         least = {c.source.name: (c.source, c.options.min_compute) for c in made}
-        return host_file(self.text, self.path, replaced, self.macros, least=least)
+        return host_file(self.text, self.path, replaced, self.macros, least=least, detected=self.detected)
 
     @property
     def schedules(self) -> str:
@@ -318,7 +319,7 @@ def compile_file(
         "managed": managed,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
-    return Program(*made, options, *read, tuple(marked), left, reading)
+    return Program(*made, options, *read, tuple(marked), left, reading, source.detected)
 
 
 def _merged_or_apart(

@@ -12,7 +12,7 @@ import polytile
 
 
 def prints_the_same(
-    text: str, compiler_checks: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, compiler_checks: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, autodetect: bool = False
 ) -> polytile.Program:
     """Compile `text` both ways in `folder`, the second one for the emulator and with a sanitizer of the compiler, and
     compare what they print; returns what polytile made of it."""
@@ -22,7 +22,7 @@ def prints_the_same(
     path = folder / "program.c"
     path.write_text(text)
     _printed(gcc, "-std=gnu99", "-ffp-contract=off", path, "-o", folder / "before")
-    compiled = polytile.compile(path, strict=True, raise_bugs=True)
+    compiled = polytile.compile(path, strict=True, raise_bugs=True, autodetect=autodetect)
     assert not compiled.refusals
     if compiler_checks:
         monkeypatch.setenv("CC", f"{gcc} -fsanitize={compiler_checks}")
@@ -33,11 +33,11 @@ def prints_the_same(
     return compiled
 
 
-def kernel_runs(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+def kernel_runs(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, autodetect: bool = False) -> int:
     """How often a program calls kernels on the emulator."""
     path = folder / "program.c"
     path.write_text(text)
-    compiled = polytile.compile(path, strict=True, raise_bugs=True)
+    compiled = polytile.compile(path, strict=True, raise_bugs=True, autodetect=autodetect)
     compiled.build(folder / "counted", on="emulator")
     monkeypatch.setenv("POLYTILE_TIMING", "1")
     finished = subprocess.run([folder / "counted"], capture_output=True, text=True, timeout=120, check=True)

@@ -1,5 +1,5 @@
-"""Arrays that are `restrict` and lie among one another: no element is of two of them, but what is between the ends of
-one is also between those of another, where both are copied."""
+"""Arrays that lie among one another: `restrict` ones, of which no element is of two, are copied as one; where plain
+pointers of loops that nobody marked overlap, the C runs."""
 
 from __future__ import annotations
 
@@ -114,3 +114,71 @@ def test_others_are_not_joined(parameters: str, body: str) -> None:
     )
     (scop,) = polytile.compile(text, strict=True).scops
     assert "join" not in scop.cuda
+
+
+DETECTED = """
+#include <stdio.h>
+#include <stdlib.h>
+#define REAL {real}
+struct pair {{ REAL *from, *to; }};
+
+static void shift(int n, REAL *a, REAL *b)
+{{
+    for (int i = 0; i < n; i++)
+        a[i] = b[i] + 1;
+}}
+
+static void rows(int n, int low, REAL a[][5], REAL *b)
+{{
+    for (int i = low; i < n; i++)
+        for (int j = 1; j < 4; j++)
+            a[i][j] = b[i * 5 + j] * 2;
+}}
+
+static void fields(int n, const struct pair *p)
+{{
+    for (int i = 0; i < n; i++)
+        p->to[2 * i + 1] += p->from[i];
+}}
+
+static void chosen(int n, const int *at, REAL *a, REAL *b)
+{{
+    for (int i = 0; i < n; i++)
+        a[i] = b[at[i]];
+}}
+
+int main(void)
+{{
+    int sizes[] = {{0, 1, 2, 7, 33, 400}};
+    for (int s = 0; s < 6; s++) {{
+        int n = sizes[s], all = 20 * n + 20;
+        REAL *m = malloc(all * sizeof *m), last = 0;
+        int *at = malloc((n + 1) * sizeof *at), k = 0;
+        while (k < all) {{ m[k] = k % 23; k++; if (printf("") < 0) abort(); }}
+        while (k-- > 0) {{ if (k < n) at[k] = k * 5 % n; if (printf("") < 0) abort(); }}
+        shift(n, m + 1, m);
+        shift(n, m, m + 1);
+        shift(n, m, m + n);
+        rows(n, n / 2, (REAL (*)[5])m, m + 5);
+        rows(n, n / 2, (REAL (*)[5])m, m + 5 * n);
+        fields(n, &(struct pair){{m, m + n / 2}});
+        fields(n, &(struct pair){{m, m + n}});
+        chosen(n, at, m + 1, m);
+        chosen(n, at, m + n, m);
+        for (k = 0; k < all; k++) printf("%g ", (double)m[k]);
+        printf("\\n");
+        free(m);
+        free(at);
+    }}
+    return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_detected_loops_whose_arrays_overlap_run_the_c(
+    real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = DETECTED.format(real=real)
+    prints_the_same(text, "address,undefined", tmp_path, monkeypatch, autodetect=True)
+    assert kernel_runs(text, tmp_path, monkeypatch, autodetect=True) >= 4 * 4

@@ -1,5 +1,6 @@
 """What the host asks of values that kernels get as they are: whether the SCoP may change them through a pointer; and of
-tables of rows, and of arrays of which it is not known where they end, whether something else lies there.
+tables of rows, of arrays of which it is not known where they end, and of those in loops that nobody marked, whether
+something else lies there.
 
     int polytile_apart = 1;
     const unsigned long long polytile_from_q = (unsigned long long)(double *)q;
@@ -29,18 +30,18 @@ _ADDRESS = "unsigned long long"
 
 def alias_checks(
     checks: Sequence[AliasCheck],
-    open_ended: Collection[str],
+    compared: Collection[str],
     program: HostProgram,
     spelt: Callable[[str], str],
     pointer: Callable[[str], str],
 ) -> list[str]:
     """Statements that set `polytile_apart`; none where no array of `checks`, no table of rows and no array of
-    `open_ended` is used, of which it is not known where they end.
+    `compared` is used: those of which it is not known where they end, or which nobody said to lie apart.
 
     `spelt` turns C over parameters into C over the variables of the function, `pointer` is the C for element 0 of an
     array. Whatever overflows here, the entry point refuses.
     """
-    loose = {b.array.name for b in program.buffers if b.array.rows_apart or b.array.name in open_ended}
+    loose = {b.array.name for b in program.buffers if b.array.rows_apart or b.array.name in compared}
     pairs = [(one.name, two.name) for one, two in may_overlap(program) if not loose.isdisjoint((one.name, two.name))]
     names = dict.fromkeys([*(name for check in checks for name in check.arrays), *(n for pair in pairs for n in pair)])
     buffers = {name: b for name in names if (b := program.buffer(name)) is not None}

@@ -38,11 +38,13 @@ def host_file(
     macros: Collection[str] = (),
     *,
     least: Mapping[str, tuple[Scop, int]] | None = None,
+    detected: Collection[str] = (),
 ) -> str:
     """The text of the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
 
     `macros` are the names that are a macro somewhere in the file or in what it includes. `least` has, by the
-    name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels.
+    name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels. `detected` are the
+    SCoPs that nobody marked: nobody said either that their arrays do not overlap, so that the C runs where they do.
 
     The call declares what it needs in its own block, so nothing has to be included. The sequential C stays behind it,
     compiled but never run: variables and functions that only the SCoP uses stay in use. `#line` keeps the compiler's
@@ -55,7 +57,8 @@ def host_file(
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
         passed = {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)}
-        asked = _asked(scop, program, passed, *(least or {}).get(scop.name, (scop, 0)))
+        computed = (least or {}).get(scop.name, (scop, 0))
+        asked = _asked(scop, program, passed, computed, marked=scop.name not in detected)
         pieces += [text[position : span.start], _replacement(text, file, scop, program, newline, macros, passed, asked)]
         position = span.end
     return "".join([*pieces, text[position:]])
@@ -168,11 +171,11 @@ def _rotated(rotation: PointerRotation) -> list[str]:
 
 
 def _asked(
-    scop: Scop, program: HostProgram, spelt: Mapping[str, str], computed: Scop, least: int
+    scop: Scop, program: HostProgram, spelt: Mapping[str, str], computed: tuple[Scop, int], *, marked: bool
 ) -> tuple[list[str], str, str]:
-    """Statements that look at tables of rows, subscripts, addresses and how many instances of `computed` run; the
-    condition under which the kernels may run, as C over the variables of the function and over what these statements
-    found, "" where always; and when the user's C runs."""
+    """Statements that look at tables of rows, subscripts, addresses and how many instances run, of a SCoP and at least,
+    as `computed` says; the condition under which the kernels may run, as C over the variables of the function and over
+    what these statements found, "" where always; and when the user's C runs."""
     lines = [line for reached in scop.reached for line in reached_extent_checks(reached)]
     lines += [line for table in scop.tables for line in row_table_checks(table)]
     lines += memory.allocated_extent_checks(scop.allocated, program)
@@ -183,12 +186,13 @@ def _asked(
     why += ["arrays in memory of the host"] if scop.allocated else []
     found += [f"{name} != 0" for name in scop.needed]
     why += ["null pointers"] if scop.needed else []
-    reaching = [a.array for a in scop.allocated]
-    apart = alias_checks(scop.alias_checks, reaching, program, partial(_wide, scop), partial(_address, program, spelt))
+    compared = [a.array for a in scop.allocated] if marked else [b.array.name for b in program.buffers]
+    apart = alias_checks(scop.alias_checks, compared, program, partial(_wide, scop), partial(_address, program, spelt))
     if apart:
         found.append(APART)
         why += ["values that it changes through a pointer"] if scop.alias_checks else []
-    counted, enough = compute_checks(computed, least, partial(_wide, scop))
+        why += [] if marked else ["arrays that overlap"]
+    counted, enough = compute_checks(*computed, partial(_wide, scop))
     if enough:
         found.append(enough)
         why.append("little to compute")

@@ -1,9 +1,9 @@
 """What the host looks for where the C does not say how large an array is, and data say what is used of it.
 
-    long long polytile_least_x = 0, polytile_most_x = -1;
-    for (int polytile_own_i = 0; polytile_own_i < n; polytile_own_i++)
-        { long long polytile_at = p[polytile_own_i]; if (polytile_at < polytile_least_x) ... }
-    if (polytile_least_x >= 0 && ...) kernels, with polytile_most_x + 1 elements of x, else the user's C
+long long polytile_least_x = 0, polytile_most_x = -1;
+for (int polytile_own_i = 0; polytile_own_i < n; polytile_own_i++)
+    { long long polytile_at = p[polytile_own_i]; if (polytile_at < polytile_least_x) ... }
+if (polytile_least_x >= 0 && ...) kernels, with polytile_most_x + 1 elements of x, else the user's C
 """
 
 from __future__ import annotations
