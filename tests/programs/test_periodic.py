@@ -66,9 +66,9 @@ def test_values(name: str) -> None:
 
 
 REFUSED = {
-    "beyond four periods": ("double a[n], double b[n]", "b[i] = a[(i + 4 * n) % n];", "a constant, and `i .*` is not"),
-    "a quotient by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i / m];", "`i` is not provably above"),
-    "by an iterator": ("double a[n], double b[n]", "b[i] = a[n % (i + 1)];", "neither a constant nor a size"),
+    "beyond four periods": ("double a[n], double b[n]", "a[(i + 4 * n) % n] = b[i];", "a constant, and `i .*` is not"),
+    "a quotient by a size that may be 0": ("double a[n], double b[n]", "a[i / m] = b[i];", "`i` is not provably above"),
+    "by an iterator": ("double a[n], double b[n]", "a[n % (i + 1)] = b[i];", "neither a constant nor a size"),
 }
 
 
