@@ -47,6 +47,26 @@ PROGRAMS = {
         " for (int b = 0; b < n; b++) for (int k = 0; k < m; k++) for (int i = 0; i < n; i++)"
         " for (int j = 0; j < m; j++) mean[k] += x[b][k][i][j];",
     ),
+    "all of four dimensions": (
+        "int n, int m, double a[n][m][m][n], double s[1]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < m; k++)"
+        " for (int l = 0; l < n; l++) s[0] += a[i][j][k][l];",
+    ),
+    "the first dimension last": (
+        "int n, int m, float a[n][m][m][n], float s[1]",
+        "for (int j = 0; j < m; j++) for (int k = 0; k < m; k++) for (int l = 0; l < n; l++)"
+        " for (int i = 0; i < n; i++) s[0] += a[i][j][k][l] * a[i][j][k][l];",
+    ),
+    "all of five dimensions": (
+        "int n, int m, float a[n][m][2][n][m], float s[1]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int h = 0; h < 2; h++)"
+        " for (int k = 0; k < n; k++) for (int l = 0; l < m; l++) s[0] += a[i][j][h][k][l];",
+    ),
+    "least of four dimensions": (
+        "int n, int m, int a[n][m][n][m], int s[1]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < n; k++)"
+        " for (int l = 0; l < m; l++) if (a[i][j][k][l] < s[0]) s[0] = a[i][j][k][l];",
+    ),
 }
 
 
@@ -63,7 +83,7 @@ def test_sums(name: str) -> None:
     scop = compiled(name)
     assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy.startswith("superposed")
     assert scop.compilation.scop.privatised
-    most = 6 if name == "a sum of each channel" else 40
+    most = 6 if name == "a sum of each channel" or "dimension" in name else 40
     for n, m in ((0, 1), (1, 0), (1, 1), (2, most), (most, 3), (most - 3, most - 1)):
         assert scop.validate(on="emulator", parameters={"n": n, "m": m}, seed=1, sanitize=CHECKS)
 

@@ -33,7 +33,7 @@ from polytile.scheduling.strategies.superposed.kernel_formation import (
     Serial,
 )
 from polytile.scheduling.strategies.superposed.kernel_plans import KernelMapping, Planner, ThreadShare
-from polytile.scheduling.strategies.superposed.loop_tree import Leaf, Loop, Sequence, Tree, statements_of
+from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
 from polytile.scheduling.strategies.superposed.second_stage import Tailed, tailed, with_tails
 from polytile.scheduling.strategies.superposed.second_stage_kernel import tail_kernel
@@ -147,7 +147,8 @@ class _Builder:
         if not combines:
             schedule = in_order([*(self._neighbours(shares[name], part) for name, part in starts), schedule])
             return self._threads(plan, shares, self._in_turns(plan, nest, shares, schedule, members), members)
-        schedule = self._in_turns(plan, nest, shares, schedule, runs)
+        summed = self._in_source_order(plan, nest, shares)
+        schedule = self._in_turns(plan, nest, shares, schedule, runs) if summed is None else summed
         schedule = in_order([*(self._few_turns(plan, shares, *start) for start in starts), schedule])
         phases = [self._threads(plan, shares, schedule, members)]
         phases += [self._threads(plan, shares, self._few_turns(plan, shares, *one), [one]) for one in combines]
@@ -179,6 +180,30 @@ class _Builder:
                     for (p, share), turn in zip(own, turns, strict=True)
                 }
                 schedule = under_band(schedule, times, unrolled=few(dim))
+        return schedule
+
+    def _in_source_order(self, plan: KernelMapping, nest: ThreadNest, shares: Shares) -> isl.Schedule | None:
+        """The turns of threads and the loops inside of them for a statement that adds up over some of both, in the
+        source's order; None where it does not, and for several statements."""
+        loops = []
+        tree = nest.body
+        while isinstance(tree, Loop):
+            loops.append(tree)
+            tree = tree.body
+        if not isinstance(tree, Leaf) or not any(loop.kind(tree.statement) is Kind.REDUCTION for loop in loops):
+            return None
+        part = self.parts.runs(tree.statement)
+        bands = [(loop.row(tree.statement).iterator, part.serial(loop.row(tree.statement)), False) for loop in loops]
+        for dim, share in enumerate(shares[tree.statement]):
+            if not plan.covered(share, dim):
+                turn = part.turn(share.row, plan.threads[dim] * share.unit)
+                few = plan.turns(share, dim) <= self.tuning.sharing.max_columns
+                bands.append((share.row.iterator, turn.neg() if share.backwards else turn, few))
+        if len(bands) == len(loops):
+            return None
+        schedule = self._neighbours(shares[tree.statement], part)
+        for _, time, few in sorted(bands, key=lambda band: -band[0]):
+            schedule = under_band(schedule, {part.statement: [time]}, unrolled=few)
         return schedule
 
     def _few_turns(self, plan: KernelMapping, shares: Shares, name: str, part: Part) -> isl.Schedule:
