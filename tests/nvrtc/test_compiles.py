@@ -13,6 +13,7 @@ from polytile.codegen.targets.cuda.cuda import print_kernels
 from tests.every_schedule import source
 from tests.nvrtc.library import compile_to_ptx, nvrtc
 
+REGRESSIONS = Path(__file__).resolve().parents[1] / "property" / "regressions"
 CASES = (  # program, type, strategy: each kind of kernel, both types where vectors differ
     ("polybench/gemm", "double", "tiled"),  # asynchronous copies, 16 bytes wide
     ("polybench/gemm", "float", "auto"),
@@ -92,3 +93,11 @@ def test_a_name_that_needs_a_header_is_found(compiler: ctypes.CDLL) -> None:
     text = 'extern "C" __global__ void f(double *a) { a[0] = (uintptr_t) a % 16; }'
     good, log = compile_to_ptx(compiler, text)
     assert not good and "uintptr_t" in log
+
+
+@pytest.mark.parametrize("name", ["value_of_another_type", "wide_iterator_in_atomic"])
+def test_what_host_compilers_take_and_these_do_not(name: str, compiler: ctypes.CDLL) -> None:
+    for scop in polytile.compile(REGRESSIONS / f"{name}.c").scops:
+        assert scop.program is not None
+        good, log = compile_to_ptx(compiler, print_kernels(scop.program))
+        assert good, log
