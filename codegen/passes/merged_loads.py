@@ -41,6 +41,8 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.machine import Machine
 
+Branch = tuple[Node, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:
@@ -76,27 +78,27 @@ def _mixed(kernel: Kernel) -> Iterator[str]:
     written = {p.buffer for p in kernel.parameters if p.buffer is not None and not p.const}
     if not constant or not written:
         return
-    for branches in _alternatives(kernel):
-        found = [frozenset(_read(kernel, branch, constant | written)) for branch in branches]
-        for one, other in combinations(found, 2):
-            for a, b in product(one, other):
-                if a.size == b.size and (a.buffer in constant) != (b.buffer in constant):
-                    yield from (a.buffer, b.buffer)
+    buffers = constant | written
+    reads: dict[Branch, frozenset[_Read]] = {}
+    for one, other in _alternatives(kernel):
+        for branch in (one, other):
+            if branch not in reads:
+                reads[branch] = frozenset(_read(kernel, branch, buffers))
+        for a, b in product(reads[one], reads[other]):
+            if a.size == b.size and (a.buffer in constant) != (b.buffer in constant):
+                yield from (a.buffer, b.buffer)
 
 
-def _alternatives(kernel: Kernel) -> Iterator[tuple[tuple[Node, ...], ...]]:
+def _alternatives(kernel: Kernel) -> Iterator[tuple[Branch, Branch]]:
     """What may run instead of one another: the branches of one choice, and those that follow one another in a block and
     set the same variable, as their conditions may exclude each other."""
-    for node in kernel.nodes:
-        match node:
-            case Ternary(then=then, otherwise=otherwise):
-                yield (then,), (otherwise,)
-            case If(then=then, otherwise=otherwise) if otherwise:
-                yield then, otherwise
+    yield from (((n.then,), (n.otherwise,)) for n in kernel.nodes if isinstance(n, Ternary))
+    yield from ((n.then, n.otherwise) for n in kernel.nodes if isinstance(n, If) and n.otherwise)
     blocks = [kernel.body, *(body for stmt in statements(*kernel.body) for body in bodies(stmt))]
     for block in blocks:
-        for one, other in combinations([s for s in block if isinstance(s, If)], 2):
-            if _set(one) & _set(other):
+        found = [(s, _set(s)) for s in block if isinstance(s, If)]
+        for (one, ones), (other, others) in combinations([(s, own) for s, own in found if own], 2):
+            if not ones.isdisjoint(others):
                 yield from product((one.then, one.otherwise), (other.then, other.otherwise))
 
 
@@ -107,7 +109,7 @@ def _set(stmt: If) -> frozenset[str]:
     return frozenset(t.name for s in inner for t in targets(s) if isinstance(t, Name)) - own
 
 
-def _read(kernel: Kernel, branch: Sequence[Node], buffers: AbstractSet[str]) -> Iterator[_Read]:
+def _read(kernel: Kernel, branch: Branch, buffers: AbstractSet[str]) -> Iterator[_Read]:
     """What a branch loads from buffers, outside of its loops: no load leaves these for the end of the branch."""
     looped = {id(n) for s in walk(*branch) if _stays_a_loop(s) for n in walk(s)}
     stored = {id(t) for n in walk(*branch) if isinstance(n, Stmt) and not _updates(n) for t in targets(n)}
