@@ -240,6 +240,8 @@ class Collector:
 
     def _guarded(self, condition: Expr, sides: tuple[Expr | None, Expr | None], known: isl.Set) -> None:
         """Note the reads of values that are computed only where `condition` holds, or only where it does not."""
+        if not any(isinstance(n, Access | Name) for side in sides if side is not None for n in walk(side)):
+            return  # nothing is asked of sizes for what chooses between constants
         number, path, conditional = self._ifs, self._path, False
         try:
             holds = self.evaluator.condition(condition, known)

@@ -97,6 +97,6 @@ PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
     ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),
-    ProgramPass("merged-loads", always, merged_loads.merged_loads),
+    ProgramPass("merged-loads", always, merged_loads.merged_loads, improves=False),
     ProgramPass("offset-addressing", always, offset_addressing.offset_addressing),
 )

@@ -230,6 +230,7 @@ PLANTED = (
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
     Planted("dependent-launch", STENCIL, waits_late, verified=True),
+    Planted("merged-loads", STENCIL, read_only, verified=True),
     Planted("offset-addressing", PLANES, each(in_the_first_row), registers=16),
 )
 
