@@ -30,6 +30,7 @@ _PATIENCE = 0.5  # seconds for a child that the terminal interrupted, too, to en
 _ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it leaves nothing behind
 _COMPILERS_END = 10.0  # seconds that everything else has
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)  # of C that breaks C's rules
+_SMALLER = "give smaller sizes with --param, or more memory"
 _DEFINED = "give sizes with --param for which the sequential C is defined; its other inputs are random"
 
 
@@ -124,6 +125,10 @@ class _Child:
             what = f"the C itself ends with {_named(-status)}: it leaves its arrays, or divides by zero"
             print(f"{place}: error: {name}: {what}\n  note: {_DEFINED}", file=sys.stderr)
             return EXIT_USER
+        if -status == signal.SIGKILL:  # by nobody here
+            said = f"ended with {_named(-status)}, as where the machine has no memory left"
+            print(f"polytile: error: {said}\n  note: {_SMALLER}", file=sys.stderr)
+            return 128 + signal.SIGKILL
         print(f"polytile: error: internal error: ended with {_named(-status)}", file=sys.stderr)
         return EXIT_BUG
 

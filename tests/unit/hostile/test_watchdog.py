@@ -40,6 +40,8 @@ def main():
             print(error.message, flush=True)
     if "late" in sys.argv:
         os.kill(os.getpid(), signal.SIGABRT)
+    if "killed" in sys.argv:
+        os.kill(os.getpid(), signal.SIGKILL)
     if "wait" in sys.argv:
         print("waiting", flush=True)
         time.sleep(60)
@@ -109,6 +111,13 @@ def test_a_crash_elsewhere_is_a_bug() -> None:
     status, lines, said = run("a", "late")
     assert (status, lines[0]) == (70, "a done")
     assert "internal error: ended with signal 6" in said
+
+
+def test_what_a_machine_without_memory_kills_is_no_bug() -> None:
+    status, lines, said = run("a", "killed")
+    assert (status, lines[0]) == (137, "a done")
+    assert "ended with signal 9" in said
+    assert "internal error" not in said
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
