@@ -26,7 +26,7 @@ from polybench.runner.resident import engine_of
 from polytile.dataclass import dataclass
 from polytile.runtime.cupy_engine import require_cupy
 from polytile.runtime.layout import layouts
-from polytile.runtime.timing import RUNS, WARM_UPS, time_engine
+from polytile.runtime.timing import milliseconds_of, time_engine
 
 SEED = 1
 SOURCES = {
@@ -149,26 +149,12 @@ def measure(case: Case) -> dict[str, Any]:
         "type": case.type,
         **case.sizes,
         "ms": round(ms, 5),
-        "other_ms": round(_timed(cupy, case.other), 5),
+        "other_ms": round(median(milliseconds_of(case.other)), 5),
         "largest_difference": difference,
         "good": difference <= case.tolerance,
         **machine_fields(),
         "date": datetime.now(UTC).date().isoformat(),
     }
-
-
-def _timed(cupy: Any, action: Callable[[], Any]) -> float:
-    times = []
-    for number in range(WARM_UPS + RUNS):
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        cupy.cuda.Device().synchronize()
-        start.record()
-        action()
-        stop.record()
-        stop.synchronize()
-        if number >= WARM_UPS:
-            times.append(float(cupy.cuda.get_elapsed_time(start, stop)))
-    return median(times)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

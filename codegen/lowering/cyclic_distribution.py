@@ -49,7 +49,7 @@ class _Distribution:
             start = self._start(stmt.lower, thread, size)
             return replace(stmt, lower=start, step=size, label="")
         away = self._of("-", Name(stmt.iterator, self.integer), thread)
-        own = Binary("==", self._of("pmod", away, self._literal(size)), self._literal(0))
+        own = Binary("==", self._of("pmod()", away, self._literal(size)), self._literal(0))
         return replace(stmt, body=(If(own, stmt.body),), label="")
 
     def _start(self, lower: Expr, thread: Name, size: int) -> Expr:
@@ -64,6 +64,6 @@ class _Distribution:
         return Literal(str(value), self.integer)
 
     def _of(self, op: str, left: Expr, right: Expr) -> Expr:
-        if op in ("floord", "pmod"):
+        if op in ("floord", "pmod()"):
             return Call(op, (left, right), self.integer)
         return Binary(op, left, right, self.integer)

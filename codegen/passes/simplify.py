@@ -66,8 +66,8 @@ def _simpler(node: Any, facts: Facts) -> Any:
             return _divided(node, op, x, by, facts)
         case Call(function="min" | "max", arguments=(a, b)):
             return _extreme(node, a, b, facts)
-        case Call(function="pmod" | "floord" as function, arguments=(x, y)) if facts.positive(x):
-            return _simpler(arith.mod(x, y) if function == "pmod" else arith.div(x, y), facts)
+        case Call(function="pmod()" | "floord" as function, arguments=(x, y)) if facts.positive(x):
+            return _simpler(arith.mod(x, y) if function == "pmod()" else arith.div(x, y), facts)
     return node
 
 

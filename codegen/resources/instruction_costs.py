@@ -13,7 +13,7 @@ from polytile.machine import WARP_SIZE
 
 _TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "&&", "||"))
 _DIVISION, _ROOT = 40, 40
-_FUNCTIONS = {"sqrt": _ROOT, "fabs": 1, "fma": 1, "min": 1, "max": 1, "floor": 1, "ceil": 1, "floord": 4, "pmod": 5}
+_FUNCTIONS = {"sqrt": _ROOT, "fabs": 1, "fma": 1, "min": 1, "max": 1, "floor": 1, "ceil": 1, "floord": 4, "pmod()": 5}
 _FUNCTION = 120  # instructions of any other
 
 

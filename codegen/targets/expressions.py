@@ -50,8 +50,8 @@ _POSTFIX, _UNARY, _TERNARY, _LOWEST = 16, 15, 3, 0
 _BITWISE = frozenset(("&", "^", "|", "<<", ">>"))
 
 MAX_INT = 2**31 - 1
-NEGATIVE = "negative"
-INDEX_HELPERS = ("floord", "max", "min", NEGATIVE, "pmod")
+NEGATIVE = "negative()"  # as `pmod()`, a name that no function of C has
+INDEX_HELPERS = ("floord", "max", "min", NEGATIVE, "pmod()")
 
 
 def type_name(ctype: CType, *, cpp: bool = True) -> str:
@@ -113,7 +113,12 @@ def _small(extents: tuple[Expr | None, ...]) -> bool:
 def used_helpers(nodes: Iterable[Node]) -> frozenset[str]:
     """Which of the index helpers occur in `nodes`."""
     calls = (n.function for n in walk(*nodes) if isinstance(n, Call))
-    return frozenset(calls).intersection(INDEX_HELPERS)
+    return frozenset(map(helper_name, frozenset(calls).intersection(INDEX_HELPERS)))
+
+
+def helper_name(function: str) -> str:
+    """`pmod` for `pmod()`: the name in the text, behind `polytile_`."""
+    return function.removesuffix("()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +238,12 @@ class Printer:
     def _helper(self, function: str, arguments: tuple[Expr, ...]) -> str:
         texts = [self(a) for a in arguments]
         if function == NEGATIVE:
-            return f"polytile_{function}({texts[0]})"
+            return f"polytile_{helper_name(function)}({texts[0]})"
         if len(texts) == 1:
             return f"({texts[0]})"
         result = texts[-1]
         for text in reversed(texts[:-1]):
-            result = f"polytile_{function}({text}, {result})"
+            result = f"polytile_{helper_name(function)}({text}, {result})"
         return result
 
 

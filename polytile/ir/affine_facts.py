@@ -79,7 +79,7 @@ class Facts:
                 return found._and([*bound, _difference(x, low), _difference(high, x), {name: 1}])
             case Binary(op="%", left=x, right=y) if (by := known(y)) is not None and by > 0 and self.positive(x):
                 return found._and([{name: 1}, {name: -1, "": by - 1}, _difference(x, Name(name))])
-            case Call(function="pmod", arguments=(_, y)) if (by := known(y)) is not None:
+            case Call(function="pmod()", arguments=(_, y)) if (by := known(y)) is not None:
                 return found._and([{name: 1}, {name: -1, "": by - 1}])
             case Binary(op="&", right=y) if (mask := known(y)) is not None and mask >= 0:
                 return found._and([{name: 1}, {name: -1, "": mask}])

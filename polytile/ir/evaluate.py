@@ -48,7 +48,7 @@ _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "min": min,
     "max": max,
     "floord": operator.floordiv,
-    "pmod": operator.mod,
+    "pmod()": operator.mod,
 }
 
 

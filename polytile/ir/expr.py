@@ -166,8 +166,8 @@ class Cast(Expr):
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
     """A pure function: C's math library under its C name and C types (`sqrt` takes and gives double, `sqrtf` float),
-    or one of the index helpers `min`, `max`, `floord` (floor division by a positive constant) and `pmod`
-    (the non-negative remainder by a positive constant)."""
+    or one of the index helpers `min`, `max`, `floord` (floor division by a positive constant) and `pmod()`
+    (the non-negative remainder by a positive constant): no function of C has that name."""
 
     function: str
     arguments: tuple[Expr, ...]

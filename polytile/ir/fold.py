@@ -58,7 +58,7 @@ def fold_node(node: Any) -> Any:
             return _unary(op, value, node)
         case Cast(type=ctype, operand=operand) if ctype in (INT, LLONG) and (value := known(operand)) is not None:
             return constant(value, ctype) if -(2**31) < value < 2**31 or ctype == LLONG else node
-        case Call(function="min" | "max" | "floord" | "pmod"):
+        case Call(function="min" | "max" | "floord" | "pmod()"):
             return _helper(node)
     return node
 

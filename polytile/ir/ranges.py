@@ -111,7 +111,7 @@ class Intervals:
                 return Interval(max(a.least, b.least), max(a.most, b.most))
             case "floord", [a, Interval(least=int(by))] if by > 0:
                 return Interval(_down(a.least, by), _down(a.most, by))
-            case "pmod", [_, Interval(least=int(by))] if by > 0:
+            case "pmod()", [_, Interval(least=int(by))] if by > 0:
                 return Interval(0, by - 1)
         return ANY
 

@@ -67,7 +67,12 @@ def time_engine(
     else:
         raise TypeError(f"cannot time {engine.label}")
     originals = {name: block.copy() for name, block in copies.items()}
-    return Timing(engine.label, _measure(cupy, action, copies, originals, runs))
+
+    def restore() -> None:
+        for name, block in copies.items():
+            block[...] = originals[name]
+
+    return Timing(engine.label, milliseconds_of(action, runs=runs, before=restore))
 
 
 def _replay(launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
@@ -82,13 +87,15 @@ def _bytes(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(data.reshape(-1).view(np.uint8))
 
 
-def _measure(
-    cupy: Any, action: Callable[[], None], blocks: Mapping[str, Any], originals: Mapping[str, Any], runs: int
+def milliseconds_of(
+    action: Callable[[], object], *, runs: int = RUNS, before: Callable[[], None] = lambda: None
 ) -> tuple[float, ...]:
+    """How long each of some runs takes on the device, by CUDA events, after warm-up and with `before` in front of each;
+    needs CuPy."""
+    cupy = require_cupy()
     times = []
     for run in range(WARM_UPS + runs):
-        for name, block in blocks.items():
-            block[...] = originals[name]
+        before()
         start, stop = cupy.cuda.Event(), cupy.cuda.Event()
         cupy.cuda.Device().synchronize()
         start.record()

@@ -23,7 +23,7 @@ EXACT_FUNCTIONS = frozenset(name + suffix for name in _EXACT.split() for suffix 
     "min",
     "max",
     "floord",
-    "pmod",
+    "pmod()",
 }
 REPORT = (
     "if the program keeps C's rules (no index out of bounds, no overlapping arrays), report this as a bug of polytile"

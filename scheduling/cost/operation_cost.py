@@ -23,7 +23,7 @@ _FUNCTION = {"double": 40.0, "float": 30.0}
 _ROOTS = ("sqrt", "sqrtf")
 _RECIPROCAL_ROOTS = ("rsqrt", "rsqrtf")
 _PLAIN = ("fabs", "fabsf", "fma", "fmaf", "fmin", "fminf", "fmax", "fmaxf")
-_OF_INTEGERS = ("min", "max", "floord", "pmod")
+_OF_INTEGERS = ("min", "max", "floord", "pmod()")
 _PARTS = 2  # operations of a product that goes into a sum
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import polytile
@@ -411,3 +412,34 @@ def test_a_value_inside_a_condition_stays_on_the_host() -> None:
     (call,) = program.refusals
     assert isinstance(call, OpaqueCallError) and "`row_sum`, which takes arrays" in call.message
     assert len(program.scops) == 1
+
+
+NAMES = """
+#pragma polytile access(negative)
+int negative(int x);
+#pragma polytile access(pmod)
+int pmod(int x, int y);
+void f(int n, int a[restrict n], int b[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        b[i] = negative(a[i]) + pmod(a[i], 3) + (a[i] > -n ? a[i] : -n);
+#pragma endscop
+}
+"""
+NAMED = """
+__device__ int negative(int x) { return x < 0; }
+__device__ int pmod(int x, int y) { return x % 16 + y; }
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 300])
+def test_functions_with_the_names_of_the_compilers_own(n: int, tmp_path: Path) -> None:
+    device = tmp_path / "device.cu"
+    device.write_text(NAMED)
+    (scop,) = polytile.compile(NAMES, raise_bugs=True, device_source=device).scops
+    assert "b[i] = negative(a[i]) + pmod(a[i], 3) + " in scop.cuda
+    a, b = (np.arange(n) - n // 2).astype(np.int32), np.zeros(n, np.int32)
+    scop(a=a, b=b, on="emulator")
+    remainder = a - 16 * np.trunc(a / 16).astype(np.int32)
+    assert b.tolist() == ((a < 0) + remainder + 3 + np.maximum(a, -n)).tolist()

@@ -71,7 +71,7 @@ def _whole(outer: Expr, inner: Expr) -> Expr | None:
 def _remainder(value: Expr) -> tuple[Expr, int] | None:
     """`v` and 4 of v % 4."""
     match value:
-        case Binary(op="%", left=v, right=size) | Call(function="pmod", arguments=(v, size)):
+        case Binary(op="%", left=v, right=size) | Call(function="pmod()", arguments=(v, size)):
             by = known(size)
             return None if by is None or by < 1 else (v, by)
     return None

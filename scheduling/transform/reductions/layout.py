@@ -47,7 +47,7 @@ class Quotient:
 
     def lane(self, value: Expr, size: int) -> Expr:
         divisor = Literal(str(size))
-        return Binary("%", value, divisor) if self.natural else Call("pmod", (value, divisor), INT)
+        return Binary("%", value, divisor) if self.natural else Call("pmod()", (value, divisor), INT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import polytile
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.codegen.targets.cuda.opaque_negation import with_opaque_negations
+from polytile.codegen.targets.expressions import NEGATIVE
 from polytile.compiled_scop import CompiledScop
 from polytile.ir.expr import (
     INT,
@@ -27,8 +26,8 @@ from polytile.ir.expr import (
     Unary,
 )
 from polytile.ir.kernel import Kernel
-from polytile.runtime.compilers import nvcc
-from tests.ptx import lost_signs, ptx_of
+from tests.nvrtc.library import ptx_of
+from tests.nvrtc.ptx import lost_signs
 
 # The end of the inner loop is -k, and where it begins the greater of two numbers.
 DOWN = """
@@ -83,7 +82,7 @@ def least(*arguments: Expr) -> Call:
 
 
 def negative(operand: Expr) -> Call:
-    return Call("negative", (operand,), INT)
+    return Call(NEGATIVE, (operand,), INT)
 
 
 def minus(operand: Expr) -> Unary:
@@ -153,16 +152,14 @@ def test_computes_the_same(text: str) -> None:
             )
 
 
-@pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
 @pytest.mark.parametrize("text", [DOWN, WINDOWS, CHOICES], ids=["down", "windows", "choices"])
-def test_ptxas_finds_no_sign_to_lose(text: str, tmp_path: Path) -> None:
+def test_ptxas_finds_no_sign_to_lose(text: str) -> None:
     program = scop_of(text, schedule="classic", block=(4,)).program
     assert program is not None
-    assert lost_signs(ptx_of(print_kernels(program), tmp_path)) == []
+    assert lost_signs(ptx_of(print_kernels(program))) == []
 
 
-@pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
-def test_signs_are_found_where_nothing_hides_them(tmp_path: Path) -> None:
+def test_signs_are_found_where_nothing_hides_them() -> None:
     most = "int x = r[0], m = x > -a ? x : -a; r[1] = m > b ? m : b;"
     text = f'extern "C" __global__ void k(int a, int b, int *r) {{ {most} }}'
-    assert len(lost_signs(ptx_of(text, tmp_path))) == 1
+    assert len(lost_signs(ptx_of(text))) == 1

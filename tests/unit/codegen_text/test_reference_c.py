@@ -40,7 +40,7 @@ def text() -> str:
     )
     inner = For("j", Literal("0"), Binary("<=", j, Binary("-", m, Literal("1"))), 1, body)
     bound = Call("min", (n, Call("floord", (Binary("*", n, Literal("2")), Literal("2")), INT)), INT)
-    outer = For("i", Call("pmod", (Literal("-4"), Literal("2")), INT), Binary("<", i, bound), 2, (inner,))
+    outer = For("i", Call("pmod()", (Literal("-4"), Literal("2")), INT), Binary("<", i, bound), 2, (inner,))
     parameters = [Parameter("n", INT), Parameter("m", INT)]
     return print_sequential("reference", parameters, [A, B, S, ALPHA, T, U], {"alpha"}, [outer], "struct unused;")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ from polytile.compiled_scop import CompiledScop
 from polytile.ir.gpu_ops import Load
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
-from polytile.runtime.compilers import nvcc
-from tests.ptx import ptx_of, stale_loads
+from tests.nvrtc.library import ptx_of
+from tests.nvrtc.ptx import stale_loads
 
 ROWS = """
 void f(int n, int m, {type} x[n][m], {type} y[n][m], int c[n][m], {other} z[n][m])
@@ -89,19 +88,12 @@ def test_computes_the_same(name: str, type: str) -> None:
         scop.validate(on="emulator", parameters={"n": n, "m": m}, sanitize="all")
 
 
-@pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
-def test_no_load_of_two_arrays_is_of_constant_memory(tmp_path: Path) -> None:
-    for name, body in MIXED.items():
-        (tmp_path / name).mkdir()
-        found = program(compiled(body))
-        assert stale_loads(ptx_of(print_kernels(found), tmp_path / name)) == []
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_no_load_of_two_arrays_is_of_constant_memory(name: str) -> None:
+    assert stale_loads(ptx_of(print_kernels(program(compiled(MIXED[name]))))) == []
 
 
-@pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
-def test_what_nvcc_makes_of_the_promise(tmp_path: Path) -> None:
-    """Where this fails, nvcc has been mended, and kernels could keep their promises."""
-    found = program(compiled(MIXED["choice"]))
-    (kernel,) = found.kernels
-    parameters = tuple(replace(p, restrict=p.buffer is not None) for p in kernel.parameters)
-    before = replace(found, kernels=(replace(kernel, parameters=parameters),))
-    assert stale_loads(ptx_of(print_kernels(before), tmp_path)) != []
+def test_stale_loads_are_found() -> None:
+    chosen = "selp.b64 \t%rd9, %rd7, %rd8, %p1;"
+    for load, found in (("ld.global.nc.f64 \t%fd1, [%rd9+8];", 1), ("ld.global.f64 \t%fd1, [%rd9+8];", 0)):
+        assert len(stale_loads(f".visible .entry k(\n)\n{{\n\t{chosen}\n\t{load}\n}}\n")) == found

@@ -42,7 +42,7 @@ def lit(value: int) -> Literal:
         (Binary("%", lit(-7), lit(2)), -1),
         (Binary("/", lit(7), lit(-2)), -3),
         (Call("floord", (lit(-7), lit(2)), INT), -4),
-        (Call("pmod", (lit(-7), lit(2)), INT), 1),
+        (Call("pmod()", (lit(-7), lit(2)), INT), 1),
         (Call("min", (N, lit(3)), INT), 3),
         (Call("max", (N, lit(3)), INT), 5),
         (Binary("<", N, lit(5)), 0),

@@ -1,17 +1,14 @@
 """What PTX has that ptxas, or the GPU, makes something else of than the source says.
 
-Works on what `nvcc -ptx` prints: each register is found by the instructions that set it.
+Each register is found by the instructions that set it.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import defaultdict
-from pathlib import Path
 
 from polytile.dataclass import dataclass
-from polytile.runtime.compilers import nvcc
 
 _INSTRUCTION = re.compile(r"\s*(?:@!?%p\d+\s+)?([a-z0-9_.]+)\s+(%\w+), (.*);")
 _MINIMA = ("max.s32", "min.s32", "max.u32", "min.u32")
@@ -24,15 +21,6 @@ class Instruction:
     name: str
     operands: tuple[str, ...]
     text: str
-
-
-def ptx_of(unit: str, folder: Path) -> str:
-    """The PTX of a unit without its header, for an H100 or H200; needs nvcc."""
-    source = folder / "unit.cu"
-    source.write_text(unit)
-    command = [str(nvcc()), "-std=c++17", "-O3", "-arch=sm_90", "-ptx", "-o", "unit.ptx", source.name]
-    subprocess.run(command, cwd=folder, check=True, timeout=120, capture_output=True)
-    return (folder / "unit.ptx").read_text()
 
 
 def kernels(ptx: str) -> list[dict[str, list[Instruction]]]:
