@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from polytile.cli.report import Report, as_object
 from polytile.codegen.passes.driver import LOWERING, pass_names
 from polytile.dataclass import dataclass
 from polytile.diagnostics import (
+    BUGS,
     EXIT_DONE,
     EXIT_VALIDATION,
     Diagnostic,
@@ -23,9 +24,11 @@ from polytile.diagnostics import (
     InternalError,
     NothingRunsError,
     OpaqueCallError,
+    PolytileError,
     UsageError,
     UserError,
     ValidationError,
+    described,
 )
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.runtime.output import check_targets, write_outputs
@@ -213,9 +216,9 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         report.diagnostic(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
     for loop in program.left_out:
         report.diagnostic(replace(loop.diagnostic, severity="remark"))
-    if request.explain:
-        report.add(explanation=program.explain())
-        report.text(program.explain())
+    if request.explain and (explanation := _beside_kernels(request, report, "explanation", program.explain)):
+        report.add(explanation=explanation)
+        report.text(explanation)
     return status
 
 
@@ -330,26 +333,39 @@ def _write(request: Request, report: Report, program: Program) -> None:
     files = program.files(Path(request.output))
     folder = "" if request.output == "." else request.output
     names = [os.path.join(folder, path.name) for path in files]
-    named = request.save_schedule, request.certificate, request.draw, request.report
-    names += [name for name in named if name is not None]
-    if request.save_schedule is not None:
-        files[Path(request.save_schedule)] = program.schedules
-    if request.certificate is not None:
-        files[Path(request.certificate)] = program.certificate
-    if request.draw is not None:
-        with report.stage("draw"):
-            files[Path(request.draw)] = _drawing(report, program)
-    if request.report is not None:
-        with report.stage("report"):
-            files[Path(request.report)] = program.page()
+    wanted: tuple[tuple[str, str | None, Callable[[], str]], ...] = (
+        ("schedule file", request.save_schedule, lambda: program.schedules),
+        ("certificate", request.certificate, lambda: program.certificate),
+        ("picture", request.draw, lambda: _drawing(report, program)),
+        ("report", request.report, program.page),
+    )
+    for what, name, make in wanted:
+        if name is not None and (text := _beside_kernels(request, report, what, make)) is not None:
+            files[Path(name)] = text
+            names.append(name)
     with report.stage("write"):
         write_outputs(files)
     report.add(files=names)
     report.line("wrote " + ", ".join(names))
 
 
+def _beside_kernels(request: Request, report: Report, what: str, make: Callable[[], str]) -> str | None:
+    """A text about the kernels, or None with a warning where it fails: that never costs the kernels."""
+    try:
+        with report.stage(what):
+            return make()
+    except PolytileError as error:
+        found = replace(error.diagnostic, severity="warning")
+    except Exception as error:
+        found = Diagnostic("warning", f"internal error: {described(error)}", hint=BUGS)
+        if request.verbose:
+            traceback.print_exc(file=sys.stderr)
+    report.diagnostic(replace(found, message=f"no {what}: {found.message}"))
+    return None
+
+
 def _drawing(report: Report, program: Program) -> str:
-    """The picture, and warnings about SCoPs that are not in it."""
+    """The picture, and warnings about what is not in it."""
     from polytile.drawing import draw
 
     text, refused = draw([s.compilation for s in program.scops], {})

@@ -89,7 +89,7 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
             hint="--explain prints the schedule as text",
         )
     values = choose_sizes(run.scop, extents_of(kernels), given, lambda own: len(names) == 1 or _fit(run, axes, own))
-    at, domains = point(values), _domains(run, values)
+    at, domains = point(values), _domains(run, axes, values)
     rows = rows_of(run.scop, axes, domains)
     if not rows:
         shown = ", ".join(f"{name}={value}" for name, value in values.items())
@@ -101,14 +101,15 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
     return _Space(run, kernels, axes, names, values, domains, rows, launch_numbers(kernels, at))
 
 
-def _domains(run: Executions, values: Mapping[str, int]) -> Domains:
+def _domains(run: Executions, axes: Mapping[str, Axes], values: Mapping[str, int]) -> Domains:
+    """The instances that have a place: of the lanes that combine partial results, some write nothing."""
     at = point(values)
-    return {s.name: s.domain.intersect_params(at) for s in run.scop.statements}
+    return {s.name: axes[s.name].place.domain().intersect_params(at).coalesce() for s in run.scop.statements}
 
 
 def _fit(run: Executions, axes: Mapping[str, Axes], values: Mapping[str, int]) -> bool:
     """Whether all places of two axes are drawn."""
-    return all(high - low < MAX_ALONG[1] for low, high in ranges(_domains(run, values), axes, 2))
+    return all(high - low < MAX_ALONG[1] for low, high in ranges(_domains(run, axes, values), axes, 2))
 
 
 def _view(space: _Space, names: tuple[str, ...], domains: Domains, rows: tuple[Row, ...]) -> View:

@@ -42,7 +42,8 @@ def union(domains: Mapping[str, isl.Set]) -> isl.UnionSet:
 
 
 def rows_of(scop: Scop, axes: Mapping[str, Axes], domains: Domains) -> tuple[Row, ...]:
-    """All rows, by the time at which the source first comes to each."""
+    """All rows, by the time at which the source first comes to each; those of one time, as the lanes of a warp have
+    it, by their keys."""
     found: list[tuple[Point, Row]] = []
     for times in maps(scop.schedule.get_map().intersect_domain(union(domains))):
         name = times.get_tuple_name(IN)
@@ -52,7 +53,7 @@ def rows_of(scop: Scop, axes: Mapping[str, Axes], domains: Domains) -> tuple[Row
         for values in points(first.wrap()):
             key = values[: len(keys)]
             found.append((values[len(keys) :], Row(name, names, key, key)))
-    return tuple(row for _, row in sorted(found))
+    return tuple(row for _, row in sorted(found, key=lambda one: (one[0], one[1].statement, one[1].first)))
 
 
 def in_rows(domains: Domains, axes: Mapping[str, Axes], rows: tuple[Row, ...]) -> Domains:
