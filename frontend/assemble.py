@@ -39,6 +39,7 @@ from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import ConstantLoads, with_constant_loads
 from polytile.frontend.invariant_products import InvariantProducts, with_invariant_products
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
+from polytile.frontend.kept_variables import with_known_values
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.node_index import NodeIndex
@@ -100,7 +101,7 @@ class _Statements:
         cls, context: FileContext, place: ScopPlace, known: KnownValues, live_after: Callable[[str], bool]
     ) -> _Statements:
         body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
-        body = with_assigned_elements(_without_assumptions(body))
+        body = with_assigned_elements(with_known_values(_without_assumptions(body)))
         shared = _shared_numbers(context, place, body)
         body = tuple(with_row_pointers(body, place.scope, shared))
         body, pointers = with_pointer_offsets(body, place.scope, live_after)
