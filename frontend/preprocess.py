@@ -50,7 +50,7 @@ class _MissingHeaderError(UserError):
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
     """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`; `macros` are
-    the names that are a macro somewhere; `include_dirs` and `defines` are what it was preprocessed with."""
+    the names that are a macro somewhere; `include_dirs`, `defines` and `cflags` are what it was preprocessed with."""
 
     path: str
     raw: str
@@ -59,6 +59,7 @@ class Preprocessed:
     macros: frozenset[str] = frozenset()
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
+    cflags: tuple[str, ...] = ()
 
     def rest_of_text(self, line: int, column: int) -> str:
         """What the parser reads from a place on."""
@@ -87,12 +88,13 @@ def preprocess(
     defines: Sequence[str] = (),
     preprocessor: str = "auto",
     flags: Sequence[str] = (),
+    cflags: Sequence[str] = (),
 ) -> Preprocessed:
     """Expand the macros and includes of a C file.
 
-    `defines` are `NAME` or `NAME=VALUE`. `preprocessor` is a command such as `gcc`, "pcpp", or "auto": the system's
-    C preprocessor when there is one, else pcpp. `flags` are more options of a command, such as `-include config.h`,
-    with absolute paths; pcpp knows none.
+    `defines` are `NAME` or `NAME=VALUE`; `cflags` are flags of the C compiler, many of which define macros.
+    `preprocessor` is a command such as `gcc`, "pcpp", or "auto": the system's C preprocessor when there is one, else
+    pcpp. `flags` are more options of a command, such as `-include config.h`, with absolute paths; pcpp knows none.
     """
     if text is None:
         path, text = read_input(path)
@@ -104,14 +106,15 @@ def preprocess(
         _opened(text.removeprefix("\ufeff").replace("\r\n", "\n")),
         tuple(include_dirs),
         tuple(defines),
-        tuple(flags),
+        (*cflags, *flags),
     )
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
     lines = [_parser_line(line) if "#" in line or "__polytile_" in line else line for line in lines]
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
-    return Preprocessed(path, text, "\n".join(lines), line_map, macros, tuple(include_dirs), tuple(defines))
+    given = tuple(include_dirs), tuple(defines), tuple(cflags)
+    return Preprocessed(path, text, "\n".join(lines), line_map, macros, *given)
 
 
 def _opened(text: str) -> str:

@@ -65,9 +65,11 @@ def read_program(
     flags: Sequence[str] = (),
     device_source: str = "",
     managed: bool = False,
+    cflags: Sequence[str] = (),
 ) -> SourceProgram:
     """Read a C file (`-`: standard input) and extract its SCoPs; `preprocess` says what the preprocessor gets.
-    `device_source` is CUDA that defines functions with access summaries. With `managed` host and GPU share the heap of
+    `device_source` is CUDA that defines functions with access summaries, `cflags` are flags of the C compiler that may
+    change types and values. With `managed` host and GPU share the heap of
     the program, so that SCoPs without pragmas, too, may ask memory for the sizes of arrays.
 
     A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
@@ -81,6 +83,7 @@ def read_program(
             preprocessor=preprocessor,
             flags=flags,
             device_source=device_source,
+            cflags=cflags,
         )
     search = _Search(replace(context, asks_memory=managed), Linkage.of(context.file))
     search.marked(places)
@@ -155,7 +158,8 @@ def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool 
     with piece(f"{name} {place.span}{'' if merging else ' apart'}", place.location):
         region, scop = extract_sized(assemble(context, place, name), merging=merging, asking=context.asks_memory)
         verbatim = verbatim_region(context, place, region, scop)
-        return replace(scop, source=sequential_source(region, scop), verbatim=verbatim)
+        cflags = context.file.source.cflags
+        return replace(scop, source=sequential_source(region, scop), verbatim=verbatim, cflags=cflags)
 
 
 def _nothing_found(path: str, autodetect: bool, remarks: Sequence[Refusal]) -> UserError:

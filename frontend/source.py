@@ -29,10 +29,11 @@ def read_places(
     preprocessor: str = "auto",
     flags: Sequence[str] = (),
     device_source: str = "",
+    cflags: Sequence[str] = (),
 ) -> tuple[FileContext, list[ScopPlace]]:
     """Preprocess and parse a file, and find the SCoPs that its pragmas mark."""
     source = preprocess(
-        path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags
+        path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags, cflags=cflags
     )
     file = parse(source)
     return FileContext.of(file, device_source), marked_places(file)

@@ -143,7 +143,8 @@ class Program:
         """What was proven of each SCoP, as `--certificate` writes it and `polytile check` reads it."""
         from polytile.certificate import certificate
 
-        return certificate(self.path, self.text, self.defines, [s.compilation for s in self.scops])
+        made = [s.compilation for s in self.scops]
+        return certificate(self.path, self.text, self.defines, made, cflags=self.options.cflags)
 
     @for_callers
     def explain(self) -> str:
@@ -239,6 +240,7 @@ class Program:
                 link=link,
                 include_dirs=[_home(self.path), *self.include_dirs],
                 defines=self.defines,
+                cflags=self.options.cflags,
                 arch=self.options.arch,
                 strict=self.options.strict,
                 managed=managed,
@@ -293,6 +295,7 @@ def compile_file(
         flags=preprocessor_flags,
         device_source=device_source,
         managed=managed,
+        cflags=options.cflags,
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
     marked = [error for error in refused if not isinstance(error, NothingRunsError | OpaqueCallError)]

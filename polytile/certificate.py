@@ -29,7 +29,14 @@ FORMAT = "polytile certificate"
 VERSION = 2
 
 
-def certificate(file: str, text: str, defines: Sequence[str], compilations: Iterable[Compilation]) -> str:
+def certificate(
+    file: str,
+    text: str,
+    defines: Sequence[str],
+    compilations: Iterable[Compilation],
+    *,
+    cflags: Sequence[str] = (),
+) -> str:
     """The certificate of a file's SCoPs; those that stay on the host are only named."""
     found = list(compilations)
     content = {
@@ -39,6 +46,7 @@ def certificate(file: str, text: str, defines: Sequence[str], compilations: Iter
         "file": file,
         "sha256": fingerprint(text),
         "defines": list(defines),
+        "cflags": list(cflags),
         "scops": [_scop(c) for c in found if c.schedule is not None],
         "on_host": [c.scop.name for c in found if c.schedule is None],
     }

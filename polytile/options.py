@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from math import prod
 
+from polytile.c_flags import check_flags
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.machine import (
@@ -61,6 +62,7 @@ class Options:
     points: tuple[int, ...] = ()  #: of a thread, one count for each loop; none: as the cost model chooses
     block: tuple[int, ...] = ()  #: threads of a block; the last entry is thread.x
     sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
+    cflags: tuple[str, ...] = ()  #: of the C compiler that the program is built with, see `polytile.c_flags`
     parameters: dict[str, int] = field(default_factory=dict)  #: values known of the SCoP's parameters
     specialize: bool = False  #: kernels for these values alone; the C runs for others
     min_compute: int = 0  #: statement instances of a SCoP below which a program's host file runs the C
@@ -82,6 +84,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
             raise UsageError(f"unknown schedule {self.schedule!r}", hint=f"one of {', '.join(SCHEDULES)}")
+        check_flags(self.cflags)
         for name, sizes in (("tile", self.tile), ("block", self.block)):
             for size in sizes:
                 if not 1 <= size <= MAX_TILE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -26,6 +27,7 @@ class Settings(TypedDict, total=False):
     block: Sizes
     sizes: str | None
     max_shared_memory: int | None
+    cflags: str | Iterable[str]
     parameters: dict[str, int]
     specialize: bool
     min_compute: int
@@ -105,6 +107,8 @@ def _value(name: str, value: Any) -> Any:
         return _sizes(name, value)
     if name == "disable_pass":
         return _names(name, value)
+    if name == "cflags":
+        return tuple(shlex.split(value)) if isinstance(value, str) else _names(name, value, "-fwrapv")
     if name in _TEXTS and not isinstance(value, str):
         example = ', such as "sm_90"' if name == "arch" else ""
         raise UsageError(f"{name} must be a string{example}, not {_shown(value)}")
@@ -127,7 +131,7 @@ def _sizes(name: str, value: Any) -> tuple[int, ...]:
         raise UsageError(f"{name}: {_shown(value)} is no list of sizes", hint=hint) from None
 
 
-def _names(name: str, value: Any) -> tuple[str, ...]:
+def _names(name: str, value: Any, example: str = "loop-carry") -> tuple[str, ...]:
     """before: "loop-carry", ["loop-carry", "share-sums"]; after: ("loop-carry",), ("loop-carry", "share-sums")"""
     if isinstance(value, str):
         return (value,)
@@ -136,7 +140,7 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
     except TypeError:
         found = (value,)
     if wrong := [one for one in found if not isinstance(one, str)]:
-        raise UsageError(f"{name}: {_shown(wrong[0])} is no name", hint=f'write {name}="loop-carry" or a list of names')
+        raise UsageError(f"{name}: {_shown(wrong[0])} is no name", hint=f'write {name}="{example}" or a list of names')
     return found
 
 

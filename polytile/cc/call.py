@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from polytile.c_flags import host_only
 from polytile.cc.host_arguments import Argument, arguments
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
@@ -16,7 +17,9 @@ _HOST_ONLY = frozenset(("-E", "-S", "-M", "-MM", "-fsyntax-only", "-###", "-emit
 DEPENDENCY_OPTIONS = frozenset(("-MD", "-MMD", "-MF", "-MT", "-MQ", "-MP", "-MG"))
 # With these the compiler writes files beside the object, named after it, or code that kernels cannot be linked with.
 _BESIDE = ("-save-temps", "--coverage", "-coverage", "-fprofile-arcs", "-ftest-coverage", "-gsplit-dwarf", "-fdump-",
-           "-fstack-usage", "-fcallgraph-info", "-aux-info", "-dump", "-Wp,-M", "-m32", "-mx32", "-m16")  # fmt: skip
+           "-fstack-usage", "-fcallgraph-info", "-fprofile-generate", "-aux-info", "-dump", "-Wp,-M")  # fmt: skip
+# Flags of C's meaning, and those that define macros.
+_FLAGS = ("-f", "-m", "-O", "-std=", "--std=", "-ansi", "-pthread", "-undef")
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,14 @@ class Call:
 
     @property
     def obstacle(self) -> str | None:
-        """An option with which an object cannot be put together from two."""
-        return next((a.given[0] for a in self.arguments if a.option.startswith(_BESIDE)), None)
+        """An option with which an object cannot be put together from two, or kernels cannot compute what C means."""
+        beside = (a.given[0] for a in self.arguments if a.option.startswith(_BESIDE))
+        return next(beside, None) or host_only(self.cflags)
+
+    @property
+    def cflags(self) -> tuple[str, ...]:
+        """The flags that kernels, too, must follow."""
+        return tuple(a.option for a in self.arguments if a.option.startswith(_FLAGS) and a.option not in _HOST_ONLY)
 
     @property
     def program(self) -> str:

@@ -35,7 +35,6 @@ from polytile.diagnostics import (
 # Options that change what the preprocessor makes of a source. Those with a path get an absolute one: the preprocessor
 # runs in the folder of the source.
 _WITH_PATHS = frozenset(("-isystem", "-iquote", "-idirafter", "-include", "-imacros"))
-_WITH_MACROS = ("-std=", "-O", "-f", "-m", "-ansi", "-pthread", "-undef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,7 @@ def request(source: str, call: Call, settings: Settings, host: str, folder: Path
         asked,
         include_dirs=tuple(a.value for a in call.arguments if a.option == "-I"),
         defines=_defines(call),
+        cflags=tuple(word for word in call.cflags if not word.startswith("-fdiagnostics")),
         on="emulator" if settings.on == "emulator" else "auto",
         managed=settings.managed,
         keep_going=True,
@@ -91,7 +91,7 @@ def _preprocessor_flags(call: Call) -> list[str]:
     for a in call.arguments:
         if a.option in _WITH_PATHS:
             flags += [a.option, os.path.abspath(a.value) if os.path.exists(a.value) else a.value]
-        elif a.option == "-U" or (a.option.startswith(_WITH_MACROS) and not a.option.startswith("-fdiagnostics")):
+        elif a.option == "-U":
             flags += a.given
     return flags
 

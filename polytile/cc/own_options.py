@@ -17,7 +17,7 @@ VARIABLE = "POLYTILE_FLAGS"
 PLACES = ("gpu", "emulator", "auto")
 HELP = "polytile cc --polytile-help lists them"
 # The command's options that mean nothing here, or something else.
-_ELSEWHERE = frozenset(("help", "version", "target", "on", "build", "link", "managed", "json", "quiet"))
+_ELSEWHERE = frozenset(("help", "version", "target", "on", "build", "link", "managed", "json", "quiet", "cflags"))
 OWN = frozenset(("on", "cc", "managed", "help"))
 _OF_HOST_COMPILERS = frozenset(("cc", "dump", "help", "param", "verbose", "version"))
 _WARNINGS = {"-Wpolytile": (True, None), "-Wno-polytile": (False, False), "-Werror=polytile": (True, True)}

@@ -18,9 +18,10 @@ def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Itera
 
     Raises UserError when the file cannot be read, KeyError when `content` is no certificate.
     """
-    program = read_program(path, include_dirs=include_dirs, defines=content["defines"])
+    told = {"include_dirs": include_dirs, "defines": content["defines"], "cflags": content.get("cflags", ())}
+    program = read_program(path, **told)
     if not program.scops:
-        program = read_program(path, include_dirs=include_dirs, defines=content["defines"], autodetect=True)
+        program = read_program(path, **told, autodetect=True)
     found = {scop.name: scop for scop in program.scops}
     for name in sorted(found.keys() - {claimed["name"] for claimed in content["scops"]} - set(content["on_host"])):
         yield f"{name} of {path} is not in the certificate"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections.abc import Sequence
 
 from polytile import __version__
@@ -32,6 +33,7 @@ class Request:
     output: str
     include_dirs: tuple[str, ...]
     defines: tuple[str, ...]
+    cflags: tuple[str, ...]
     parameters: dict[str, int]
     specialize: bool
     min_compute: int
@@ -98,6 +100,8 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="search DIR for include files")
     add("-D", dest="defines", metavar="NAME[=V]", action="append", default=[], help="define a macro")
+    flags = "flags of the C compiler that builds the program, as in --cflags=-fwrapv (repeatable)"
+    add("--cflags", metavar="FLAGS", action="append", default=[], help=flags)
     add("--param", metavar="N=V", action="append", default=[], help="the value of a parameter (repeatable)")
     add("--specialize", action="store_true", help="kernels for the values of --param alone, the C for others")
     add("--min-compute", metavar="N", default="0", help="statement instances below which programs run the C (0)")
@@ -172,6 +176,7 @@ def parse(arguments: Sequence[str]) -> Request:
         output=found.output,
         include_dirs=tuple(found.include_dirs),
         defines=tuple(_definition(d) for d in found.defines),
+        cflags=_words("--cflags", found.cflags),
         parameters=_parameters(found.param),
         specialize=found.specialize,
         min_compute=_integer("--min-compute", found.min_compute),
@@ -229,11 +234,11 @@ def _check_together(found: argparse.Namespace) -> None:
 
 
 def _with_libraries(arguments: Sequence[str]) -> list[str]:
-    """Let `--link -lm` be understood: argparse takes `-lm` for an option of its own."""
+    """Let `--link -lm` be understood, and `--cflags -fwrapv`: argparse takes `-lm` for an option of its own."""
     words: list[str] = []
     for word in arguments:
-        if words and words[-1] == "--link" and word.startswith("-"):
-            words[-1] = f"--link={word}"
+        if words and words[-1] in ("--link", "--cflags") and word.startswith("-"):
+            words[-1] = f"{words[-1]}={word}"
         else:
             words.append(word)
     return words
@@ -263,6 +268,14 @@ def _definition(text: str) -> str:
     if not _MACRO.fullmatch(text):
         raise UsageError(f"-D {text}: a macro needs a name", hint="write -D NAME or -D NAME=VALUE")
     return text
+
+
+def _words(option: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """The words of some texts, which are quoted as in a shell."""
+    try:
+        return tuple(word for text in texts for word in shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{option} cannot be read: {str(error).lower()}", hint="close its quotes") from None
 
 
 def _parameters(settings: Sequence[str]) -> dict[str, int]:

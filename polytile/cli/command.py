@@ -102,6 +102,7 @@ def _options(request: Request) -> Options:
         sizes=request.sizes,
         max_shared_memory=request.max_shared_memory,
         max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
+        cflags=request.cflags,
         parameters=request.parameters,
         specialize=request.specialize,
         min_compute=request.min_compute,

@@ -223,7 +223,8 @@ class Scop:
     that no two iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from
     outside); `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
     `set_before` are parameters and scalars that the C sets to numbers before it: others are right, too, but need not
-    fit its arrays; `rotations` is what becomes of pointers behind it.
+    fit its arrays; `rotations` is what becomes of pointers behind it; `cflags` are the flags of the C compiler that its
+    texts are read with.
     """
 
     name: str
@@ -258,6 +259,7 @@ class Scop:
     optional: tuple[tuple[str, str], ...] = ()
     alias_checks: tuple[AliasCheck, ...] = ()
     rotations: tuple[PointerRotation, ...] = ()
+    cflags: tuple[str, ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _named: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -41,6 +41,7 @@ class Build:
     strict: bool
     managed: bool = False
     core: Core | None = None
+    cflags: tuple[str, ...] = ()
 
     def object(self, source: Path) -> Path:
         """Compile one C, C++ or CUDA file."""
@@ -50,7 +51,7 @@ class Build:
         """Compile one C (or C++) file of the user's."""
         compiler = list(host_compiler().command) if source.suffix in _CPP_SUFFIXES else c_compiler()
         variable, default = ("CXXFLAGS", "-O2") if source.suffix in _CPP_SUFFIXES else ("CFLAGS", _C_FLAGS)
-        flags = words_of(variable, default)
+        flags = [*words_of(variable, default), *self.cflags]
         exact = ["-ffp-contract=off"] if self.strict else []
         includes = [f"-I{d}" for d in self.include_dirs]
         heap = managed_heap.definitions() if self.managed and source.suffix not in _CPP_SUFFIXES else []
@@ -106,14 +107,14 @@ def build_program(
     arch: str = "sm_90",
     strict: bool = False,
     managed: bool = False,
+    cflags: Sequence[str] = (),
 ) -> None:
     """Compile and link a program for the GPU ("gpu", with nvcc) or for this machine's CPU ("emulator").
 
     `link` takes C and C++ sources, generated .cu files, objects, archives, shared libraries and linker flags such as
-    `-lfftw3`.
-    `include_dirs` starts with the folder of the user's file, whose own headers are looked up there. `strict` compiles
-    without contraction. With `managed`, C files allocate memory that host and GPU share. Raises DeviceError when a
-    compiler is missing or fails.
+    `-lfftw3`. `include_dirs` starts with the folder of the user's file, whose own headers are looked up there; `cflags`
+    are more flags for the host's compiler. `strict` compiles without contraction. With `managed`, C files allocate
+    memory that host and GPU share. Raises DeviceError when a compiler is missing or fails.
     """
     if on not in PLACES:
         raise UsageError(f"unknown place to run: {on!r}", hint=f"one of {', '.join(PLACES)}")
@@ -123,7 +124,7 @@ def build_program(
         _nvcc()
     with tempfile.TemporaryDirectory(prefix="polytile-build-") as folder:
         core = program_core() if on == "emulator" else None
-        build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict, managed, core)
+        build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict, managed, core, tuple(cflags))
         heap = [managed_heap.SOURCE] if managed else []
         objects = [build.object(source) for source in (host_c, *sources, kernel_cu, *heap)]
         build.linked(objects, libraries, executable)

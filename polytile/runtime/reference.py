@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from polytile.c_flags import of_values
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.ir.scop import Scop
@@ -62,19 +63,19 @@ _HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 
 @cache
-def _compile(text: str) -> Path:
-    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+def _compile(text: str, flags: tuple[str, ...]) -> Path:
+    key = hashlib.sha256("\0".join((text, *flags)).encode()).hexdigest()[:16]
     source = workspace() / f"reference_{key}.c"
     library = source.with_suffix(".so")
     source.write_text(text)
-    command = [*c_compiler(), *FLAGS, str(source), "-o", str(library), "-lm"]
+    command = [*c_compiler(), *FLAGS, *flags, str(source), "-o", str(library), "-lm"]
     check_command(command, "compiling the sequential reference")
     return library
 
 
 def reference(scop: Scop, text: str) -> Reference:
     """Compile `text`, C99 with the function `<name>_reference`; raises DeviceError without a C compiler."""
-    return Reference(scop, function(load(_compile(text)), f"{scop.name}_reference", None))
+    return Reference(scop, function(load(_compile(text, of_values(scop.cflags))), f"{scop.name}_reference", None))
 
 
 def widen(text: str) -> str:

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from polytile.c_flags import of_values
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, ExtractionError, UserError
 from polytile.ir.c_text import c_string
@@ -91,7 +92,7 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
         raise _strayed(scop, expectation)
     if scop.verbatim is None:
         return ""
-    own = verbatim(scop.verbatim)
+    own = verbatim(scop.verbatim, scop.cflags)
     if isinstance(own, str):
         return own
     memory = expectation.inputs()
@@ -152,20 +153,20 @@ def _computed_indices(scop: Scop) -> list[str]:
 
 
 @cache
-def verbatim(region: SourceRegion) -> Verbatim | str:
+def verbatim(region: SourceRegion, cflags: tuple[str, ...] = ()) -> Verbatim | str:
     """Compile a region's own text; a str says why that cannot be done."""
     if region.obstacle:
         return region.obstacle
     try:
-        library = _compile(region)
+        library = _compile(region, cflags)
         return Verbatim(region, function(load(library), region.entry, ctypes.c_int))
     except DeviceError as error:
         return _reason(error.message)
 
 
-def _compile(region: SourceRegion) -> Path:
+def _compile(region: SourceRegion, cflags: tuple[str, ...]) -> Path:
     marked, folder = _marked(region), str(Path(region.path).resolve().parent)
-    described = "\0".join((marked, folder, region.head, *region.include_dirs, *region.defines))
+    described = "\0".join((marked, folder, region.head, *region.include_dirs, *region.defines, *cflags))
     key = hashlib.sha256(described.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     source = workspace() / f"verbatim_{key}.c"
     whole, library = source.with_suffix(".i"), source.with_suffix(".so")
@@ -173,11 +174,12 @@ def _compile(region: SourceRegion) -> Path:
     search = ["-iquote", folder, *(f"-I{os.path.abspath(d)}" for d in region.include_dirs)]
     defines = [*(f"-D{d}" for d in region.defines), *_DEFINES]
     language = next(f for f in FLAGS if f.startswith("-std="))
-    preprocess = [*c_compiler(), "-E", language, "-w", *search, *defines, str(source), "-o", str(whole)]
+    preprocess = [*c_compiler(), "-E", language, *cflags, "-w", *search, *defines, str(source), "-o", str(whole)]
     check_command(preprocess, "preprocessing")
     text = whole.read_bytes().decode("utf-8", "surrogateescape")
     whole.write_bytes(_with_function(region, text).encode("utf-8", "surrogateescape"))
-    check_command([*c_compiler(), *FLAGS, *_ALONE, str(whole), "-o", str(library), "-lm"], "compiling")
+    flags = [*FLAGS, *of_values(cflags), *_ALONE]
+    check_command([*c_compiler(), *flags, str(whole), "-o", str(library), "-lm"], "compiling")
     return library
 
 
