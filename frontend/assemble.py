@@ -83,7 +83,7 @@ class FileContext:
     def of(cls, file: ParsedFile, device_source: str = "") -> FileContext:
         summaries = access_summaries(file)
         own = {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file) if f.decl.name not in summaries}
-        return cls(file, own, Escapes(file.tree), summaries, device_source)
+        return cls(file, own, Escapes(file.tree, file.mentioned), summaries, device_source)
 
 
 @dataclass(frozen=True, slots=True)

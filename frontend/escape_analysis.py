@@ -16,9 +16,11 @@ from polytile.frontend.trees import address_taken
 
 @dataclass(eq=False, slots=True)
 class Escapes:
-    """The variables of a file; what was found is kept."""
+    """The variables of a file; what was found is kept. `mentioned` are words of what is not read: all may be addresses
+    there."""
 
     tree: c_ast.FileAST
+    mentioned: frozenset[str] = frozenset()
     _addressed: dict[int, frozenset[str]] = field(default_factory=dict)  # by the id of a part of the tree
 
     def has_pointers(self, binding: Binding, function: c_ast.FuncDef) -> bool:
@@ -32,7 +34,7 @@ class Escapes:
         if "extern" in storage or (binding.level == "global" and "static" not in storage):
             return True
         root = self.tree if binding.level == "global" else function
-        if binding.name in self._names(root):
+        if binding.name in self.mentioned or binding.name in self._names(root):
             return True
         uses = mentions(root, binding.name, ()) if _has_arrays(shape) else ()
         return any(_is_address(use, chain, shape) for use, chain in uses)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -44,6 +44,10 @@ class LineMap:
             self._columns[origin] = self._align(origin)
         found = self._columns[origin].get((line - 1, (column or 1) - 1))
         return Location(*origin, self._first_column(origin) if found is None else found + 1)
+
+    def with_lines(self, lines: Sequence[str]) -> LineMap:
+        """The same for lines with other words in them."""
+        return LineMap(tuple(lines), self.origins, self.raw_lines)
 
     def raw_line(self, origin: tuple[str, int]) -> str:
         lines = self.raw_lines(origin[0])

@@ -8,11 +8,12 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
-from polytile.diagnostics import UserError
-from polytile.frontend.builtin_functions import is_builtin
+from polytile.diagnostics import OpaqueCallError, UserError
+from polytile.frontend.builtin_functions import calls, is_builtin
 from polytile.frontend.constants import constant_node
+from polytile.frontend.gnu_c import ASSEMBLY, CONDITION, RANGE
 from polytile.frontend.parse import location_of
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import UNREADABLE, Scope, Shape
 from polytile.frontend.trees import copied, map_children
 
 
@@ -56,7 +57,7 @@ class _Normaliser:
                 return self._inside(lambda: map_children(node, self._statement))
             case c_ast.Case() | c_ast.Default():
                 if isinstance(node, c_ast.Case):
-                    node.expr = self.visit(node.expr)
+                    self._case(node)
                 node.stmts = self.items(node.stmts or [])
                 return node
             case c_ast.ID():
@@ -81,6 +82,12 @@ class _Normaliser:
             case c_ast.Goto() | c_ast.Pragma() | c_ast.Struct() | c_ast.Enum():
                 return node
         return map_children(node, self.visit)
+
+    def _case(self, node: c_ast.Case) -> None:
+        if calls(node.expr, (RANGE,)):
+            node.expr.args = self.visit(node.expr.args)
+        else:
+            node.expr = self.visit(node.expr)
 
     def _statement(self, node: Any) -> Any:
         made = self._item(node)
@@ -123,6 +130,12 @@ class _Normaliser:
         return node
 
     def _identifier(self, node: c_ast.ID) -> c_ast.Node:
+        if node.name == CONDITION:
+            raise UserError(
+                "a condition with effects has no middle operand",
+                location=location_of(node),
+                hint="set a variable to it before: `t = f(x); y = t ? t : 5;`",
+            )
         binding = self.scope.lookup(node.name)
         if binding is None:
             raise UserError(
@@ -139,10 +152,18 @@ class _Normaliser:
 
     def _call(self, node: c_ast.FuncCall) -> c_ast.FuncCall:
         name = node.name.name
-        if self.scope.lookup(name) is None and not is_builtin(name):
+        known = self.scope.lookup(name)
+        if name == ASSEMBLY:
+            hint = "inline assembly is not C; write the operation in C"
+            raise OpaqueCallError("inline assembly may do anything", location=location_of(node), hint=hint)
+        if known is not None and known.kind == UNREADABLE:
+            raise OpaqueCallError(
+                f"the call of `{name}` may do anything, as {known.shape.reason}",
+                location=location_of(node.name),
+                hint=f"say in front of its declaration what it accesses: #pragma polytile access({name})",
+            )
+        if known is None and not is_builtin(name):
             hint = "define it before this function, or include the header that declares it"
-            if name in ("asm", "__asm", "__asm__"):
-                hint = "inline assembly is not C; write the operation in C"
             raise UserError(
                 f"the function '{name}' is called but not declared", location=location_of(node.name), hint=hint
             )
@@ -167,16 +188,17 @@ def spelt(node: c_ast.Node, shape: Shape, name: str | None) -> c_ast.Node:
     """The declarator `node` again, with typedef names and enum types replaced by what they stand for."""
     if shape.base is None:
         return node
-    return _declarator(node, shape, name, 0)
+    return declarator(node, shape, name)
 
 
-def _declarator(node: c_ast.Node, shape: Shape, name: str | None, depth: int) -> c_ast.Node:
+def declarator(node: c_ast.Node, shape: Shape, name: str | None, depth: int = 0) -> c_ast.Node:
+    """What declares `name` with the layers of a type from one of them on, at the place of `node`."""
     coord = node.coord
     if depth == len(shape.layers):
         quals = ["const"] if shape.const else []
         return c_ast.TypeDecl(name, quals, None, base_node(shape, coord), coord)
     layer = shape.layers[depth]
-    inner = _declarator(node, shape, name, depth + 1)
+    inner = declarator(node, shape, name, depth + 1)
     if layer.pointer:
         return c_ast.PtrDecl(["restrict"] if layer.restrict else [], inner, coord)
     extent = None if layer.extent is None else copied(layer.extent)

@@ -2,111 +2,69 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Set
-from typing import Any
+from collections.abc import Iterator
 
 from pycparser import c_ast
-from pycparser.c_lexer import CLexer, Token
-from pycparser.c_parser import ParseError
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location, UserError
-from polytile.frontend.implicit_int import declare_listed_parameters, declared_name, lacks_only_a_type
+from polytile.frontend.gnu_c import COMPILER_TYPES, WORDS
+from polytile.frontend.implicit_int import declare_listed_parameters
 from polytile.frontend.preprocess import Preprocessed, identifiers
-from polytile.frontend.shipped_declarations import ContinuingParser, shipped_head
-from polytile.frontend.tokens import tokenize
-
-_MOST_IMPLIED = 30  # declarations without a type; the file is parsed once more for each
-_PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
-_STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
-_KEYWORD_HINTS = {
-    "__asm__": "inline assembly is not C; write the operation in C",
-    "__asm": "inline assembly is not C; write the operation in C",
-    "asm": "inline assembly is not C; write the operation in C",
-    "typeof": "name the type instead of using typeof",
-    "__typeof__": "name the type instead of using __typeof__",
-    "__auto_type": "name the type instead of using __auto_type",
-    "_Generic": "call the function of the type that is meant, such as sqrt or sqrtf",
-    "template": "polytile reads C99, not C++",
-    "class": "polytile reads C99, not C++",
-    "namespace": "polytile reads C99, not C++",
-    "__global__": "polytile reads C and writes CUDA; give it the sequential C",
-    "__device__": "polytile reads C and writes CUDA; give it the sequential C",
-}
+from polytile.frontend.separate_declarations import read_separately
+from polytile.frontend.shipped_declarations import Head, shipped_head
+from polytile.frontend.syntax import Piece, read_piece
+from polytile.frontend.unreadable import Unread
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A translation unit. `names` are all identifiers of the text, preprocessed or not, for making fresh ones."""
+    """A translation unit. `names` are all identifiers of the text, preprocessed or not, for making fresh ones; `unread`
+    is what of the user's file cannot be read, and `mentioned` are words of all that is not read, which may be names of
+    variables."""
 
     source: Preprocessed
     tree: c_ast.FileAST
     names: frozenset[str]
+    unread: tuple[Unread, ...] = ()
+    mentioned: frozenset[str] = frozenset()
 
 
 def parse(source: Preprocessed) -> ParsedFile:
-    """Parse preprocessed text; a syntax error becomes a located `UserError`."""
-    implied: dict[tuple[int, int], UserError] = {}  # where `int` is left out, and what to say if that is not all
+    """Parse preprocessed text. Where there is a syntax error, or what C99 has not, declarations are read one by one,
+    and what cannot be read is left out; where they cannot be told apart, the error becomes a located `UserError`."""
+    words = identifiers(source.text)
+    names = words | identifiers(source.raw) | source.macros
     head = shipped_head(source, _place)
-    while True:
-        reached: list[tuple[int, int, str]] = []
+    known = {**dict.fromkeys(COMPILER_TYPES, True), **(head.names or {})}
+    error = None
+    if not words & WORDS:
         try:
-            tree = ContinuingParser(_recording_lexer(reached, implied.keys()), head).parse_rest(source)
-            break
-        except ParseError as error:
-            refusal = _syntax_error(str(error), source, reached)
-            place = _implied_place(str(error), source)
-            if place is None or place in implied or len(implied) == _MOST_IMPLIED:
-                raise _first_on_its_line(refusal, implied, str(error)) from None
-            implied[place] = refusal
-        except RecursionError:
-            hint = "split the expression or the nest that is nested this deeply"
-            start = Location(source.path, 1)
-            raise UserError("the file is nested too deeply to parse", location=start, hint=hint) from None
-    declare_listed_parameters(tree)
+            return ParsedFile(source, _read_whole(source, head, known), names)
+        except UserError as found:
+            error = found
+    apart = read_separately(source, head.lines, known, _place)
+    if apart is None:
+        if error is not None:
+            raise error
+        return ParsedFile(source, _read_whole(source, head, known), names)
+    tree = _with_head(c_ast.FileAST(apart.nodes), head)
+    tree.ext[:0] = apart.hidden  # in front of all that is declared of these names
+    return ParsedFile(apart.source, tree, names, apart.unread, apart.mentioned)
+
+
+def _read_whole(source: Preprocessed, head: Head, known: dict[str, bool]) -> c_ast.FileAST:
+    rest = "\n".join(source.lines.lines[head.lines :])
+    nodes, _ = read_piece(source, Piece(rest, head.lines + 1), known)
+    tree = c_ast.FileAST(nodes)
     _place(tree, source)
+    return _with_head(tree, head)
+
+
+def _with_head(tree: c_ast.FileAST, head: Head) -> c_ast.FileAST:
+    declare_listed_parameters(tree)
     tree.ext[:0] = head.nodes
-    return ParsedFile(source, tree, identifiers(source.text) | identifiers(source.raw) | source.macros)
-
-
-def _recording_lexer(reached: list[tuple[int, int, str]], implied: Set[tuple[int, int]]) -> type[CLexer]:
-    """A lexer that notes the last token it gave, because some syntax errors carry no place; before the tokens at the
-    places `implied` it gives an `int` that is not in the text."""
-
-    class RecordingLexer(CLexer):  # type: ignore[misc]
-        held: Any = None
-
-        def token(self) -> Any:
-            token = self.held or super().token()
-            if self.held is None and token is not None and (token.lineno, token.column) in implied:
-                self.held = token
-                return Token("INT", "int", token.lineno, token.column, token.filename)
-            self.held = None
-            if token is not None:
-                reached[:] = [(token.lineno, token.column, token.value)]
-            return token
-
-    return RecordingLexer
-
-
-def _implied_place(message: str, source: Preprocessed) -> tuple[int, int] | None:
-    """The place before which a declaration lacks its type and nothing else, as far as can be seen, by line and column
-    of the preprocessed text."""
-    found = _PLACED.match(message)
-    if found is None:
-        return None
-    line, column = int(found[1]), int(found[2])
-    rest = source.rest_of_text(line, column)
-    no_c = declared_name(rest) in _KEYWORD_HINTS
-    return None if no_c or not lacks_only_a_type(found[3], rest) else (line, column)
-
-
-def _first_on_its_line(refusal: UserError, implied: dict[tuple[int, int], UserError], message: str) -> UserError:
-    """What to say of a syntax error: where its line also lacks a type, that is more likely what is wrong."""
-    found = _PLACED.match(message)
-    line = int(found[1]) if found else None
-    return next((earlier for (at, _), earlier in implied.items() if at == line), refusal)
+    return tree
 
 
 def location_of(node: c_ast.Node | None) -> Location:
@@ -143,53 +101,3 @@ def _place(tree: c_ast.FileAST, source: Preprocessed) -> None:
         done.add(id(coord))
         place = source.lines.location(coord.line, coord.column)
         coord.file, coord.line, coord.column = place.file, place.line, place.column
-
-
-def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, int, str]]) -> UserError:
-    found = _PLACED.match(message)
-    if found is None:
-        return _unplaced_error(message, source, reached)
-    line, column, text = int(found[1]), int(found[2]), found[3]
-    location = source.lines.location(line, column)
-    if not text.startswith("before: "):
-        what = text[:1].lower() + text[1:]
-        name = declared_name(source.rest_of_text(line, column))
-        if _implied_place(message, source) is not None:
-            return UserError(
-                f"'{name}' is declared without a type, as C before C99 allowed",
-                location=location,
-                hint=f"write its type: `int {name}`; what a function without a value returns is `void`",
-            )
-        hint = _hint(source, line, _token_at(source, line, column))
-        return UserError(f"syntax error: {what}", location=location, hint=hint)
-    token = text.removeprefix("before: ")
-    return UserError(f"syntax error before '{token}'", location=location, hint=_hint(source, line, token))
-
-
-def _unplaced_error(message: str, source: Preprocessed, reached: list[tuple[int, int, str]]) -> UserError:
-    if "end of" in message.lower() or not reached:
-        last = source.raw.rstrip().count("\n") + 1
-        hint = "a closing brace, parenthesis or semicolon is missing before it"
-        return UserError("syntax error at the end of the file", location=Location(source.path, last), hint=hint)
-    line, column, token = reached[0]
-    place = source.lines.location(line, column)
-    return UserError(f"syntax error near '{token}'", location=place, hint=_hint(source, line, token))
-
-
-def _token_at(source: Preprocessed, line: int, column: int) -> str:
-    return next((t.text for t in tokenize(source.rest_of_text(line, column))), "")
-
-
-def _hint(source: Preprocessed, line: int, token: str) -> str:
-    text = source.lines.lines[line - 1] if 0 < line <= len(source.lines.lines) else ""
-    for word in [token, *(t.text for t in tokenize(text))]:
-        if word in _KEYWORD_HINTS:
-            return _KEYWORD_HINTS[word]
-    if text.lstrip().startswith("#"):
-        before = next((line.strip() for line in reversed(source.lines.lines[: line - 1]) if line.strip()), "")
-        if before and not before.startswith("#") and before[-1] not in ";{}:":
-            return "end the statement before it: a ';', ')' or '}' may be missing there"
-        return "a pragma of polytile stands where a statement could stand, on a line of its own"
-    if _STATEMENT_EXPRESSION.search(text):
-        return "statement expressions `({ ... })` are not C99; write a function"
-    return "polytile reads C99; look for a missing ';', ')' or '}', or a type that is not declared, before this place"

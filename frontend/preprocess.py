@@ -28,14 +28,15 @@ _GNU = (
     "__attribute__(x)=", "__attribute(x)=", "__declspec(x)=", "__extension__=", "__restrict=restrict",
     "__restrict__=restrict", "__inline=inline", "__inline__=inline", "__volatile__=volatile", "__volatile=volatile",
     "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
+    "__thread=_Thread_local", "__alignof__=_Alignof", "__alignof=_Alignof", "__complex__=_Complex",
+    "__complex=_Complex",
 )  # fmt: skip
-# A spelling of the system's own headers, where one is read that polytile has no stand-in for.
-_SYSTEM = "__builtin_va_list=void *"
 _KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile|pencil\s+independent)\b")
 _MARK = re.compile(r"__polytile_(assume|access)__")
 _OPENED = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+(assume|access)[ \t]*(\(.*\))[ \t]*$", re.MULTILINE)
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 _DEFINITION = re.compile(r"#(?:define|undef)\s+([\w$]+)")
+_IDENTIFICATION = re.compile(r"#\s*(?:ident|sccs)\b")
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
 _MISSING = (
     re.compile(r"^(?P<name>.+): No such file or directory$"),
@@ -126,7 +127,7 @@ def _parser_line(line: str) -> str:
     """A line as the parser reads it: assumptions are pragmas again; foreign pragmas and definitions are gone."""
     if _MARK.match(line.lstrip()):
         return _MARK.sub(r"#pragma polytile \1", line, count=1)
-    if line.startswith("#") and _DEFINITION.match(line):
+    if line.startswith("#") and (_DEFINITION.match(line) or _IDENTIFICATION.match(line)):
         return ""
     return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) else line
 
@@ -191,7 +192,7 @@ def _run_system(command: str, request: _Request) -> str:
         return done.output.decode("utf-8", "surrogateescape")
     error = _explain(done.errors.decode("utf-8", "replace"), command, request)
     if isinstance(error, _MissingHeaderError):
-        again = _expanded(command, request, [f"-D{_SYSTEM}"])
+        again = _expanded(command, request, [])
         if again.status == 0:
             return again.output.decode("utf-8", "surrogateescape")
     raise error

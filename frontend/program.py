@@ -14,6 +14,7 @@ from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.frontend.source_region import verbatim_region
 from polytile.frontend.unknown_sizes import extract_sized
+from polytile.frontend.unreadable import Unread
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 from polytile.work_pieces import piece
@@ -34,8 +35,8 @@ class SourceProgram:
 
     `refusals` are SCoPs that the user marked, those among them whose calls stay on the host and whose loops without
     calls are in `scops`; `remarks` are loops that detection tried in vain, `left_out` the outermost ones that it leaves
-    as they are; `macros` are the names that are a macro somewhere in the file or in what it includes; `detected` are
-    the names of SCoPs without pragmas.
+    as they are; `unread` is what cannot be read and has no marked SCoP in it; `macros` are the names that are a macro
+    somewhere in the file or in what it includes; `detected` are the names of SCoPs without pragmas.
     """
 
     path: str
@@ -46,6 +47,7 @@ class SourceProgram:
     macros: frozenset[str] = frozenset()
     detected: frozenset[str] = frozenset()
     left_out: tuple[Refusal, ...] = ()
+    unread: tuple[Unread, ...] = ()
     places: Mapping[str, tuple[FileContext, ScopPlace]] = field(default_factory=dict, repr=False, compare=False)
 
     def apart(self, name: str) -> Scop:
@@ -87,6 +89,8 @@ def read_program(
         )
     search = _Search(replace(context, asks_memory=managed), Linkage.of(context.file))
     search.marked(places)
+    unread = context.file.unread
+    search.unreadable([lost for lost in unread if lost.marks])
     remarks: tuple[Refusal, ...] = ()
     left_out: tuple[Refusal, ...] = ()
     detected: frozenset[str] = frozenset()
@@ -101,10 +105,10 @@ def read_program(
     idle = bool(remarks) and all(isinstance(r.error, NothingRunsError) for r in remarks)
     source = context.file.source
     if not search.scops and not search.refusals and not idle:
-        raise _nothing_found(source.path, autodetect, remarks)
+        raise _nothing_found(source.path, autodetect, left_out, remarks, unread)
     scops = tuple(sorted(search.scops, key=lambda s: s.span.start if s.span is not None else 0))
     made = source.path, source.raw, scops, tuple(search.refusals), remarks, source.macros, detected, left_out
-    return SourceProgram(*made, search.found_at)
+    return SourceProgram(*made, tuple(lost for lost in unread if not lost.marks), search.found_at)
 
 
 @dataclass(slots=True)
@@ -135,6 +139,12 @@ class _Search:
                     others = _each_once([(error, place), *inside.refused])[1:]
                     self.refusals += [Refusal(e, name, p.span) for e, p in others]
 
+    def unreadable(self, lost: Sequence[Unread]) -> None:
+        """Refuse the SCoPs that are marked in what cannot be read."""
+        for one in lost:
+            name = fresh_scop_name(self.linkage.unique(one.name), self.counts, self.context.file.names)
+            self.refusals.append(Refusal(one.error, name if one.name else None))
+
     def attempt(self, place: ScopPlace) -> Scop:
         """The SCoP at a place without pragmas, whose number is taken where it can be extracted."""
         numbered = dict(self.counts)
@@ -162,11 +172,17 @@ def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool 
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim, cflags=cflags)
 
 
-def _nothing_found(path: str, autodetect: bool, remarks: Sequence[Refusal]) -> UserError:
+def _nothing_found(
+    path: str, autodetect: bool, left_out: Sequence[Refusal], remarks: Sequence[Refusal], unread: Sequence[Unread]
+) -> UserError:
+    """What to say of a file without a SCoP: what cannot be read of it, or why its loops are none."""
+    if unread and not remarks and (not autodetect or any(lost.loops for lost in unread)):
+        return unread[0].error
     hint = "put '#pragma scop' and '#pragma endscop' around the loops to compile, or give --autodetect"
     if autodetect:
         hint = "the file has no loop that could be one"
     if remarks:
         first = remarks[0].error
         hint = f"the first loop that could be one is refused: {first.location}: {first.message}"
-    return NoScopError("no SCoP in this file", location=Location(path, 1), hint=hint)
+    reasons = (*(lost.remark for lost in unread if lost.loops), *(refusal.error for refusal in left_out))
+    return NoScopError("no SCoP in this file", location=Location(path, 1), hint=hint, reasons=reasons)

@@ -11,6 +11,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate
 from polytile.frontend.parse import location_of
+from polytile.frontend.unreadable import Unreadable
 from polytile.ir.expr import (
     BOOL,
     CHAR,
@@ -35,6 +36,7 @@ _INTEGERS = {
     ("long",): LONG, ("unsigned", "long"): ULONG, ("long", "long"): LLONG, ("unsigned", "long", "long"): ULLONG,
     ("float",): FLOAT, ("double",): DOUBLE,
 }  # fmt: skip
+UNREADABLE = "unreadable"
 _BASIC = {tuple(sorted(names)): t for names, t in _INTEGERS.items()}
 
 
@@ -79,7 +81,8 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a name stands for. `kind` is "variable", "parameter", "enumerator", "typedef" or "function"."""
+    """What a name stands for. `kind` is "variable", "parameter", "enumerator", "typedef", "function", or "unreadable",
+    where the declarations that can be read say too little."""
 
     kind: str
     name: str
@@ -156,10 +159,14 @@ class Scope:
                 self.names[name] = Binding("typedef", name, node, shape, self.level)
             case c_ast.Decl():
                 self._bind_variable(node)
+            case Unreadable(names=names, reason=reason, certain=certain):
+                kind = UNREADABLE if certain else "variable"
+                for name in sorted(names if certain else names - self.names.keys()):
+                    self.names[name] = Binding(kind, name, node, Shape(None, reason=reason), self.level)
 
     def _bind_variable(self, node: c_ast.Decl) -> None:
         shape = self.shape(node.type, node.name)
-        if node.name is None:
+        if node.name is None or (node.name in self.names and self.names[node.name].kind == UNREADABLE):
             return
         kind = "function" if shape.function and not shape.layers else "variable"
         if shape.layers and not shape.layers[0].pointer and shape.layers[0].extent is None:

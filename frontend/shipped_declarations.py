@@ -32,21 +32,14 @@ class Head:
 
 
 class ContinuingParser(CParser):  # type: ignore[misc]
-    """A parser that reads on behind a head."""
+    """A parser of text whose file has names in front of it, which are types (true) or not."""
 
-    def __init__(self, lexer: type[CLexer], head: Head) -> None:
+    def __init__(self, lexer: type[CLexer], names: Mapping[str, bool]) -> None:
         super().__init__(lexer=lexer)
-        self._head = head
-
-    def parse_rest(self, source: Preprocessed) -> c_ast.FileAST:
-        """The declarations behind the head, in places of the preprocessed text; raises ParseError."""
-        if not self._head.lines:
-            return self.parse(source.text, source.path)
-        rest = "\n".join(source.lines.lines[self._head.lines :])
-        return self.parse(f"# {self._head.lines + 1}\n{rest}", source.path)
+        self._known = names
 
     def _parse_translation_unit_or_empty(self) -> c_ast.FileAST:
-        self._scope_stack[0].update(self._head.names or {})
+        self._scope_stack[0].update(self._known)
         return super()._parse_translation_unit_or_empty()
 
     @property
@@ -65,7 +58,7 @@ def shipped_head(source: Preprocessed, place: Callable[[c_ast.FileAST, Preproces
         return Head()
     found = _known.pop(key, None)
     if found is None:
-        parser = ContinuingParser(CLexer, Head())
+        parser = ContinuingParser(CLexer, {})
         try:
             tree = parser.parse("\n".join(source.lines.lines[:count]), source.path)
         except ParseError:  # a macro of the user's changes a header: the message is that of the whole file

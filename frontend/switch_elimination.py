@@ -11,6 +11,8 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.builtin_functions import calls
+from polytile.frontend.gnu_c import RANGE
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import block_items, copied, map_statements
@@ -38,7 +40,8 @@ def _as_branches(node: c_ast.Switch) -> c_ast.Node | None:
     ways: list[tuple[list[c_ast.Node | None], list[c_ast.Node]]] = []
     for k, (values, _) in enumerate(sections):
         found = list(_from(sections, k))
-        if any(_jumps(n) or isinstance(n, c_ast.Decl) for n in found) or not all(map(_plain, values)):
+        plain = all(_plain(bound) for value in values for bound in _bounds(value))
+        if any(_jumps(n) or isinstance(n, c_ast.Decl) for n in found) or not plain:
             return None
         ways.append((values, [copied(n) for n in found]))
     if sum(len(way) for _, way in ways) > MOST_COPIES + sum(len(items) for _, items in sections):
@@ -47,12 +50,27 @@ def _as_branches(node: c_ast.Switch) -> c_ast.Node | None:
     for _, way in [w for w in ways if None in w[0]]:
         made = _block(way, node.coord)
     for values, way in [w for w in reversed(ways) if None not in w[0]]:
-        tests = [c_ast.BinaryOp("==", copied(node.cond), value, node.coord) for value in values]
+        tests = [_test(node.cond, value) for value in values]
         condition: c_ast.Node = tests[0]
         for test in tests[1:]:
             condition = c_ast.BinaryOp("||", condition, test, node.coord)
         made = c_ast.If(condition, _block(way, node.coord), made, node.coord)
     return made
+
+
+def _test(condition: c_ast.Node, value: c_ast.Node | None) -> c_ast.Node:
+    """before: case 2:    case 4 ... 7:
+    after:  k == 2     k >= 4 && k <= 7
+    """
+    coord, bounds = condition.coord, _bounds(value)
+    signs = ("==",) if len(bounds) == 1 else (">=", "<=")
+    first, *rest = [c_ast.BinaryOp(s, copied(condition), b, coord) for s, b in zip(signs, bounds, strict=True)]
+    return c_ast.BinaryOp("&&", first, rest[0], coord) if rest else first
+
+
+def _bounds(value: c_ast.Node | None) -> list[c_ast.Node | None]:
+    """The first and the last value of a range of cases; one value alone."""
+    return list(value.args.exprs) if value is not None and calls(value, (RANGE,)) else [value]
 
 
 def _block(items: list[c_ast.Node], coord: Any) -> c_ast.Node:

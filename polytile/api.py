@@ -35,6 +35,7 @@ from polytile.frontend.array_declaration import Array
 from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import SourceProgram, read_program
+from polytile.frontend.unreadable import Unread
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
@@ -62,7 +63,7 @@ class Program:
 
     SCoPs that were refused, or that stay sequential, are the user's own C in `host`; `marked` are those of the refusals
     that concern SCoPs which the file marks by pragmas. `left_out` says why detection left out outermost loops that
-    nobody marked. A copy, or one that was pickled, is compiled anew."""
+    nobody marked, `unread` what of the file cannot be read. A copy, or one that was pickled, is compiled anew."""
 
     path: str
     text: str
@@ -76,6 +77,7 @@ class Program:
     left_out: tuple[UserError, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)  # what compile_file was told besides
     detected: frozenset[str] = frozenset()  # the SCoPs that nobody marked
+    unread: tuple[Unread, ...] = ()
 
     def __repr__(self) -> str:
         refused = f", {len(self.refusals)} refused" if self.refusals else ""
@@ -322,7 +324,7 @@ def compile_file(
         "managed": managed,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
-    return Program(*made, options, *read, tuple(marked), left, reading, source.detected)
+    return Program(*made, options, *read, tuple(marked), left, reading, source.detected, source.unread)
 
 
 def _merged_or_apart(

@@ -133,7 +133,18 @@ class OpaqueCallError(UserError):
 
 
 class NoScopError(UserError):
-    """A file has no SCoP."""
+    """A file has no SCoP; `reasons` say of each of its loops why."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        location: Location | None = None,
+        hint: str | None = None,
+        reasons: tuple[UserError, ...] = (),
+    ) -> None:
+        super().__init__(message, location=location, hint=hint)
+        self.reasons = reasons
 
 
 class IllegalSchedule(UserError):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.cli.arguments import PASSES, PLAN, Request
-from polytile.cli.report import Report, as_object
+from polytile.cli.report import Report, as_object, say_reasons
 from polytile.codegen.passes.driver import LOWERING, pass_names
 from polytile.dataclass import dataclass
 from polytile.diagnostics import (
@@ -22,6 +22,7 @@ from polytile.diagnostics import (
     Diagnostic,
     FindingsError,
     InternalError,
+    NoScopError,
     NothingRunsError,
     OpaqueCallError,
     PolytileError,
@@ -55,7 +56,11 @@ def run(request: Request, report: Report) -> int:
     check_targets(_targets(request), Path(request.input))
     dumps = _Dumps(request, report)
     with report.stage("compile"):
-        program = _compile(request, options, dumps)
+        try:
+            program = _compile(request, options, dumps)
+        except NoScopError as error:
+            say_reasons(report, error.reasons)
+            raise
     _say_pass_times(report, program)
     status = _say_what_was_done(request, report, program)
     dumps.finish()
@@ -215,6 +220,9 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         if severity == "error":
             status = max(status, refusal.exit_status)
         report.diagnostic(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
+    hidden = [lost for lost in program.unread if request.autodetect and lost.loops]
+    say_reasons(report, [lost.remark for lost in hidden], "warning")
+    say_reasons(report, [lost.remark for lost in program.unread if lost not in hidden])
     for loop in program.left_out:
         report.diagnostic(replace(loop.diagnostic, severity="remark"))
     if request.explain and (explanation := _beside_kernels(request, report, "explanation", program.explain)):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from time import perf_counter
 from typing import Any
 
 from polytile import __version__
 from polytile.dataclass import dataclass
-from polytile.diagnostics import Diagnostic
+from polytile.diagnostics import Diagnostic, PolytileError
 
 JSON_FORMAT = 2
+_MOST_REASONS = 8
 
 
 @dataclass(slots=True)
@@ -77,6 +78,20 @@ class Report:
             "diagnostics": [as_object(d) for d in self.diagnostics],
             "seconds": {name: round(seconds, 6) for name, seconds in self.times.items()},
         }
+
+
+def say_reasons(report: Report, errors: Sequence[PolytileError], severity: str = "remark") -> None:
+    """A few of the reasons why loops stay as they are, each with the first place that has it, and how many more."""
+    places: dict[str, list[PolytileError]] = {}
+    for error in errors:
+        places.setdefault(error.message, []).append(error)
+    shown = list(places.values())[:_MOST_REASONS]
+    for first, *others in shown:
+        more = f" (and at {len(others)} more place{'s' * (len(others) > 1)})" if others else ""
+        report.diagnostic(replace(first.diagnostic, severity=severity, message=first.message + more))
+    left = sum(len(errors) for errors in list(places.values())[_MOST_REASONS:])
+    if left:
+        report.diagnostic(Diagnostic(severity, f"{left} more, for other reasons"))
 
 
 def as_object(diagnostic: Diagnostic) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-// expect: 6:9: error: the function '__asm__' is called but not declared
+// expect: 6:9: error: inline assembly may do anything
 void f(int n, double a[n])
 {
 #pragma scop

@@ -127,12 +127,12 @@ def test_included_files_are_named_as_the_user_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preprocessor: str
 ) -> None:
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "bad.h").write_text("int a = ;\n")
+    (tmp_path / "src" / "bad.h").write_text("int a = (;\n")
     (tmp_path / "src" / "x.c").write_text('#include "bad.h"\n')
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as caught:
         parse(preprocess("src/x.c", preprocessor=preprocessor))
-    assert caught.value.location == Location("src/bad.h", 1, 9)
+    assert caught.value.location == Location("src/bad.h", 1, 10)
 
 
 @BOTH

@@ -1,0 +1,164 @@
+"""A piece of preprocessed C to pycparser's nodes; what is wrong with it is said in places of the user's file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_lexer import CLexer, Token
+from pycparser.c_parser import ParseError
+
+from polytile.dataclass import dataclass
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.implicit_int import declared_name, lacks_only_a_type
+from polytile.frontend.preprocess import Preprocessed
+from polytile.frontend.shipped_declarations import ContinuingParser
+from polytile.frontend.tokens import tokenize
+
+_MOST_IMPLIED = 30  # declarations without a type; the file is parsed once more for each
+_PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
+_STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
+_KEYWORD_HINTS = {
+    "__asm__": "inline assembly is not C; write the operation in C",
+    "__asm": "inline assembly is not C; write the operation in C",
+    "asm": "inline assembly is not C; write the operation in C",
+    "typeof": "name the type instead of using typeof",
+    "__typeof__": "name the type instead of using __typeof__",
+    "__auto_type": "name the type instead of using __auto_type",
+    "_Generic": "call the function of the type that is meant, such as sqrt or sqrtf",
+    "template": "polytile reads C99, not C++",
+    "class": "polytile reads C99, not C++",
+    "namespace": "polytile reads C99, not C++",
+    "__global__": "polytile reads C and writes CUDA; give it the sequential C",
+    "__device__": "polytile reads C and writes CUDA; give it the sequential C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text from a line and a column of the preprocessed text on: all of the rest, or one declaration."""
+
+    text: str
+    line: int
+    column: int = 1
+    whole: bool = True
+
+
+def read_piece(
+    source: Preprocessed, piece: Piece, names: Mapping[str, bool]
+) -> tuple[list[c_ast.Node], Mapping[str, bool]]:
+    """The declarations of a piece, in places of the preprocessed text, and what the names of the file are behind it:
+    types (true) or not, as `names` are in front of it. A syntax error becomes a located `UserError`."""
+    implied: dict[tuple[int, int], UserError] = {}  # where `int` is left out, and what to say if that is not all
+    text = f"# {piece.line}\n{' ' * (piece.column - 1)}{piece.text}"
+    while True:
+        reached: list[tuple[int, int, str]] = []
+        parser = ContinuingParser(_recording_lexer(reached, implied.keys()), names)
+        try:
+            return list(parser.parse(text, source.path).ext), parser.names
+        except ParseError as error:
+            refusal = _syntax_error(str(error), source, reached, whole=piece.whole)
+            place = _implied_place(str(error), source)
+            if place is None or place in implied or len(implied) == _MOST_IMPLIED:
+                raise _first_on_its_line(refusal, implied, str(error)) from None
+            implied[place] = refusal
+        except RecursionError:
+            hint = "split the expression or the nest that is nested this deeply"
+            start = source.lines.location(piece.line, piece.column)
+            what = "the file is nested too deeply to parse" if piece.whole else "it is nested too deeply to parse"
+            raise UserError(what, location=Location(start.file, start.line), hint=hint) from None
+
+
+def _recording_lexer(reached: list[tuple[int, int, str]], implied: Set[tuple[int, int]]) -> type[CLexer]:
+    """A lexer that notes the last token it gave, because some syntax errors carry no place; before the tokens at the
+    places `implied` it gives an `int` that is not in the text."""
+
+    class RecordingLexer(CLexer):  # type: ignore[misc]
+        held: Any = None
+
+        def token(self) -> Any:
+            token = self.held or super().token()
+            if self.held is None and token is not None and (token.lineno, token.column) in implied:
+                self.held = token
+                return Token("INT", "int", token.lineno, token.column, token.filename)
+            self.held = None
+            if token is not None:
+                reached[:] = [(token.lineno, token.column, token.value)]
+            return token
+
+    return RecordingLexer
+
+
+def _implied_place(message: str, source: Preprocessed) -> tuple[int, int] | None:
+    """The place before which a declaration lacks its type and nothing else, as far as can be seen, by line and column
+    of the preprocessed text."""
+    found = _PLACED.match(message)
+    if found is None:
+        return None
+    line, column = int(found[1]), int(found[2])
+    rest = source.rest_of_text(line, column)
+    no_c = declared_name(rest) in _KEYWORD_HINTS
+    return None if no_c or not lacks_only_a_type(found[3], rest) else (line, column)
+
+
+def _first_on_its_line(refusal: UserError, implied: dict[tuple[int, int], UserError], message: str) -> UserError:
+    """What to say of a syntax error: where its line also lacks a type, that is more likely what is wrong."""
+    found = _PLACED.match(message)
+    line = int(found[1]) if found else None
+    return next((earlier for (at, _), earlier in implied.items() if at == line), refusal)
+
+
+def _syntax_error(
+    message: str, source: Preprocessed, reached: list[tuple[int, int, str]], *, whole: bool
+) -> UserError:
+    found = _PLACED.match(message)
+    if found is None:
+        return _unplaced_error(message, source, reached, whole=whole)
+    line, column, text = int(found[1]), int(found[2]), found[3]
+    location = source.lines.location(line, column)
+    if not text.startswith("before: "):
+        what = text[:1].lower() + text[1:]
+        name = declared_name(source.rest_of_text(line, column))
+        if _implied_place(message, source) is not None:
+            return UserError(
+                f"'{name}' is declared without a type, as C before C99 allowed",
+                location=location,
+                hint=f"write its type: `int {name}`; what a function without a value returns is `void`",
+            )
+        hint = _hint(source, line, _token_at(source, line, column))
+        return UserError(f"syntax error: {what}", location=location, hint=hint)
+    token = text.removeprefix("before: ")
+    return UserError(f"syntax error before '{token}'", location=location, hint=_hint(source, line, token))
+
+
+def _unplaced_error(
+    message: str, source: Preprocessed, reached: list[tuple[int, int, str]], *, whole: bool
+) -> UserError:
+    if (whole and "end of" in message.lower()) or not reached:
+        last = source.raw.rstrip().count("\n") + 1
+        hint = "a closing brace, parenthesis or semicolon is missing before it"
+        return UserError("syntax error at the end of the file", location=Location(source.path, last), hint=hint)
+    line, column, token = reached[0]
+    place = source.lines.location(line, column)
+    return UserError(f"syntax error near '{token}'", location=place, hint=_hint(source, line, token))
+
+
+def _token_at(source: Preprocessed, line: int, column: int) -> str:
+    return next((t.text for t in tokenize(source.rest_of_text(line, column))), "")
+
+
+def _hint(source: Preprocessed, line: int, token: str) -> str:
+    text = source.lines.lines[line - 1] if 0 < line <= len(source.lines.lines) else ""
+    for word in [token, *(t.text for t in tokenize(text))]:
+        if word in _KEYWORD_HINTS:
+            return _KEYWORD_HINTS[word]
+    if text.lstrip().startswith("#"):
+        before = next((line.strip() for line in reversed(source.lines.lines[: line - 1]) if line.strip()), "")
+        if before and not before.startswith("#") and before[-1] not in ";{}:":
+            return "end the statement before it: a ';', ')' or '}' may be missing there"
+        return "a pragma of polytile stands where a statement could stand, on a line of its own"
+    if _STATEMENT_EXPRESSION.search(text):
+        return "statement expressions `({ ... })` are not C99; write a function"
+    return "polytile reads C99; look for a missing ';', ')' or '}', or a type that is not declared, before this place"
