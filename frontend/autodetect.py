@@ -16,6 +16,7 @@ from polytile.frontend.counted_loops import counts
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.independence import promised
 from polytile.frontend.loop_text import loops_span
+from polytile.frontend.macro_arguments import check_names, placed
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items
@@ -180,7 +181,10 @@ class _Search:
         items = tuple(item for loop in loops for item in (*self.promises.get(id(loop), ()), loop))
         place = ScopPlace(function, scope.frozen(), items, tuple(following), path, location_of(loops[0]), None)
         try:
-            scop = self.attempt(place.at(loops_span(source.raw, source.path, loops)))
+            span = placed(source, loops_span(source.raw, source.path, loops), loops[0])
+            scop = self.attempt(place.at(span))
+            if span.in_arguments:
+                check_names(source, scop)
         except UserError as error:
             return error, place
         hidden = _hidden_loops(scop)

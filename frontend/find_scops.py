@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.line_directives import refuse_line_directives
+from polytile.frontend.macro_arguments import in_arguments
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.tokens import blank_comments
@@ -151,6 +152,12 @@ class _Finder:
         end: c_ast.Pragma,
     ) -> ScopPlace:
         span = _pragma_span(self.file, start, end)
+        if in_arguments(self.file.source, span.start):
+            raise UserError(
+                "'#pragma scop' in the arguments of a macro",
+                location=location_of(start),
+                hint="put the pragmas around the call of the macro",
+            )
         if not any(not isinstance(i, c_ast.Pragma | c_ast.EmptyStatement) for i in inside):
             raise UserError(
                 "the SCoP is empty",

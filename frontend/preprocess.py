@@ -51,7 +51,8 @@ class _MissingHeaderError(UserError):
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
     """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`; `macros` are
-    the names that are a macro somewhere; `include_dirs`, `defines` and `cflags` are what it was preprocessed with."""
+    the names that are a macro somewhere; `include_dirs`, `defines` and `cflags` are what it was preprocessed with, and
+    `expand` is what the parser would read of another text in place of the user's."""
 
     path: str
     raw: str
@@ -61,6 +62,7 @@ class Preprocessed:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
+    expand: Callable[[str], str] = str
 
     def rest_of_text(self, line: int, column: int) -> str:
         """What the parser reads from a place on."""
@@ -102,20 +104,28 @@ def preprocess(
     else:
         remember_source(path, text)
     command = _system_preprocessor() if preprocessor == "auto" else preprocessor
-    request = _Request(
+    given = tuple(include_dirs), tuple(defines), (*cflags, *flags)
+
+    def expanded(text: str) -> tuple[list[str], list[tuple[str, int]]]:
+        request = _Request(path, _opened(text.removeprefix("\ufeff").replace("\r\n", "\n")), *given)
+        output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
+        return split_markers(output, path, request.display)
+
+    lines, origins = expanded(text)
+    macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
+    lines = [_parser_line(line) for line in lines]
+    line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
+    return Preprocessed(
         path,
-        _opened(text.removeprefix("\ufeff").replace("\r\n", "\n")),
+        text,
+        "\n".join(lines),
+        line_map,
+        macros,
         tuple(include_dirs),
         tuple(defines),
-        (*cflags, *flags),
+        tuple(cflags),
+        lambda text: "\n".join(map(_parser_line, expanded(text)[0])),
     )
-    output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
-    lines, origins = split_markers(output, path, request.display)
-    macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
-    lines = [_parser_line(line) if "#" in line or "__polytile_" in line else line for line in lines]
-    line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
-    given = tuple(include_dirs), tuple(defines), tuple(cflags)
-    return Preprocessed(path, text, "\n".join(lines), line_map, macros, *given)
 
 
 def _opened(text: str) -> str:
@@ -125,6 +135,8 @@ def _opened(text: str) -> str:
 
 def _parser_line(line: str) -> str:
     """A line as the parser reads it: assumptions are pragmas again; foreign pragmas and definitions are gone."""
+    if "#" not in line and "__polytile_" not in line:
+        return line
     if _MARK.match(line.lstrip()):
         return _MARK.sub(r"#pragma polytile \1", line, count=1)
     if line.startswith("#") and (_DEFINITION.match(line) or _IDENTIFICATION.match(line)):

@@ -36,7 +36,7 @@ from polytile.work_pieces import sequential_c
 # Only the region's function is kept: what others of the file need of other files is not looked for.
 _ALONE = ("-fvisibility=hidden", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 _DEFINES = ("-D__POLYTILE__=1", "-D__builtin_assume(condition)=((void)0)")
-_BEGIN, _END = "#pragma polytile_verbatim begin", "#pragma polytile_verbatim end"
+_BEGIN, _END = "polytile_verbatim_begin", "polytile_verbatim_end"
 _ERROR = re.compile(r"^(.*?): (?:fatal )?error: (.*)$", re.MULTILINE)
 
 
@@ -184,23 +184,28 @@ def _compile(region: SourceRegion, cflags: tuple[str, ...]) -> Path:
 
 
 def _marked(region: SourceRegion) -> str:
-    """The file with a line before and behind the region, which stay where they are when macros are expanded."""
+    """The file with a name before and behind the region, which stay where they are when macros are expanded.
+
+    They are on lines of their own, where the region starts and ends with pragmas; but not in the arguments of a macro,
+    where directives, as those that number lines, mean nothing to C.
+    """
     text, span, name = region.text, region.span, c_string(region.path)
     inside = text[span.start : span.end]
     last = span.first_line + inside.count("\n")
-    return "".join((
-        f"# 1 {name}\n", text[: span.start].removeprefix("\ufeff"),
-        f"\n{_BEGIN}\n# {span.first_line} {name}\n", inside,
-        f"\n{_END}\n# {last} {name}\n", text[span.end :],
-    ))  # fmt: skip
+    if span.in_arguments:
+        begin, end = f" {_BEGIN} ", f" {_END} "
+    else:
+        begin, end = f"\n{_BEGIN}\n# {span.first_line} {name}\n", f"\n{_END}\n# {last} {name}\n"
+    before = text[: span.start].removeprefix("\ufeff")
+    return f"# 1 {name}\n{before}{begin}{inside}{end}{text[span.end :]}"
 
 
 def _with_function(region: SourceRegion, text: str) -> str:
     """The preprocessed file with the region's text once more behind its end, in a function."""
-    start, end = text.find(f"\n{_BEGIN}"), text.find(f"\n{_END}")
+    start, end = text.find(_BEGIN), text.find(_END)
     if min(start, end) < 0 or text.count(_BEGIN) != 1 or text.count(_END) != 1:
         raise DeviceError("its lines are not found in the preprocessed file")
-    inside = text[start + 1 + len(_BEGIN) : end]
+    inside = text[start + len(_BEGIN) : end]
     plain = text.replace(_BEGIN, "").replace(_END, "")
     return f"{plain}\n{region.head}{{{inside}\n}}\n{region.tail}return 0;\n}}\n"
 
