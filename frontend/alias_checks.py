@@ -32,7 +32,8 @@ def alias_checks(
         others = (a for a in written if a.name != read.owner)
         reached = [a for a in others if (a.name in region.reachable if read.indirect else a.may_alias)]
         for lvalue, types in use.parts(read):
-            names = tuple(a.name for a in reached if _may_change(use.written[a.name], types, read))
+            typed = region.typed_aliasing
+            names = tuple(a.name for a in reached if not typed or _may_change(use.written[a.name], types, read))
             if names:
                 _add(found, AliasCheck(lvalue, names, read.guard))
     return tuple(found.values())

@@ -169,7 +169,7 @@ def literal_type(text: str) -> CType | None:
     if value is None:
         if text[-1] in "lL":
             return None
-        return FLOAT if text[-1] in "fF" and not text.lower().startswith("0x") else DOUBLE
+        return FLOAT if text[-1] in "fF" else DOUBLE
     digits = text.rstrip("uUlL")
     suffix = text[len(digits) :].lower()
     signed = "u" not in suffix

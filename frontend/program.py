@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
+from polytile.c_flags import wraps
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
@@ -15,6 +16,7 @@ from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.frontend.source_region import verbatim_region
 from polytile.frontend.unknown_sizes import extract_sized
 from polytile.frontend.unreadable import Unread
+from polytile.frontend.wrapping import with_wrapping
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 from polytile.work_pieces import piece
@@ -169,6 +171,7 @@ def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool 
         region, scop = extract_sized(assemble(context, place, name), merging=merging, asking=context.asks_memory)
         verbatim = verbatim_region(context, place, region, scop)
         cflags = context.file.source.cflags
+        scop = with_wrapping(scop) if wraps(cflags) else scop
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim, cflags=cflags)
 
 

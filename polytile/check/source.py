@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polytile.check.relations import Check
+from polytile.diagnostics import NoScopError
 from polytile.frontend.program import read_program
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.read_order import reads_first
@@ -19,8 +20,11 @@ def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Itera
     Raises UserError when the file cannot be read, KeyError when `content` is no certificate.
     """
     told = {"include_dirs": include_dirs, "defines": content["defines"], "cflags": content.get("cflags", ())}
-    program = read_program(path, **told)
-    if not program.scops:
+    try:
+        program = read_program(path, **told)
+    except NoScopError:
+        program = None
+    if program is None or not program.scops:
         program = read_program(path, **told, autodetect=True)
     found = {scop.name: scop for scop in program.scops}
     for name in sorted(found.keys() - {claimed["name"] for claimed in content["scops"]} - set(content["on_host"])):

@@ -392,6 +392,22 @@ def statements(*nodes: Stmt) -> Iterator[Stmt]:
                 waiting.append(value)
 
 
+def with_children(node: Any, change: Callable[[Any], Any]) -> Any:
+    """The node with each of its direct sub-nodes n replaced by change(n)."""
+    changed = {}
+    for name in _parts(node):
+        value = getattr(node, name)
+        if isinstance(value, _NODES):
+            new = change(value)
+            if new is not value:
+                changed[name] = new
+        elif type(value) is tuple and value:
+            items = tuple([change(i) if isinstance(i, _NODES) else i for i in value])
+            if any(new is not old for new, old in zip(items, value, strict=True)):
+                changed[name] = items
+    return _replaced(node, changed) if changed else node
+
+
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     """Rebuild a tree bottom-up, replacing each node n by change(n).
 
@@ -399,18 +415,10 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     after:  Binary("+", Name("c0"), Literal("1"))
     """
 
-    changed = {}
-    for name in _parts(node):
-        value = getattr(node, name)
-        if isinstance(value, _NODES):
-            new = rewrite(value, change)
-            if new is not value:
-                changed[name] = new
-        elif type(value) is tuple and value:
-            items = tuple(rewrite(i, change) if isinstance(i, _NODES) else i for i in value)
-            if any(new is not old for new, old in zip(items, value, strict=True)):
-                changed[name] = items
-    return change(_replaced(node, changed) if changed else node)
+    def rewritten(node: Any) -> Any:
+        return change(with_children(node, rewritten))
+
+    return rewritten(node)
 
 
 def _replaced(node: Any, changed: Mapping[str, Any]) -> Any:

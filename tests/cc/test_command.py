@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from polytile.cc.link import DRIVERS
-from tests.cc.conftest import COMPILER, Compile, needs_nvcc, run
+from tests.cc.conftest import COMPILER, Compile, needs_nvcc, run, succeed
 
 SCALE = """\
 #include "scale.h"
@@ -388,3 +388,19 @@ def test_functions_that_are_defined_for_the_device(cc: Compile, tmp_path: Path) 
     assert cc("main.o", "half.c", "-o", "program").returncode == 0
     assert run(tmp_path / "program", folder=tmp_path).stdout == "3.5\n"
     assert "warning: main_scop0: kernels call `half`, whose definition is not known" in cc("-c", "main.c").stderr
+
+
+def test_flags_that_change_what_c_means(cc: Compile, tmp_path: Path) -> None:
+    """A later flag counts, and SCoPs stay C with flags that kernels cannot follow."""
+    (tmp_path / "f.c").write_text(
+        "#include <stdio.h>\nchar c[9] = {200}; int r[9];\nint main(void)\n{\n#pragma scop\n"
+        "    for (int i = 0; i < 9; i++) r[i] = c[i] / 2;\n#pragma endscop\n"
+        '    printf("%d\\n", r[0]);\n    return 0;\n}\n'
+    )
+    for flags, expected in ((["-funsigned-char"], "100\n"), (["-funsigned-char", "-fsigned-char"], "-28\n")):
+        assert cc("-Wall", "-Werror", "-Wno-unknown-pragmas", *flags, "f.c", "-o", "f").stderr == ""
+        assert succeed("./f", folder=tmp_path).stdout == expected
+        assert b"kernels run in the emulator" in (tmp_path / "f").read_bytes()
+    done = cc("-ftrapv", "f.c", "-o", "f")
+    assert "-ftrapv: the SCoPs of f.c stay C with this option" in done.stderr
+    assert b"kernels run in the emulator" not in (tmp_path / "f").read_bytes()

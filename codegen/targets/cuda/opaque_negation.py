@@ -11,8 +11,7 @@ PTX, which neither of them puts together again; 64 bits, and operations on negat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -20,6 +19,7 @@ from polytile.codegen.targets.expressions import NEGATIVE
 from polytile.codegen.targets.statements import strict_bound
 from polytile.ir.arith import known
 from polytile.ir.expr import (
+    UINT,
     Assign,
     Binary,
     Call,
@@ -35,6 +35,7 @@ from polytile.ir.expr import (
     Unary,
     rewrite,
     statements,
+    walk,
 )
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel
@@ -57,7 +58,10 @@ def _body(kernel: IdentityKey[Kernel]) -> tuple[Stmt, ...]:
 
     def opaque(expr: Expr) -> Expr:
         positive = _negated(expr, negated)
-        return expr if positive is None else Call(NEGATIVE, (positive,), positive.type)
+        if positive is None:
+            return expr
+        call = Call(NEGATIVE, (positive,), positive.type)
+        return call if positive.type.signed == expr.type.signed or positive.type.size < 4 else Cast(expr.type, call)
 
     def change(node: Node) -> Node:
         match node:
@@ -84,7 +88,7 @@ def _replaced(node: Node, **parts: object) -> Node:
     return replace(node, **parts) if any(getattr(node, k) is not part for k, part in parts.items()) else node
 
 
-def _negated(expr: Expr, names: AbstractSet[str]) -> Expr | None:
+def _negated(expr: Expr, names: Mapping[str, bool]) -> Expr | None:
     """What a 32-bit integer is the negation of, as compilers find it, or None.
 
     before: -n, 0 - n, -n - 2 * b, -n / 2 and, where j is the negation of a variable, j
@@ -94,7 +98,7 @@ def _negated(expr: Expr, names: AbstractSet[str]) -> Expr | None:
         case Cast(type=ctype, operand=operand) if _is_int(ctype) and not isinstance(operand, Name):
             return _negated(operand, names)
         case Name(name=name, type=ctype) if name in names and _is_int(ctype):
-            return Unary("-", expr, ctype)
+            return Unary("-", Cast(UINT, expr), UINT) if names[name] else Unary("-", expr, ctype)
         case Unary(op="-", operand=operand, type=ctype) if known(operand) is None and _is_int(ctype):
             return operand
         case Binary(op=op, left=left, right=right, type=ctype) if _is_int(ctype):
@@ -102,33 +106,43 @@ def _negated(expr: Expr, names: AbstractSet[str]) -> Expr | None:
     return None
 
 
-def _negated_binary(op: str, left: Expr, right: Expr, ctype: CType, names: AbstractSet[str]) -> Expr | None:
+def _negated_binary(op: str, left: Expr, right: Expr, ctype: CType, names: Mapping[str, bool]) -> Expr | None:
     if op == "-" and known(left) == 0:
         return right
     if op == "*" and -1 in (known(left), known(right)):
         return right if known(left) == -1 else left
     first, second = _negated(left, names), _negated(right, names)
+    ctype = next((e.type for e in (first, second) if e is not None and e.type == UINT), ctype)  # modulo 2^32
     match op:
         case "-" if first is not None and known(right) is None:
             return Binary("+", first, right, ctype)
         case "+" if first is not None and second is not None:
             return Binary("+", first, second, ctype)
-        case "*" | "/" | "%" if first is not None:
+        case "*" if first is not None:
+            return Binary(op, first, right, ctype)
+        case "/" | "%" if first is not None and not _modular(left, names):
             return Binary(op, first, right, ctype)
         case "*" if second is not None:
             return Binary(op, left, second, ctype)
     return None
 
 
-def _negated_names(body: Iterable[Stmt]) -> AbstractSet[str]:
-    """Variables that are the negation of something, or of a variable like that."""
+def _modular(expr: Expr, names: Mapping[str, bool]) -> bool:
+    """Whether a value is computed in an unsigned type, so that it and its negation may both be the least integer."""
+    unsigned = (isinstance(n, Unary | Binary) and n.type.kind == "int" and not n.type.signed for n in walk(expr))
+    return any(unsigned) or any(isinstance(n, Name) and names.get(n.name, False) for n in walk(expr))
+
+
+def _negated_names(body: Iterable[Stmt]) -> Mapping[str, bool]:
+    """Variables that are the negation of something, or of a variable like that, and whether one is `_modular`."""
     values = tuple(_values(body))
-    names: set[str] = set()
+    names: dict[str, bool] = {}
     while True:
-        more = {name for name, value in values if name not in names and _negated(value, names) is not None}
+        more = [(name, value) for name, value in values if name not in names and _negated(value, names) is not None]
         if not more:
             return names
-        names |= more
+        for name, value in more:
+            names[name] = names.get(name, False) or _modular(value, names)
 
 
 def _values(body: Iterable[Stmt]) -> Iterator[tuple[str, Expr]]:

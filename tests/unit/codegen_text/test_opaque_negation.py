@@ -12,6 +12,7 @@ from polytile.compiled_scop import CompiledScop
 from polytile.ir.expr import (
     INT,
     LLONG,
+    UINT,
     Assign,
     Binary,
     Call,
@@ -121,6 +122,28 @@ def test_negations_however_they_are_written(operand: Expr, expected: Expr) -> No
 def test_what_is_no_negation_of_32_bits(operand: Expr) -> None:
     stmt = Assign(b, "", least(a, operand))
     assert printed(stmt) == (stmt,)
+
+
+def unsigned(operand: Expr) -> Cast:
+    return Cast(UINT, operand)
+
+
+@pytest.mark.parametrize(
+    ("operand", "expected"),
+    [
+        (Cast(INT, Unary("-", unsigned(n), UINT)), Cast(INT, Call(NEGATIVE, (unsigned(n),), UINT))),
+        (
+            Binary("-", Cast(INT, Unary("-", unsigned(n), UINT)), a),
+            Cast(INT, Call(NEGATIVE, (Binary("+", unsigned(n), a, UINT),), UINT)),
+        ),
+        (unsigned(minus(n)), unsigned(negative(n))),
+        # Of 2^31 the quotient is no negation.
+        (Binary("/", Cast(INT, Unary("-", unsigned(n), UINT)), Literal("2")), None),
+        (Binary("/", Unary("-", unsigned(n), UINT), Literal("2"), UINT), None),
+    ],
+)
+def test_negations_modulo_two_to_the_32(operand: Expr, expected: Expr | None) -> None:
+    assert printed(Assign(b, "", least(a, operand))) == (Assign(b, "", least(a, expected or operand)),)
 
 
 def test_where_integers_are_compared() -> None:
