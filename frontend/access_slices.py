@@ -163,9 +163,7 @@ class _Slicer:
         sides = [self.block(block_items(side)) for side in (node.iftrue, node.iffalse)]
         return [*visits, *self._guarded(node.cond, sides[0], sides[1])]
 
-    def _guarded(
-        self, condition: c_ast.Node, then: list[c_ast.Node], otherwise: list[c_ast.Node]
-    ) -> list[c_ast.Node]:
+    def _guarded(self, condition: c_ast.Node, then: list[c_ast.Node], otherwise: list[c_ast.Node]) -> list[c_ast.Node]:
         if not then and not otherwise:
             return []
         other = c_ast.Compound(otherwise) if otherwise else None

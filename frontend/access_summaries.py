@@ -83,7 +83,7 @@ Summaries = Mapping[str, AccessSummary]
 def access_summaries(file: ParsedFile) -> dict[str, AccessSummary]:
     """The summaries of a file, by the names of functions."""
     found: dict[str, AccessSummary] = {}
-    scope = Scope()
+    scope = Scope(facts=file.types)
     waiting: list[c_ast.Pragma] = []
     for item in file.tree.ext:
         scope.bind(item)

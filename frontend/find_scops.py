@@ -57,7 +57,7 @@ def marked_places(file: ParsedFile) -> list[ScopPlace]:
 
 def functions(file: ParsedFile) -> Iterator[tuple[c_ast.FuncDef, Scope]]:
     """Each function with the scope of its body's surroundings: globals before it, and its parameters."""
-    scope = Scope()
+    scope = Scope(facts=file.types)
     for item in file.tree.ext:
         scope.bind(item)
         if isinstance(item, c_ast.FuncDef):

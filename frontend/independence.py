@@ -1,7 +1,7 @@
 """What the user promises of loops: `#pragma polytile independent(x)` and PENCIL's `#pragma pencil independent`.
 
-    #pragma polytile independent(a)
-    for (int i = 0; i < n; i++) a[p[i]] = b[i];       no two iterations use the same element of a, if one writes it
+#pragma polytile independent(a)
+for (int i = 0; i < n; i++) a[p[i]] = b[i];       no two iterations use the same element of a, if one writes it
 """
 
 from __future__ import annotations

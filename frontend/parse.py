@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
 
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location, UserError
+from polytile.frontend.doubtful_types import Doubts
 from polytile.frontend.gnu_c import COMPILER_TYPES, WORDS
 from polytile.frontend.implicit_int import declare_listed_parameters
 from polytile.frontend.preprocess import Preprocessed, identifiers
 from polytile.frontend.separate_declarations import read_separately
 from polytile.frontend.shipped_declarations import Head, shipped_head
 from polytile.frontend.syntax import Piece, read_piece
+from polytile.frontend.type_facts import TypeFacts
 from polytile.frontend.unreadable import Unread
 
 
@@ -21,43 +24,53 @@ from polytile.frontend.unreadable import Unread
 class ParsedFile:
     """A translation unit. `names` are all identifiers of the text, preprocessed or not, for making fresh ones; `unread`
     is what of the user's file cannot be read, and `mentioned` are words of all that is not read, which may be names of
-    variables."""
+    variables; `types` are those that only the user's compiler knows."""
 
     source: Preprocessed
     tree: c_ast.FileAST
     names: frozenset[str]
     unread: tuple[Unread, ...] = ()
     mentioned: frozenset[str] = frozenset()
+    types: TypeFacts = field(default_factory=TypeFacts)
 
 
 def parse(source: Preprocessed) -> ParsedFile:
     """Parse preprocessed text. Where there is a syntax error, or what C99 has not, declarations are read one by one,
     and what cannot be read is left out; where they cannot be told apart, the error becomes a located `UserError`."""
+    head = shipped_head(source, _place)
+    doubts = Doubts.of(source, head.lines)
+    file = _read(source, head, _place if doubts is None else doubts.noting(_place))
+    return file if doubts is None else replace(file, types=doubts.facts())
+
+
+_Place = Callable[[c_ast.FileAST, Preprocessed], None]
+
+
+def _read(source: Preprocessed, head: Head, place: _Place) -> ParsedFile:
     words = identifiers(source.text)
     names = words | identifiers(source.raw) | source.macros
-    head = shipped_head(source, _place)
     known = {**dict.fromkeys(COMPILER_TYPES, True), **(head.names or {})}
     error = None
     if not words & WORDS:
         try:
-            return ParsedFile(source, _read_whole(source, head, known), names)
+            return ParsedFile(source, _read_whole(source, head, known, place), names)
         except UserError as found:
             error = found
-    apart = read_separately(source, head.lines, known, _place)
+    apart = read_separately(source, head.lines, known, place)
     if apart is None:
         if error is not None:
             raise error
-        return ParsedFile(source, _read_whole(source, head, known), names)
+        return ParsedFile(source, _read_whole(source, head, known, place), names)
     tree = _with_head(c_ast.FileAST(apart.nodes), head)
     tree.ext[:0] = apart.hidden  # in front of all that is declared of these names
     return ParsedFile(apart.source, tree, names, apart.unread, apart.mentioned)
 
 
-def _read_whole(source: Preprocessed, head: Head, known: dict[str, bool]) -> c_ast.FileAST:
+def _read_whole(source: Preprocessed, head: Head, known: dict[str, bool], place: _Place) -> c_ast.FileAST:
     rest = "\n".join(source.lines.lines[head.lines :])
     nodes, _ = read_piece(source, Piece(rest, head.lines + 1), known)
     tree = c_ast.FileAST(nodes)
-    _place(tree, source)
+    place(tree, source)
     return _with_head(tree, head)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError, UserError, remember_source
+from polytile.frontend.attributes import Annotations, layout_pragma, without_annotations
 from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp
 from polytile.frontend.tokens import name_tokens
@@ -25,7 +26,7 @@ _SECONDS = 20.0
 
 # pycparser reads ISO C; these GNU spellings say nothing that matters to a SCoP.
 _GNU = (
-    "__attribute__(x)=", "__attribute(x)=", "__declspec(x)=", "__extension__=", "__restrict=restrict",
+    "__extension__=", "__restrict=restrict",
     "__restrict__=restrict", "__inline=inline", "__inline__=inline", "__volatile__=volatile", "__volatile=volatile",
     "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
     "__thread=_Thread_local", "__alignof__=_Alignof", "__alignof=_Alignof", "__complex__=_Complex",
@@ -51,8 +52,9 @@ class _MissingHeaderError(UserError):
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
     """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`; `macros` are
-    the names that are a macro somewhere; `include_dirs`, `defines` and `cflags` are what it was preprocessed with, and
-    `expand` is what the parser would read of another text in place of the user's."""
+    the names that are a macro somewhere; `include_dirs`, `defines` and `cflags` are what it was preprocessed with, by
+    the command `compiler` (None: by pcpp), and `expand` is what the parser would read of another text in place of the
+    user's; `annotations` are attributes and pragmas that the parser does not read."""
 
     path: str
     raw: str
@@ -63,6 +65,8 @@ class Preprocessed:
     defines: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
     expand: Callable[[str], str] = str
+    annotations: Annotations = Annotations()
+    compiler: str | None = None
 
     def rest_of_text(self, line: int, column: int) -> str:
         """What the parser reads from a place on."""
@@ -113,7 +117,7 @@ def preprocess(
 
     lines, origins = expanded(text)
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
-    lines = [_parser_line(line) for line in lines]
+    lines, annotations = _parser_lines(lines)
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
     return Preprocessed(
         path,
@@ -124,8 +128,14 @@ def preprocess(
         tuple(include_dirs),
         tuple(defines),
         tuple(cflags),
-        lambda text: "\n".join(map(_parser_line, expanded(text)[0])),
+        lambda text: "\n".join(_parser_lines(expanded(text)[0])[0]),
+        annotations,
+        command,
     )
+
+
+def _parser_lines(lines: Sequence[str]) -> tuple[list[str], Annotations]:
+    return without_annotations([_parser_line(line) for line in lines])
 
 
 def _opened(text: str) -> str:
@@ -141,7 +151,7 @@ def _parser_line(line: str) -> str:
         return _MARK.sub(r"#pragma polytile \1", line, count=1)
     if line.startswith("#") and (_DEFINITION.match(line) or _IDENTIFICATION.match(line)):
         return ""
-    return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) else line
+    return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) and not layout_pragma(line) else line
 
 
 def _raw_reader(path: str, text: str) -> Callable[[str], tuple[str, ...]]:

@@ -140,9 +140,7 @@ class ScalarValue:
 
     # Questions ------------------------------------------------------------------------------------------------------
     def _mentions(self, node: c_ast.Node | None) -> bool:
-        return any(
-            isinstance(n, c_ast.ID | c_ast.Decl) and n.name == self.name for n in nodes_below(node)
-        )
+        return any(isinstance(n, c_ast.ID | c_ast.Decl) and n.name == self.name for n in nodes_below(node))
 
     def _writes(self, node: c_ast.Node | None) -> bool:
         return changes(node, self.name)
@@ -162,8 +160,13 @@ class ScalarValue:
 
 def _is_counter(shape: Shape) -> bool:
     base = shape.base
-    return not shape.layers and not shape.const and base is not None and base.kind == "int" and base.signed and (
-        base.size >= 4
+    return (
+        not shape.layers
+        and not shape.const
+        and base is not None
+        and base.kind == "int"
+        and base.signed
+        and (base.size >= 4)
     )
 
 
@@ -173,6 +176,4 @@ def names(node: c_ast.Node) -> set[str]:
 
 def changes(node: c_ast.Node | None, name: str) -> bool:
     """Whether a statement sets a variable, other than by declaring another one of its name."""
-    return any(
-        written_name(n) == name or (isinstance(n, c_ast.Decl) and n.name == name) for n in nodes_below(node)
-    )
+    return any(written_name(n) == name or (isinstance(n, c_ast.Decl) and n.name == name) for n in nodes_below(node))

@@ -39,6 +39,7 @@ class Symbol:
     live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)
     location: Location = NOWHERE
     members: tuple[tuple[str, CType], ...] = ()  # all of a struct, if it has pointers besides `fields`
+    offsets: tuple[int, ...] = ()  # see Array.offsets
 
 
 @dataclass(frozen=True, slots=True)

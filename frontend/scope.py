@@ -9,8 +9,9 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
-from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate
+from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate, fits
 from polytile.frontend.parse import location_of
+from polytile.frontend.type_facts import EnumFacts, StructLayout, TypeFacts
 from polytile.frontend.unreadable import Unreadable
 from polytile.ir.expr import (
     BOOL,
@@ -58,11 +59,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """A struct with its members in order; `node` is the definition."""
+    """A struct with its members in order; `node` is the definition. `layout` is the compiler's, where the table of
+    x86-64 has none."""
 
     name: str
     members: tuple[Field, ...]
     node: c_ast.Struct = field(compare=False)
+    layout: StructLayout | None = None
+    reason: str = ""  # why there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Shape:
     void: bool = False
     function: bool = False
     incomplete: bool = False  # a struct that is not defined so far
+    enum: bool = False
+    refused: bool = False  # for an attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +114,12 @@ class Scope:
 
     parent: Scope | None = None
     level: str = "global"
+    facts: TypeFacts = field(default_factory=TypeFacts)
     names: dict[str, Binding] = field(default_factory=dict)
     tags: dict[str, StructType | c_ast.Node] = field(default_factory=dict)
 
     def child(self, level: str = "local") -> Scope:
-        return Scope(self, level)
+        return Scope(self, level, self.facts)
 
     def lookup(self, name: str) -> Binding | None:
         scope: Scope | None = self
@@ -133,7 +140,7 @@ class Scope:
     def frozen(self) -> Scope:
         """A copy that later declarations do not change."""
         parent = None if self.parent is None else self.parent.frozen()
-        return Scope(parent, self.level, dict(self.names), dict(self.tags))
+        return Scope(parent, self.level, self.facts, dict(self.names), dict(self.tags))
 
     def bindings(self) -> Iterator[Binding]:
         """All visible bindings, innermost first."""
@@ -154,8 +161,8 @@ class Scope:
                     self.bind(decl)
             case c_ast.FuncDef(decl=decl):
                 self.bind(decl)
-            case c_ast.Typedef(name=name, type=type_node):
-                shape = self.shape(type_node, name)
+            case c_ast.Typedef(name=name):
+                shape = self._declared(node)
                 self.names[name] = Binding("typedef", name, node, shape, self.level)
             case c_ast.Decl():
                 self._bind_variable(node)
@@ -164,8 +171,19 @@ class Scope:
                 for name in sorted(names if certain else names - self.names.keys()):
                     self.names[name] = Binding(kind, name, node, Shape(None, reason=reason), self.level)
 
-    def _bind_variable(self, node: c_ast.Decl) -> None:
+    def _declared(self, node: c_ast.Node) -> Shape:
+        """The type that a declaration gives to what it declares."""
         shape = self.shape(node.type, node.name)
+        if not self.facts.entities and not self.facts.refused_names and not self.facts.refused:
+            return shape
+        reason = self.facts.refusal(node, node.name if self.level == "global" else None)
+        kind = self.facts.scalar(node)
+        if reason or isinstance(kind, str):
+            return replace(shape, base=None, struct=None, reason=reason or str(kind), refused=True)
+        return shape if kind is None else replace(shape, base=kind)
+
+    def _bind_variable(self, node: c_ast.Decl) -> None:
+        shape = self._declared(node)
         if node.name is None or (node.name in self.names and self.names[node.name].kind == UNREADABLE):
             return
         kind = "function" if shape.function and not shape.layers else "variable"
@@ -174,7 +192,15 @@ class Scope:
             if shape.layers[0].extent is None and node.name in self.names:
                 return  # `extern double a[];` says less than the declaration before it
         constant = None
-        if shape.const and not shape.layers and shape.base is not None and shape.base.kind == "int" and node.init:
+        weak = node.name in self.facts.weak
+        if (
+            shape.const
+            and not weak
+            and not shape.layers
+            and shape.base is not None
+            and shape.base.kind == "int"
+            and node.init
+        ):
             constant = self.constant(node.init)
             constant = None if constant is None else convert(constant.value, shape.base)
         self.names[node.name] = Binding(kind, node.name, node, shape, self.level, constant)
@@ -182,7 +208,7 @@ class Scope:
     def bind_parameter(self, node: c_ast.Node) -> None:
         """Enter a parameter; an array type is adjusted to a pointer that keeps its extent."""
         if isinstance(node, c_ast.Decl) and node.name is not None:
-            shape = self.shape(node.type, node.name)
+            shape = self._declared(node)
             self.names[node.name] = Binding("parameter", node.name, node, shape, "parameter")
 
     def shape(self, node: c_ast.Node, declared: str | None = None) -> Shape:
@@ -243,11 +269,15 @@ class Scope:
                 return struct_shape(known)
             return Shape(None, reason=f"{name} is not defined", incomplete=True)
         members = tuple(
-            Field(d.name, self.shape(d.type) if d.bitsize is None else Shape(None, reason="it is a bit-field"))
+            Field(d.name, self._declared(d) if d.bitsize is None else Shape(None, reason="it is a bit-field"))
             for d in node.decls
             if isinstance(d, c_ast.Decl)
         )
-        struct = StructType(name, members, node)
+        layout, reason = self.facts.struct(node), self.facts.refusal(node)
+        if reason or isinstance(layout, str):
+            struct = StructType(name, members, node, reason=reason or f"its layout is not known: {layout}")
+        else:
+            struct = StructType(name, members, node, layout)
         if node.name:
             self.tags[node.name] = struct
         return struct_shape(struct)
@@ -256,26 +286,39 @@ class Scope:
         if node.values is None:
             known = self.lookup_tag(node.name)
             return self._enum(known) if isinstance(known, c_ast.Enum) else Shape(INT)
-        negative = self._bind_enumerators(node)
         if node.name:
             self.tags[node.name] = node
-        # What gcc and clang choose on every target that CUDA has.
-        return Shape(INT if negative else UINT)
+        reason = self.facts.refusal(node)
+        known = self._bind_enumerators(node)
+        if known is not None and not reason and not self.facts.doubts(node):
+            return Shape(known, enum=True)
+        found = self.facts.enum(node)
+        if reason or not isinstance(found, EnumFacts):
+            return Shape(None, reason=reason or f"its size is not known: {found or 'its values are no constants'}")
+        for name, (value, kind) in found.enumerators.items():
+            known_name = self.names[name]
+            self.names[name] = replace(known_name, shape=Shape(kind), constant=Constant(value, kind))
+        return Shape(found.type, enum=True, reason="" if found.type else "its size is that of no integer of C")
 
-    def _bind_enumerators(self, node: c_ast.Enum) -> bool:
+    def _bind_enumerators(self, node: c_ast.Enum) -> CType | None:
+        """Enter the enumerators as `int`; the type that gcc and clang choose on every target that CUDA has, where the
+        values are known and of 32 bits."""
         following: int | None = 0
-        negative = False
+        values: list[int | None] = []
         for item in node.values.enumerators:
             if not isinstance(item, c_ast.Enumerator):
                 continue
             if item.value is not None:
                 constant = self.constant(item.value)
                 following = None if constant is None else constant.value
-            value = None if following is None else Constant(following, INT)
-            self.names[item.name] = Binding("enumerator", item.name, item, Shape(INT), self.level, value)
-            negative |= following is not None and following < 0
+            kind = INT if following is None or fits(following, INT) else UINT
+            value = None if following is None else Constant(following, kind)
+            self.names[item.name] = Binding("enumerator", item.name, item, Shape(kind), self.level, value)
+            values.append(following)
             following = None if following is None else following + 1
-        return negative
+        known = [v for v in values if v is not None]
+        kind = INT if any(v < 0 for v in known) else UINT
+        return kind if len(known) == len(values) and all(fits(v, kind) for v in known) else None
 
     def constant(self, node: c_ast.Node) -> Constant | None:
         """The value of an integer constant expression, or None."""
@@ -339,23 +382,32 @@ def _sized_by_initialiser(shape: Shape, init: c_ast.Node | None) -> Shape:
 
 
 def struct_shape(struct: StructType) -> Shape:
-    """The shape of a struct: its size is LP64's, 0 when it holds what has no known size."""
+    """The shape of a struct; there is none when it holds what has no known size, or what may not be used."""
     size, _ = struct_layout(struct)
-    if not size:
-        return Shape(None, struct=struct, reason="its struct has a member of a type without a known size")
+    refused = next((m.shape.reason for m in struct.members if m.shape.refused), "")
+    if not size or struct.reason or refused:
+        unknown = "its struct has a member of a type without a known size"
+        return Shape(None, struct=struct, reason=struct.reason or refused or unknown)
     return Shape(CType(struct.name, "struct", size), struct=struct)
 
 
 def struct_layout(struct: StructType) -> tuple[int, int]:
     """Size and alignment; (0, 1) when a member has no known size."""
-    offset, widest = 0, 1
+    found = struct.layout or natural_layout(struct)
+    return (0, 1) if found is None else (found.size, found.alignment)
+
+
+def natural_layout(struct: StructType) -> StructLayout | None:
+    """The layout by the sizes and alignments of members, as x86-64 has it; None when one has no known size."""
+    end, widest, offsets = 0, 1, {}
     for member in struct.members:
         size, alignment = layout(member.shape)
         if not size:
-            return 0, 1
-        offset = -(-offset // alignment) * alignment + size
-        widest = max(widest, alignment)
-    return -(-offset // widest) * widest, widest
+            return None
+        start = -(-end // alignment) * alignment
+        offsets[str(member.name)] = start
+        end, widest = start + size, max(widest, alignment)
+    return StructLayout(-(-end // widest) * widest, widest, offsets)
 
 
 def layout(shape: Shape) -> tuple[int, int]:

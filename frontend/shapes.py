@@ -174,5 +174,6 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...], elements: Expr | No
         elements=elements,
         width="" if symbol.width is None else str(symbol.width.name),
         members=symbol.members,
+        offsets=symbol.offsets,
         may_interleave=symbol.may_interleave,
     )

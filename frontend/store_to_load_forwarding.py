@@ -54,9 +54,7 @@ class _Forwarding:
             return node
         return map_statements(node, self._visit)
 
-    def _forwarded(
-        self, item: c_ast.Node, left: list[c_ast.Node]
-    ) -> tuple[list[c_ast.Node], list[c_ast.Node]] | None:
+    def _forwarded(self, item: c_ast.Node, left: list[c_ast.Node]) -> tuple[list[c_ast.Node], list[c_ast.Node]] | None:
         """The statement with its value in a variable, and those behind it that use this; None where none does."""
         match item:
             case c_ast.Assignment(op="=", lvalue=c_ast.ArrayRef(name=c_ast.ID(name=array)) as target, rvalue=value):
@@ -75,9 +73,7 @@ class _Forwarding:
         return [declared(name, kind.name, value), set_first], later
 
 
-def _replaced(
-    items: list[c_ast.Node], text: str, parts: set[str], name: str
-) -> tuple[list[c_ast.Node], int]:
+def _replaced(items: list[c_ast.Node], text: str, parts: set[str], name: str) -> tuple[list[c_ast.Node], int]:
     """Statements with a variable in the place of an element, up to the first that may change it; and how many uses that
     are. What is assigned is computed before it changes anything."""
     uses = 0

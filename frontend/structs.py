@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.scope import Shape, StructType, struct_shape
+from polytile.frontend.scope import Shape, StructType, layout, natural_layout, struct_layout, struct_shape
 
 
 def structs_of(shapes: Iterable[Shape], location: Location) -> list[tuple[StructType, Shape]]:
@@ -39,20 +39,60 @@ def _collect(struct: StructType, found: dict[str, tuple[StructType, Shape]], loc
 
 
 def struct_definitions(structs: list[tuple[StructType, Shape]]) -> str:
-    """C text, also valid C++, that defines the structs with their layout; pointers become `void *`.
+    """C text, also valid C++, that defines the structs with their layout; pointers become `void *`. What is not where
+    the members' alignments put it is put there by padding, and by attributes that the compilers of kernels know.
 
     before: typedef double real; typedef struct { real x; struct other *next; } cell;
     after:  struct cell {
               double x;
               void *next;
             };
+    before: #pragma pack(2)
+            struct record { char kind; double x; };
+    after:  struct record {
+              char kind;
+              char polytile_padding0[1];
+              double x;
+            } __attribute__((packed, aligned(2)));
+            typedef char polytile_size_of_record[sizeof(struct record) == 10 ? 1 : -1];
     """
     return "\n".join(_definition(struct) for struct, _ in structs if struct.name)
 
 
 def _definition(struct: StructType) -> str:
-    lines = [f"  {_member(m.name, m.shape)};" for m in struct.members]
-    return "\n".join([f"{struct.name} {{", *lines, "};"])
+    members, attributes = _members(struct)
+    text = "\n".join([f"{struct.name} {{", *(f"  {member};" for member in members), f"}}{attributes};"])
+    if not attributes and len(members) == len(struct.members):
+        return text
+    size, name = struct_layout(struct)[0], struct.name.removeprefix("struct ")
+    return f"{text}\ntypedef char polytile_size_of_{name}[sizeof({struct.name}) == {size} ? 1 : -1];"
+
+
+def _members(struct: StructType) -> tuple[list[str], str]:
+    """The members, with padding where their alignments do not put them where they are; and the attributes."""
+    known, natural = struct.layout, natural_layout(struct)
+    if known is None or (natural is not None and known.agrees(natural)):
+        return [_member(m.name, m.shape) for m in struct.members], ""
+    placed = [(m, known.offsets[str(m.name)], *layout(m.shape)) for m in struct.members if str(m.name) in known.offsets]
+    placed = [p for p in placed if p[2]]
+    widest = max([alignment for *_, alignment in placed], default=1)
+    packed = widest > known.alignment or any(offset % alignment for _, offset, _, alignment in placed)
+    found: list[str] = []
+    end = 0
+    for member, offset, size, alignment in placed:
+        if offset > (end if packed else _rounded_up(end, alignment)):
+            found.append(f"char polytile_padding{len(found)}[{offset - end}]")
+        found.append(_member(member.name, member.shape))
+        end = offset + size
+    natural_alignment = 1 if packed else widest
+    if known.size > _rounded_up(end, known.alignment) or (packed and known.size > end):
+        found.append(f"char polytile_padding{len(found)}[{known.size - end}]")
+    words = [*(["packed"] if packed else []), *_aligned(known.alignment, natural_alignment)]
+    return found, f" __attribute__(({', '.join(words)}))" if words else ""
+
+
+def _aligned(alignment: int, natural: int) -> list[str]:
+    return [f"aligned({alignment})"] if alignment != natural else []
 
 
 def _member(name: str | None, shape: Shape) -> str:
@@ -62,6 +102,11 @@ def _member(name: str | None, shape: Shape) -> str:
     if pointer is not None:
         return f"void *{name}{extents}"
     if shape.struct is not None and not shape.struct.name:
-        inner = " ".join(f"{_member(m.name, m.shape)};" for m in shape.struct.members)
-        return f"struct {{ {inner} }}{f' {name}{extents}' if name else ''}"
+        members, attributes = _members(shape.struct)
+        inner = " ".join(f"{member};" for member in members)
+        return f"struct {{ {inner} }}{attributes}{f' {name}{extents}' if name else ''}"
     return f"{shape.base} {name}{extents}"
+
+
+def _rounded_up(number: int, to: int) -> int:
+    return -(-number // to) * to

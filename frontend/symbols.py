@@ -16,7 +16,7 @@ from polytile.frontend.parse import location_of
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.row_tables import extent_symbols, is_row_table, table_of_variable
 from polytile.frontend.scop_region import PointerTable, Symbol
-from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.scope import Binding, Scope, Shape, layout, natural_layout
 from polytile.frontend.trees import variables_in
 from polytile.ir.expr import ULONG, CType
 
@@ -107,6 +107,7 @@ def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Livenes
         live_after=live_after,
         location=binding.location,
         members=all_fields(shape),
+        offsets=field_offsets(shape),
     )
 
 
@@ -131,25 +132,41 @@ def _advice(shape: Shape) -> str:
 
 def scalar_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
     """The numbers of a struct that a SCoP may use, in order, those of arrays and structs inside it too."""
-    return _fields(shape, pointers=False)
+    return tuple((way, kind) for way, kind, _ in _fields(shape, pointers=False))
 
 
 def all_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
     """The same with its pointers, as integers; () where it has none."""
-    found = _fields(shape, pointers=True)
+    found = tuple((way, kind) for way, kind, _ in _fields(shape, pointers=True))
     return found if found != scalar_fields(shape) else ()
 
 
-def _fields(shape: Shape, *, pointers: bool) -> tuple[tuple[str, CType], ...]:
-    members = () if shape.struct is None else shape.struct.members
-    named = ((m.name, m.shape) for m in members if m.name is not None)
-    return tuple(field for name, inner in named for field in _numbers(name, inner, pointers=pointers))
+def field_offsets(shape: Shape) -> tuple[int, ...]:
+    """Where the numbers and pointers of a struct lie, in bytes; () where it has more in it than these."""
+    found = _fields(shape, pointers=True)
+    return tuple(at for _, _, at in found) if _has_numbers_alone(shape) else ()
 
 
-def _numbers(way: str, shape: Shape, *, pointers: bool) -> list[tuple[str, CType]]:
-    """before: "v", double[2]    after: ("v[0]", double), ("v[1]", double)"""
+_Number = tuple[str, CType, int]  # the way to a number, its type, and its offset
+
+
+def _fields(shape: Shape, *, pointers: bool) -> list[_Number]:
+    if shape.struct is None:
+        return []
+    known = shape.struct.layout or natural_layout(shape.struct)
+    places = {} if known is None else known.offsets
+    named = ((m.name, m.shape) for m in shape.struct.members if m.name is not None and m.name in places)
+    return [
+        (way, kind, places[name] + at)
+        for name, inner in named
+        for way, kind, at in _numbers(name, inner, pointers=pointers)
+    ]
+
+
+def _numbers(way: str, shape: Shape, *, pointers: bool) -> list[_Number]:
+    """before: "v", double[2]    after: ("v[0]", double, 0), ("v[1]", double, 8)"""
     if pointers and shape.layers and shape.layers[0].pointer:
-        return [(way, ULONG)]
+        return [(way, ULONG, 0)]
     if not pointers and (shape.base is None or any(layer.pointer for layer in shape.layers)):
         return []
     if shape.layers:
@@ -158,10 +175,19 @@ def _numbers(way: str, shape: Shape, *, pointers: bool) -> list[tuple[str, CType
         each = [] if size is None or size.value > _MOST_ELEMENTS else _numbers("", inner, pointers=pointers)
         if size is None or len(each) * size.value > _MOST_ELEMENTS:
             return []
-        return [(f"{way}[{k}]{name}", kind) for k in range(size.value) for name, kind in each]
+        pitch = layout(inner)[0]
+        return [(f"{way}[{k}]{name}", kind, k * pitch + at) for k in range(size.value) for name, kind, at in each]
     if shape.struct is not None:
-        return [(f"{way}.{name}", kind) for name, kind in _fields(shape, pointers=pointers)]
-    return [] if shape.base is None else [(way, shape.base)]
+        return [(f"{way}.{name}", kind, at) for name, kind, at in _fields(shape, pointers=pointers)]
+    return [] if shape.base is None else [(way, shape.base, 0)]
+
+
+def _has_numbers_alone(shape: Shape) -> bool:
+    """Whether each member of a struct is a number, a pointer, or made of these."""
+    if shape.struct is None:
+        return shape.base is not None or any(layer.pointer for layer in shape.layers)
+    inside = (m for m in shape.struct.members if not (m.shape.layers and m.shape.layers[0].pointer))
+    return all(m.name and _numbers(m.name, m.shape, pointers=True) and _has_numbers_alone(m.shape) for m in inside)
 
 
 def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, body: NodeIndex) -> tuple[c_ast.Node | None, ...]:

@@ -110,9 +110,7 @@ def _first_on_its_line(refusal: UserError, implied: dict[tuple[int, int], UserEr
     return next((earlier for (at, _), earlier in implied.items() if at == line), refusal)
 
 
-def _syntax_error(
-    message: str, source: Preprocessed, reached: list[tuple[int, int, str]], *, whole: bool
-) -> UserError:
+def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, int, str]], *, whole: bool) -> UserError:
     found = _PLACED.match(message)
     if found is None:
         return _unplaced_error(message, source, reached, whole=whole)

@@ -29,6 +29,8 @@ _FAMILIES = re.compile(
     """,
     re.VERBOSE,
 )
+# What definitions of structs say that are not the user's (frontend/structs.py).
+_OWN = re.compile(r"__attribute__|polytile_padding\d+|polytile_size_of_\w+")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_$][\w$]*')
 
 
@@ -48,4 +50,10 @@ def to_cpp(text: str) -> str:
     before: struct cell { _Bool new; };
     after:  struct cell { bool polytile_new; };
     """
-    return _WORD.sub(lambda word: "bool" if word[0] == "_Bool" else identifier(word[0]), text)
+
+    def spelt(word: re.Match[str]) -> str:
+        if _OWN.fullmatch(word[0]):
+            return word[0]
+        return "bool" if word[0] == "_Bool" else identifier(word[0])
+
+    return _WORD.sub(spelt, text)

@@ -34,7 +34,10 @@ def element_dtype(array: Array) -> np.dtype[Any]:
     of 64 bits."""
     if array.element.kind != "struct":
         return scalar_dtype(array.element)
-    dtype = structured([(name, scalar_dtype(t)) for name, t in array.members or array.fields])
+    numbers = [(name, scalar_dtype(t)) for name, t in array.members or array.fields]
+    dtype = structured(numbers)
+    if array.offsets and (array.offsets, array.element.size) != (_offsets_of(dtype), dtype.itemsize):
+        dtype = placed(numbers, array.offsets, array.element.size)
     if dtype.itemsize != array.element.size:
         raise UserError(
             f"{array.name}: {array.element} has members besides numbers and pointers, so polytile cannot fill it",
@@ -54,6 +57,16 @@ def structured(fields: Sequence[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
     places, size, _ = offsets([(name, dtype.itemsize) for name, dtype in fields])
     parts = {"names": [n for n, _ in fields], "formats": [t for _, t in fields], "offsets": places, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]
+
+
+def placed(fields: Sequence[tuple[str, np.dtype[Any]]], offsets: Sequence[int], size: int) -> np.dtype[Any]:
+    """The NumPy type of a struct whose numbers lie at these offsets."""
+    parts = {"names": [n for n, _ in fields], "formats": [t for _, t in fields], "offsets": offsets, "itemsize": size}
+    return np.dtype(parts)  # type: ignore[call-overload, no-any-return]
+
+
+def _offsets_of(dtype: np.dtype[Any]) -> tuple[int, ...]:
+    return tuple(dtype.fields[name][1] for name in dtype.names or ())  # type: ignore[index]
 
 
 def flattened(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -85,21 +98,25 @@ def _numbers(way: str, dtype: np.dtype[Any], at: int) -> Iterator[tuple[str, np.
 def c_type(dtype: np.dtype[Any]) -> Any:
     """The ctypes type of a NumPy type (for arguments passed by value)."""
     if dtype.names is not None:
-        return type("struct", (ctypes.Structure,), {"_fields_": list(_c_fields(dtype))})
+        exact = {} if dtype.isalignedstruct else {"_pack_": 1, "_layout_": "ms"}
+        return type("struct", (ctypes.Structure,), {**exact, "_fields_": list(_c_fields(dtype))})
     if dtype == np.dtype(np.longdouble):
         return ctypes.c_longdouble
     return np.ctypeslib.as_ctypes_type(dtype)
 
 
 def _c_fields(dtype: np.dtype[Any]) -> Iterator[tuple[str, Any]]:
-    """The numbers of a struct, and characters where structs inside it end with padding."""
+    """The numbers of a struct, and characters where padding is that their alignments do not explain."""
     end = 0
     for name in dtype.names or ():
         kind, start = dtype.fields[name][:2]  # type: ignore[index]
-        if start > -(-end // kind.alignment) * kind.alignment:
+        alignment = kind.alignment if dtype.isalignedstruct else 1
+        if start > -(-end // alignment) * alignment:
             yield f"until {name}", ctypes.c_char * (start - end)
         yield name, c_type(kind)
         end = start + kind.itemsize
+    if not dtype.isalignedstruct and dtype.itemsize > end:
+        yield "until the end", ctypes.c_char * (dtype.itemsize - end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ _MATH = (
     "round sin sinh sqrt tan tanh tgamma trunc"
 )
 _FLOATING = re.compile(r"\blong\s+double\b|\bdouble\b|\bfloat\b")
+# What gives structs another layout than their members do: with wider members there is none to keep.
+_PADDING = r"char polytile_padding\d+\[\d+\];|^typedef char polytile_size_of.*$"
+_LAYOUT = re.compile(rf"{_PADDING}|__attribute__\(\((?:packed|aligned)\b[^)]*\)*")
 _CALL = re.compile(rf"\b({'|'.join(_MATH.split())})f?(?=\s*\()")
 
 
@@ -85,7 +88,7 @@ def widen(text: str) -> str:
 
 
 def _widen_line(line: str) -> str:
-    return _CALL.sub(r"\1l", _FLOATING.sub("long double", line))
+    return _CALL.sub(r"\1l", _FLOATING.sub("long double", _LAYOUT.sub("", line)))
 
 
 def wide_reference(scop: Scop, text: str) -> Reference | None:

@@ -20,7 +20,7 @@ def field_bytes(array: Array, number: int | None) -> tuple[int, int]:
         return 0, array.element.size
     name, kind = array.fields[number]
     members = array.members or array.fields
-    found, _, _ = offsets([(name, kind.size) for name, kind in members])
+    found = array.offsets or offsets([(name, kind.size) for name, kind in members])[0]
     return found[[member for member, _ in members].index(name)], kind.size
 
 
