@@ -49,11 +49,11 @@ def struct_definitions(structs: list[tuple[StructType, Shape]]) -> str:
             };
     before: #pragma pack(2)
             struct record { char kind; double x; };
-    after:  struct record {
+    after:  struct __attribute__((packed, aligned(2))) record {
               char kind;
               char polytile_padding0[1];
               double x;
-            } __attribute__((packed, aligned(2)));
+            };
             typedef char polytile_size_of_record[sizeof(struct record) == 10 ? 1 : -1];
     """
     return "\n".join(_definition(struct) for struct, _ in structs if struct.name)
@@ -61,15 +61,17 @@ def struct_definitions(structs: list[tuple[StructType, Shape]]) -> str:
 
 def _definition(struct: StructType) -> str:
     members, attributes = _members(struct)
-    text = "\n".join([f"{struct.name} {{", *(f"  {member};" for member in members), f"}}{attributes};"])
+    name = struct.name.removeprefix("struct ")
+    text = "\n".join([f"struct {attributes}{name} {{", *(f"  {member};" for member in members), "};"])
     if not attributes and len(members) == len(struct.members):
         return text
-    size, name = struct_layout(struct)[0], struct.name.removeprefix("struct ")
+    size = struct_layout(struct)[0]
     return f"{text}\ntypedef char polytile_size_of_{name}[sizeof({struct.name}) == {size} ? 1 : -1];"
 
 
 def _members(struct: StructType) -> tuple[list[str], str]:
-    """The members, with padding where their alignments do not put them where they are; and the attributes."""
+    """The members, with padding where their alignments do not put them where they are; and the attributes, which stand
+    before the tag: NVRTC leaves out those behind the brace, with a warning."""
     known, natural = struct.layout, natural_layout(struct)
     if known is None or (natural is not None and known.agrees(natural)):
         return [_member(m.name, m.shape) for m in struct.members], ""
@@ -88,7 +90,7 @@ def _members(struct: StructType) -> tuple[list[str], str]:
     if known.size > _rounded_up(end, known.alignment) or (packed and known.size > end):
         found.append(f"char polytile_padding{len(found)}[{known.size - end}]")
     words = [*(["packed"] if packed else []), *_aligned(known.alignment, natural_alignment)]
-    return found, f" __attribute__(({', '.join(words)}))" if words else ""
+    return found, f"__attribute__(({', '.join(words)})) " if words else ""
 
 
 def _aligned(alignment: int, natural: int) -> list[str]:
@@ -104,7 +106,7 @@ def _member(name: str | None, shape: Shape) -> str:
     if shape.struct is not None and not shape.struct.name:
         members, attributes = _members(shape.struct)
         inner = " ".join(f"{member};" for member in members)
-        return f"struct {{ {inner} }}{attributes}{f' {name}{extents}' if name else ''}"
+        return f"struct {attributes}{{ {inner} }}{f' {name}{extents}' if name else ''}"
     return f"{shape.base} {name}{extents}"
 
 

@@ -142,9 +142,8 @@ def all_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
 
 
 def field_offsets(shape: Shape) -> tuple[int, ...]:
-    """Where the numbers and pointers of a struct lie, in bytes; () where it has more in it than these."""
-    found = _fields(shape, pointers=True)
-    return tuple(at for _, _, at in found) if _has_numbers_alone(shape) else ()
+    """Where the numbers and pointers of a struct lie, in bytes."""
+    return tuple(at for _, _, at in _fields(shape, pointers=True))
 
 
 _Number = tuple[str, CType, int]  # the way to a number, its type, and its offset
@@ -180,14 +179,6 @@ def _numbers(way: str, shape: Shape, *, pointers: bool) -> list[_Number]:
     if shape.struct is not None:
         return [(f"{way}.{name}", kind, at) for name, kind, at in _fields(shape, pointers=pointers)]
     return [] if shape.base is None else [(way, shape.base, 0)]
-
-
-def _has_numbers_alone(shape: Shape) -> bool:
-    """Whether each member of a struct is a number, a pointer, or made of these."""
-    if shape.struct is None:
-        return shape.base is not None or any(layer.pointer for layer in shape.layers)
-    inside = (m for m in shape.struct.members if not (m.shape.layers and m.shape.layers[0].pointer))
-    return all(m.name and _numbers(m.name, m.shape, pointers=True) and _has_numbers_alone(m.shape) for m in inside)
 
 
 def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, body: NodeIndex) -> tuple[c_ast.Node | None, ...]:

@@ -148,7 +148,7 @@ class Array:
     elements: Expr | None = None  # how many it has in C, where the product of its extents is not known to be that
     width: str = ""  # the parameter that says how much of its rows is used, where data choose that
     members: tuple[tuple[str, CType], ...] = ()  # `fields` and, as integers, the pointers among them, where it has such
-    offsets: tuple[int, ...] = ()  # in bytes, of `members` or `fields` in an element; () where it has more than these
+    offsets: tuple[int, ...] = ()  # in bytes, of `members` or `fields` in an element; () as C puts these
     may_interleave: bool = False  # a `restrict` pointer: elements of others may lie between its own
 
     @property

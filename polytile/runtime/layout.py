@@ -35,15 +35,15 @@ def element_dtype(array: Array) -> np.dtype[Any]:
     if array.element.kind != "struct":
         return scalar_dtype(array.element)
     numbers = [(name, scalar_dtype(t)) for name, t in array.members or array.fields]
-    dtype = structured(numbers)
-    if array.offsets and (array.offsets, array.element.size) != (_offsets_of(dtype), dtype.itemsize):
-        dtype = placed(numbers, array.offsets, array.element.size)
-    if dtype.itemsize != array.element.size:
+    natural = structured(numbers)
+    if array.offsets and (array.offsets, array.element.size) != (_offsets_of(natural), natural.itemsize):
+        return placed(numbers, array.offsets, array.element.size)
+    if natural.itemsize != array.element.size:
         raise UserError(
             f"{array.name}: {array.element} has members besides numbers and pointers, so polytile cannot fill it",
             location=array.location,
         )
-    return dtype
+    return natural
 
 
 def complex_dtype(array: Array) -> np.dtype[Any] | None:
