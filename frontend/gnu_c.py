@@ -7,7 +7,7 @@ before: typeof(x) y = x;                     after: enum { __polytile_typeof = s
 before: asm volatile ("..." : "+r"(x));      after: __asm__(&(x));
 before: int g(void) asm("g2");               after: int g(void) ;
 before: __real__ z                           after: *(__polytile_part *)&z
-before: [[maybe_unused]] int a<:4:>;         after: int a[4];
+before: int a<:4:>;                          after: int a[4];
 
 `gnu_nodes.py` makes of these what they are. All else that the parser cannot read stays as it is.
 """
@@ -42,12 +42,6 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _QUALIFIERS = ("volatile", "inline", "__inline__", "__inline")
 _BEFORE_STATEMENTS = ("", ";", "{", "}", ":", "else", "do")
 _SPECIFIERS = ("extern", "static", "const", "volatile", "register", "restrict", "_Thread_local", "typedef")
-# Attributes that say nothing of what a program computes, nor of where its data are.
-_HARMLESS = frozenset((
-    "maybe_unused", "nodiscard", "deprecated", "fallthrough", "noreturn", "_Noreturn", "unsequenced", "reproducible",
-    "unused", "noinline", "always_inline", "hot", "cold", "flatten", "nothrow", "leaf", "nonnull", "returns_nonnull",
-    "format", "warn_unused_result", "artificial", "gnu_inline", "const", "pure", "malloc", "used", "gnu",
-))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,25 +160,9 @@ class _Rewriting:
 
     def _bracket(self, at: int) -> int:
         end = self.partner[at]
-        if self._word(at + 1) == "[" and self.partner[at + 1] == end - 1:
-            names = self._outer_names(at + 2, end - 1)
-            if names <= _HARMLESS:
-                self._replace(at, end, "")
-                return end + 1
-            return at + 1
         if self._word(at - 1) in ("{", ",", "]") or self._word(at - 2) == "}":
             self._range(at + 1, end)
         return at + 1
-
-    def _outer_names(self, first: int, end: int) -> set[str]:
-        """The names between two tokens that stand in no bracket there."""
-        found: set[str] = set()
-        at = first
-        while at < end:
-            if self.tokens[at].kind == "name":
-                found.add(self.tokens[at].text)
-            at = self.partner.get(at, at) + 1
-        return found
 
     def _typeof(self, at: int) -> int:
         if self._word(at + 1) == "(":
