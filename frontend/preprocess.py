@@ -38,6 +38,7 @@ _OPENED = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+(assume|access)
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 _DEFINITION = re.compile(r"#(?:define|undef)\s+([\w$]+)")
 _IDENTIFICATION = re.compile(r"#\s*(?:ident|sccs)\b")
+_ROUNDING = re.compile(r"\s*#\s*pragma\s+STDC\s+(FENV_ACCESS\s+ON|FENV_ROUND)\b")
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
 _MISSING = (
     re.compile(r"^(?P<name>.+): No such file or directory$"),
@@ -116,6 +117,7 @@ def preprocess(
         return split_markers(output, path, request.display)
 
     lines, origins = expanded(text)
+    _check_rounding(lines, origins)
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
     lines, annotations = _parser_lines(lines)
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
@@ -136,6 +138,17 @@ def preprocess(
 
 def _parser_lines(lines: Sequence[str]) -> tuple[list[str], Annotations]:
     return without_annotations([_parser_line(line) for line in lines])
+
+
+def _check_rounding(lines: Sequence[str], origins: Sequence[tuple[str, int]]) -> None:
+    """Raise UserError where a pragma says that the program sets how numbers are rounded: kernels round to nearest."""
+    for line, (file, number) in zip(lines, origins, strict=True):
+        if "STDC" in line and (found := _ROUNDING.match(line)):
+            raise UserError(
+                f"kernels round to nearest, and `#pragma STDC {' '.join(found[1].split())}` lets the program choose",
+                location=Location(file, number, line.find("#") + 1),
+                hint="move the functions with SCoPs to a file without the pragma",
+            )
 
 
 def _opened(text: str) -> str:
