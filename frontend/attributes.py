@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from polytile.c_flags import only_optimises
 from polytile.dataclass import dataclass
 from polytile.frontend.tokens import tokenize
 
@@ -34,9 +35,6 @@ _MEANINGLESS = """
 MEANINGLESS = frozenset(_MEANINGLESS.split())
 # What these say of types is in the answers of the compiler.
 LAYOUT = frozenset(("packed", "aligned", "align", "_Alignas", "alignas", "mode", "ms_struct", "gcc_struct"))
-_LEVELS = re.compile(
-    r'optimize\s*\((\s*"?(O[0-3sgz]?|O?fast|-O\w*|\d|(-f)?(no-)?(tree-|unroll-|inline|ipa-)[\w-]*)"?\s*,?)*\)'
-)
 _FOUND = re.compile(
     r"""(?P<quoted>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       | (?P<gnu>\b(?:__attribute__|__attribute|__declspec)\b) | (?P<standard>\[\s*\[) | (?P<alignas>\b_Alignas\b)""",
@@ -60,7 +58,7 @@ class Attribute:
 
     @property
     def meaningless(self) -> bool:
-        return self.name in MEANINGLESS or (self.name == "optimize" and bool(_LEVELS.fullmatch(self.text)))
+        return self.name in MEANINGLESS or (self.name == "optimize" and only_optimises(self.text))
 
     @property
     def of_layout(self) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from polytile.c_flags import of_types
 from polytile.dataclass import dataclass
 from polytile.process import RunawayError, run_bounded
 
@@ -25,11 +26,6 @@ _SECONDS = 20.0
 _MARK = (0x706F6C7974696C65, 0x6C61796F75747321)
 # GNU spellings that the preprocessor was told to leave out, or that this text must have for what ISO C99 calls so.
 _HEAD = "#define offsetof __builtin_offsetof\n#define restrict __restrict\n#define inline __inline\n"
-_FLAGS = re.compile(
-    r"-f(no-)?(un)?signed-char|-f(no-)?short-enums|-f(no-)?pack-struct(=\d+)?|-f(no-)?short-wchar|-f(no-)?ms-extensions"
-    r"|-m(no-)?align-double|-malign-data=.*|-mlong-double-\d+|-m(no-)?ms-bitfields|-mabi=.*|-m(96|128)bit-long-double"
-    r"|-m32|-mx32|-m64|-m16|--target=.*|-target"
-)
 _LIKE_X86_64 = ("x86_64", "amd64", "AMD64")
 
 
@@ -61,12 +57,7 @@ def compiler_of(preprocessor: str | None, flags: Sequence[str]) -> Compiler:
     if not words or words[0] == "pcpp":
         found = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
         words = [found] if found else []
-    return Compiler(tuple(words), type_flags(flags))
-
-
-def type_flags(flags: Sequence[str]) -> tuple[str, ...]:
-    """The flags that change sizes, alignments or signs of types."""
-    return tuple(f for f in flags if _FLAGS.fullmatch(f))
+    return Compiler(tuple(words), of_types(flags))
 
 
 @cache

@@ -6,6 +6,7 @@ SCoPs C: nobody knows whether kernels would compute what the program does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -148,6 +149,18 @@ def of_values(words: Sequence[str]) -> tuple[str, ...]:
     """The flags that change values or types, in their order: what the C is compiled with that kernels are held against.
     Freedom to round differently is none of them."""
     return tuple(w for w in _counting(words) if effect(w) in (Effect.VALUES, Effect.TYPES))
+
+
+def of_types(words: Sequence[str]) -> tuple[str, ...]:
+    """The flags that change sizes, layouts or signs of types."""
+    return tuple(w for w in _counting(words) if effect(w) is Effect.TYPES)
+
+
+def only_optimises(text: str) -> bool:
+    """Whether `optimize("O3", "no-tree-vectorize", 2)`, an attribute or a pragma, changes no value."""
+    words = re.findall(r"[\w=.+-]+", text.partition("(")[2])
+    flags = (f"-O{w}" if w.isdigit() else w if w[0] == "-" else f"-{w}" if w[0] == "O" else f"-f{w}" for w in words)
+    return all(effect(flag) is Effect.NONE for flag in flags)
 
 
 def check_flags(words: Sequence[str]) -> None:

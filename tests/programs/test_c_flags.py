@@ -115,6 +115,42 @@ int main(void)
     return 0;
 }
 """
+TYPES = r"""
+enum colour { RED, GREEN = 200, BLUE };
+enum level { LOW = -3, HIGH = 300 };
+struct record { char tag; int value; short half; double weight; };
+union cell { char c; int i; };
+typedef enum { OFF, ON } state;
+enum colour picture[N], other[N]; enum level levels[N]; state states[N];
+struct record s[N], copy[N]; int r[N]; long l[N];
+void set(void) { for (int i = 0; i < N; i++) picture[i] = i % 3 == 0 ? BLUE : GREEN; }
+void copied(int n, const enum colour *restrict x, enum colour *restrict y) { for (int i = 0; i < n; i++) y[i] = x[i]; }
+void truncated(void) { for (int i = 0; i < N; i++) { states[i] = picture[i] > GREEN; levels[i] = i * 400; } }
+void fields(void) { for (int i = 0; i < N; i++) { s[i].value = s[i].tag * s[i].half; s[i].weight += s[i].value; } }
+void whole(void) { for (int i = 0; i < N; i++) copy[i] = s[i]; }
+void sizes(void) { for (int i = 0; i < N; i++) l[i] = i * sizeof(struct record) + sizeof(enum colour) + sizeof(state); }
+void local(void) { for (int i = 0; i < N; i++) { enum colour c = picture[i]; r[i] = c + levels[i] * states[i]; } }
+long long all(void)
+{
+    volatile int *seen = r;
+    long long t = 0;
+    for (int i = 0; i < N; i++)
+        t = t * 31 + seen[i] + l[i] * 3 + picture[i] * 5 + other[i] * 7 + levels[i] * 11 + states[i] * 13
+            + s[i].value * 17 + (long long)copy[i].weight + copy[i].tag;
+    return t;
+}
+void first(volatile struct record *v)
+{
+    for (int i = 0; i < N; i++) { v[i].tag = i; v[i].half = 3 * i; v[i].weight = i * .5; }
+}
+int main(void)
+{
+    first(s);
+    set(); SAY; copied(N, picture, other); SAY; truncated(); SAY; fields(); SAY; whole(); SAY; sizes(); SAY;
+    local(); SAY;
+    return 0;
+}
+"""
 HEAD = """#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +164,10 @@ CASES = {
     "characters that are not signed": ("-fno-signed-char", CHARACTERS, 10, True),
     "integers that wrap": ("-fwrapv", WRAPPING, 12, None),
     "no use of overflow": ("-O2 -fno-strict-overflow", WRAPPING, 12, None),
+    "short enumerations": ("-fshort-enums", TYPES, 7, True),
+    "packed structs": ("-fpack-struct", TYPES, 7, True),
+    "structs packed to two": ("-fpack-struct=2 -fshort-enums", TYPES, 7, True),
+    "types as they are": ("-fno-short-enums -fno-pack-struct -mms-bitfields", TYPES, 7, False),
     "constants of single precision": ("-fsingle-precision-constant", CONSTANTS, 7, True),
 }
 

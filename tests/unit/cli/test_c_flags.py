@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import polytile
-from polytile.c_flags import Effect, effect, host_only, of_values, single_constants, wraps
+from polytile.c_flags import Effect, effect, host_only, of_values, only_optimises, single_constants, wraps
 from polytile.diagnostics import UsageError
 
 # What builds pass every day: of CMake, Debian's hardening, Fedora's, autotools, the kernel of Linux.
@@ -80,6 +80,21 @@ def test_later_flags_count():
     assert of_values(["-funsigned-char", "-O2", "-fsigned-char"]) == ("-fsigned-char",)
     assert single_constants(["-fsingle-precision-constant"])
     assert not single_constants(["-fsingle-precision-constant", "-fno-single-precision-constant"])
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        ('optimize("O3,unroll-loops")', True),
+        ('optimize(3, "no-inline")', True),
+        ('optimize ("Ofast", "-fno-math-errno")', True),
+        ('optimize("wrapv")', False),
+        ('optimize("O2", "-fno-strict-aliasing")', False),
+        ('optimize("never-heard-of")', False),
+    ],
+)
+def test_attributes_and_pragmas_that_set_flags(text, nothing):
+    assert only_optimises(text) is nothing
 
 
 def test_words_that_say_nothing_of_c():
