@@ -20,7 +20,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
-from polytile.scheduling.analysis.checked_flow import checked
+from polytile.scheduling.analysis.checked_flow import flow as checked_flow
 from polytile.scheduling.analysis.source_order import SourceOrder
 
 
@@ -161,15 +161,12 @@ def _flow(
     *,
     flat: bool = False,
 ) -> isl.UnionFlow:
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
     users = sinks.union(must).union(may).domain()
-    if kill is not None and not kill.is_empty():
-        info = info.set_kill(kill)
+    if kill is not None:
         users = users.union(kill.domain())
     # isl walks the whole tree for each pair of statements; the order of the others does not matter.
     order = scop.schedule.intersect_domain(users)
-    found = (info.set_schedule_map(order.get_map()) if flat else info.set_schedule(order)).compute_flow()
-    return checked(found, sinks, must, may, kill, order.get_map())
+    return checked_flow(sinks, must, may, order.get_map() if flat else order, kill)
 
 
 def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayDependences:
@@ -300,9 +297,7 @@ def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap
     times = [f"t{k}" for k in range(maps(order)[0].dim(isl.dim_type.out))]
     back = isl.UnionMap(f"{{ [{', '.join(times)}] -> [{', '.join(f'-{t}' for t in times)}] }}")
     order = order.apply_range(back)
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
-    found = checked(info.set_schedule_map(order).compute_flow(), reads, must, may, None, order)
-    return found.get_may_dependence().reverse()
+    return checked_flow(reads, must, may, order).get_may_dependence().reverse()
 
 
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polytile.scheduling.analysis.checked_flow import flow
+
 
 def other_elements(
     tree: isl.Schedule, place: isl.UnionMap, accesses: Sequence[isl.UnionMap], cell: isl.UnionMap
@@ -18,6 +20,7 @@ def other_elements(
     """The pairs of instances of which the second reads, in the mapped order, what the first has set another element to.
 
     `accesses` are reads, writes and may-writes, `place` says whose cells instances use, `cell` which an element has.
+    Raises OverBudgetError where isl loses sources of reads (checked_flow.py).
     """
     reads, writes, may = accesses
     several = not reads.is_single_valued() and not writes.union(may).is_single_valued()
@@ -27,8 +30,7 @@ def other_elements(
     every = reads.union(writes).union(may)
     instance, element = every.domain_map(), every.range_map()
     order = tree.intersect_domain(every.domain()).get_map()
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(others)
-    found = info.set_schedule_map(instance.apply_range(order)).compute_flow().get_may_dependence()
+    found = flow(sinks, must, others, instance.apply_range(order), conditions=accesses).get_may_dependence()
     wrong = found.subtract(element.apply_range(element.reverse()))
     return wrong.apply_domain(instance).apply_range(instance)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polytile.ir.scop import AccessKind, Origin, Scop
+from polytile.scheduling.analysis.checked_flow import flow
 
 FINAL = "final"  # the space of those who look at an array behind the SCoP
 
@@ -16,7 +17,9 @@ def is_seen(scop: Scop, array: str) -> bool:
 
 
 def last_writers(scop: Scop, array: str) -> isl.UnionMap:
-    """Who wrote each element last, `{ S1[i] -> final[i] : ... }`; may-writes and what they may leave both count."""
+    """Who wrote each element last, `{ S1[i] -> final[i] : ... }`; may-writes and what they may leave both count.
+
+    Raises OverBudgetError where isl loses some of them (checked_flow.py)."""
     only = frozenset((array,))
     must, may = (scop.accesses(kind, arrays=only) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE))
     if must.union(may).is_empty():
@@ -27,5 +30,4 @@ def last_writers(scop: Scop, array: str) -> isl.UnionMap:
     looks = looks.set_tuple_name(isl.dim_type.in_, FINAL)
     users = must.union(may).domain()
     schedule = scop.schedule.intersect_domain(users).sequence(isl.Schedule.from_domain(isl.UnionSet.from_set(final)))
-    info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(looks)).set_must_source(must).set_may_source(may)
-    return info.set_schedule(schedule).compute_flow().get_may_dependence()
+    return flow(isl.UnionMap.from_map(looks), must, may, schedule).get_may_dependence()

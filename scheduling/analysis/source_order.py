@@ -29,7 +29,7 @@ class SourceOrder:
 
     @classmethod
     def of(cls, order: isl.UnionMap) -> SourceOrder:
-        times = {str(m.get_tuple_name(isl.dim_type.in_)): m for m in maps(order)}
+        times = {name_of(m, isl.dim_type.in_): m for m in maps(order)}
         return cls(times, {name: tuple(_numbers(m)) for name, m in times.items()})
 
     def before(self, first: str, then: str) -> isl.Map:
@@ -52,6 +52,14 @@ class SourceOrder:
                     found = found.project_out(OUT, k, 1)
             self._parts[statement, kept] = found
         return self._parts[statement, kept]
+
+
+def name_of(m: isl.Map, side: isl.dim_type) -> str:
+    """The statement on one side of a map; for pairs of an instance and an element, `[S[i] -> A[x]]`, their space."""
+    if m.has_tuple_name(side):
+        return str(m.get_tuple_name(side))
+    space = m.get_space()
+    return str((space.domain() if side == isl.dim_type.in_ else space.range()).drop_all_params())
 
 
 def _numbers(time: isl.Map) -> list[int | None]:

@@ -16,10 +16,11 @@ import islpy as isl
 
 from polytile.ir.expr import Literal
 from polytile.ir.external_functions import addressed_arrays
-from polytile.ir.isl_util import maps
+from polytile.ir.isl_util import OverBudgetError, maps
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
+from polytile.scheduling.analysis.checked_flow import flow as checked_flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.elements_of_cells import other_elements
@@ -147,8 +148,11 @@ def _private(
         return None
     for storage in _private_storages(array, place.threads):
         few = _elements(storage) <= MOST_PRIVATE_ELEMENTS
-        if few and _keeps_flow(scop, schedule, array, place.thread, storage, flow):
-            return storage
+        try:
+            if few and _keeps_flow(scop, schedule, array, place.thread, storage, flow):
+                return storage
+        except OverBudgetError:  # isl loses sources
+            return None
     return None
 
 
@@ -175,11 +179,9 @@ def _keeps_flow(
     flow: isl.UnionMap,
 ) -> bool:
     """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
-
-    def used(*kinds: AccessKind) -> isl.UnionMap:
-        return cells(_accesses(scop, array, *kinds), place, storage.keeps or (), array.rank, storage.strides)
-
-    reads, must, may = (used(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    accesses = [_accesses(scop, array, kind) for kind in kinds]
+    reads, must, may = (cells(a, place, storage.keeps or (), array.rank, storage.strides) for a in accesses)
     used_cells = reads.union(must).union(may)
     users = used_cells.domain()
     tree = schedule.tree.intersect_domain(users)
@@ -189,16 +191,10 @@ def _keeps_flow(
     if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
         return False
     kept = kept_subscripts(array.name, storage.keeps or (), array.rank, storage.strides)
-    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
-    if not other_elements(tree, place, [_accesses(scop, array, kind) for kind in kinds], kept).is_empty():
+    if not other_elements(tree, place, accesses, kept).is_empty():
         return False
-    info = (
-        isl.UnionAccessInfo.from_sink(reads)
-        .set_must_source(must)
-        .set_may_source(may)
-        .set_schedule(tree)
-    )
-    return bool(info.compute_flow().get_may_dependence().is_equal(flow))
+    found = checked_flow(reads, must, may, tree, conditions=accesses)
+    return bool(found.get_may_dependence().is_equal(flow))
 
 
 def _shared(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace) -> Storage | None:

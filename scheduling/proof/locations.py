@@ -8,7 +8,7 @@ after:  S1[i, j, k] reads the cell [k0 mod 3, i - 128 bi, k - 16 k0] of A_tile t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import islpy as isl
 
@@ -29,7 +29,8 @@ class Locations:
     """The locations of one array: `routes` say where each execution has each element that it reads or writes.
 
     `before` writes every element before all else, `after` reads those that are seen afterwards. `private` are the cells
-    that one thread or warp has; `problems` are executions without a cell, and why.
+    that one thread or warp has; `problems` are executions without a cell, and why; `conditions` are the accesses of the
+    Scop.
     """
 
     routes: Routes = field(compare=False)
@@ -41,6 +42,7 @@ class Locations:
     elements: isl.UnionSet = field(compare=False)
     private: isl.UnionSet = field(compare=False)
     problems: tuple[tuple[str, isl.UnionSet], ...] = ()
+    conditions: tuple[isl.UnionMap, ...] = field(default=(), compare=False)
 
     @property
     def reads(self) -> isl.UnionMap:
@@ -123,16 +125,13 @@ def _seen_from_outside(scop: Scop, array: str, found: Locations) -> Locations:
         WRITE: found.routes[WRITE].union(_in_memory(before)),
         MAY_WRITE: found.routes[MAY_WRITE],
     }
-    return Locations(
-        routes,
-        before.domain(),
-        after.domain(),
-        found.kills,
-        found.copies,
-        found.dealt_out,
-        elements,
-        found.private,
-        found.problems,
+    return replace(
+        found,
+        routes=routes,
+        before=before.domain(),
+        after=after.domain(),
+        elements=elements,
+        conditions=tuple(scop.accesses(kind, arrays=frozenset((array,))) for kind in USES),
     )
 
 

@@ -33,6 +33,7 @@ from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.proof.kernel_tiles import keeps_whole_kernel, wrong_kernel_tile
 from polytile.scheduling.proof.legality import REVERSED, UNORDERED, unordered
 from polytile.scheduling.proof.locations import MAY_WRITE, WRITE, Locations, locations, source_locations
@@ -226,7 +227,7 @@ class _Flow:
 
     @classmethod
     def over(cls, used: Locations, times: isl.UnionMap) -> _Flow:
-        found = _flow(used.reads, used.writes, used.may_writes, times, used.kills)
+        found = _flow(used, used.reads, used.writes, used.may_writes, times, used.kills)
         full = found.get_full_may_dependence()
         readers = used.read_elements
         by_element = readers.domain().unwrap().domain_map().range_product(readers)
@@ -260,12 +261,15 @@ def _times(order: isl.Schedule) -> isl.UnionMap:
 
 
 def _flow(
-    sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, times: isl.UnionMap, kills: isl.UnionMap | None = None
+    used: Locations,
+    sinks: isl.UnionMap,
+    must: isl.UnionMap,
+    may: isl.UnionMap,
+    times: isl.UnionMap,
+    kills: isl.UnionMap | None = None,
 ) -> isl.UnionFlow:
     sinks, must, may = (accesses.detect_equalities() for accesses in (sinks, must, may))
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
-    info = info if kills is None or kills.is_empty() else info.set_kill(kills)
-    return info.set_schedule_map(times).compute_flow()
+    return flow(sinks, must, may, times, kills, used.conditions)
 
 
 def _meetings(used: Locations, where: isl.UnionSet) -> isl.UnionMap:
@@ -293,7 +297,7 @@ def _are_one(pairs: isl.UnionMap, starts: isl.UnionMap) -> bool:
 def _conflicts(used: Locations, times: isl.UnionMap, where: isl.UnionSet) -> isl.UnionMap:
     """From each use of these locations to the writes after it, up to the next certain one."""
     reads, writes, may = (a.intersect_range(where) for a in (used.reads, used.writes, used.may_writes))
-    return _flow(writes.union(may), writes, may.union(reads), times).get_may_dependence()
+    return _flow(used, writes.union(may), writes, may.union(reads), times).get_may_dependence()
 
 
 def _without(values: isl.UnionMap, copies: isl.UnionSet) -> tuple[isl.UnionMap, bool]:

@@ -24,6 +24,7 @@ from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, Array, Origin
+from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
@@ -46,7 +47,7 @@ class Realisation:
     """How one array's accesses are carried out under a mapped tree over executions.
 
     `instances` says which instance an execution runs, `{ S[b, t, i] -> S[t, i] }`; the others map executions to cells.
-    `alone`: those that share a cell are of one thread.
+    `alone`: those that share a cell are of one thread. `conditions` are the Scop's accesses that these are.
     """
 
     tree: isl.Schedule = field(compare=False)
@@ -55,6 +56,7 @@ class Realisation:
     writes: isl.UnionMap = field(compare=False)
     may_writes: isl.UnionMap = field(compare=False)
     alone: bool = False
+    conditions: tuple[isl.UnionMap, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,10 @@ class Failure:
     why: str
 
 
-def wrong_values(array: str, flow: isl.UnionMap, found: Realisation) -> list[Failure]:
-    """Where the cells of `found` lose or mix up values; `flow` is the Scop's, from instance to instance."""
+def wrong_values(array: str, passed: isl.UnionMap, found: Realisation) -> list[Failure]:
+    """Where the cells of `found` lose or mix up values; `passed` is the Scop's flow, from instance to instance.
+
+    Raises OverBudgetError where isl loses sources of reads (checked_flow.py)."""
     if found.reads.union(found.writes).union(found.may_writes).is_empty():
         return []
     users = found.reads.union(found.writes).union(found.may_writes).domain()
@@ -77,7 +81,7 @@ def wrong_values(array: str, flow: isl.UnionMap, found: Realisation) -> list[Fai
     if not found.alone or any(n.get_type() == isl.schedule_node_type.set for n in nodes(order)):
         failures += _unordered(array, found, order, over_cells)
     readers = found.instances.intersect_domain(found.reads.domain())
-    wanted = flow.apply_range(readers.reverse())
+    wanted = passed.apply_range(readers.reverse())
     given = over_cells.apply_domain(found.instances)
     if not wanted.is_subset(given):
         failures.append(Failure(array, wanted.subtract(given), "a value does not arrive"))
@@ -89,8 +93,7 @@ def wrong_values(array: str, flow: isl.UnionMap, found: Realisation) -> list[Fai
 def _flow_over_cells(
     found: Realisation, order: isl.Schedule, sinks: isl.UnionMap, may: isl.UnionMap
 ) -> isl.UnionMap:
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(found.writes).set_may_source(may)
-    return info.set_schedule(order).compute_flow().get_may_dependence()
+    return flow(sinks, found.writes, may, order, conditions=found.conditions).get_may_dependence()
 
 
 def _unordered(
@@ -139,14 +142,9 @@ def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage
     if not mixed.is_empty():
         return [Failure(array.name, mixed, ANOTHER)]
     used = [cells(a, where, keeps, array.rank, home.strides) for a in accesses]
-    same = isl.UnionSet.identity(users)
-    return wrong_values(
-        array.name,
-        known.flow.intersect_params(scop.context),
-        Realisation(
-            run.schedule.tree.intersect_domain(users), same, used[0], used[1], used[2], home.space is Space.PRIVATE
-        ),
-    )
+    alone, tree = home.space is Space.PRIVATE, run.schedule.tree.intersect_domain(users)
+    realised = Realisation(tree, isl.UnionSet.identity(users), *used, alone, conditions=tuple(accesses))
+    return wrong_values(array.name, known.flow.intersect_params(scop.context), realised)
 
 
 def _has_all_cells(array: Array, home: Storage) -> bool:
@@ -179,8 +177,8 @@ def _is_copy(copy: Storage) -> bool:
 
 
 def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Storage) -> list[Failure]:
-    scop, flow = run.scop, flow_within_blocks(run.scop, run.dependences, array.name, place)
-    if flow is None:
+    scop, passed = run.scop, flow_within_blocks(run.scop, run.dependences, array.name, place)
+    if passed is None:
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]
     if copy.keeps is None or not _is_copy(copy):
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "its copy has no element for each remainder")]
@@ -200,4 +198,4 @@ def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Sto
     users = accesses[0].union(accesses[1]).union(accesses[2]).domain()
     same = isl.UnionSet.identity(users)
     order = run.schedule.tree.intersect_domain(users)
-    return wrong_values(array.name, flow, Realisation(order, same, used[0], used[1], used[2]))
+    return wrong_values(array.name, passed, Realisation(order, same, *used, conditions=tuple(accesses)))

@@ -18,10 +18,11 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression, parameter_expression
-from polytile.ir.isl_util import constant_value, maps
+from polytile.ir.isl_util import OverBudgetError, constant_value, maps
 from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
+from polytile.scheduling.analysis.last_writers import last_writers
 from polytile.scheduling.analysis.source_loops import SourceNest, carried, equal_iterators, nest_of
 
 MOST_REGIONS = 4
@@ -72,7 +73,12 @@ def expand(scop: Scop, dependences: Dependences, *, serial_loops: bool = False) 
 
 def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
     """Whether the last values that the user can see are in a few simple regions, so that copying them costs little."""
-    return expansion.name == expansion.array.name or _last_writers(scop, expansion).n_basic_map() <= MOST_REGIONS
+    if expansion.name == expansion.array.name:
+        return True
+    try:
+        return bool(_last_writers(scop, expansion).n_basic_map() <= MOST_REGIONS)
+    except OverBudgetError:  # isl loses writers
+        return False
 
 
 def _lasting(dependences: Dependences, candidates: set[str]) -> isl.UnionMap:
@@ -291,21 +297,11 @@ def unused_number(scop: Scop) -> int:
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
     """From each element of the array to the expanded indices of its last write, `{ sum[p] -> [nr - 1, nq - 1] }`."""
     name = expansion.array.name
-    writes = scop.accesses(AccessKind.WRITE, arrays=frozenset((name,)))
-    elements = isl.Set.from_union_set(writes.range())
-    rank = elements.dim(isl.dim_type.set)
-    final = elements.set_tuple_name("final")
-    reads = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
-    reads = reads.set_tuple_name(isl.dim_type.in_, "final")
-    schedule = scop.schedule.sequence(isl.Schedule.from_domain(isl.UnionSet.from_set(final)))
-    info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reads)).set_must_source(writes).set_schedule(schedule)
-    sources = info.compute_flow().get_must_dependence().reverse()
     total: isl.Map | None = None
-    for m in maps(sources):
+    for m in maps(last_writers(scop, name).reverse()):
         indices = _expanded_indices(m, expansion)
         total = indices if total is None else total.union(indices)
     assert total is not None
-    assert rank == total.dim(isl.dim_type.in_)
     return total.coalesce().set_tuple_name(isl.dim_type.in_, name)
 
 

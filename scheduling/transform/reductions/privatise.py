@@ -172,7 +172,10 @@ def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
     rank = len(statement.iterators)
     same = (all(m.is_subset(m.equate(isl.dim_type.in_, k, isl.dim_type.out, k)) for m in inner) for k in range(rank))
     group = tuple(k for k, agree in enumerate(same) if agree)
-    last = last_writers(scop, name) if is_seen(scop, name) else isl.UnionMap.empty(found.flow.get_space())
+    try:
+        last = last_writers(scop, name) if is_seen(scop, name) else isl.UnionMap.empty(found.flow.get_space())
+    except OverBudgetError:  # isl loses writers
+        return None
     by_group = isl.UnionMap.from_map(projection(statement.domain, group, GROUP))
     broken = broken_chain(members, by_group, Values(found.flow, found.uninitialised, last))
     return group if broken is None else None
