@@ -14,6 +14,7 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.check.copies import Key, Loop, Run, labelled_loops, runs
+from polytile.check.flow import flow as values_found
 from polytile.check.relations import OUT, Check, accesses, dimensions, maps, padded, union
 from polytile.check.times import Times, times
 from polytile.dataclass import dataclass
@@ -41,12 +42,14 @@ def with_copies(tree: isl.Schedule, placements: Sequence[Check]) -> Placed:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The uses of an array by kind, `{ [S[i] -> A[j]] -> location }`, and those of copies among them."""
+    """The uses of an array by kind, `{ [S[i] -> A[j]] -> location }`, and those of copies among them; `conditions` are
+    the program's accesses."""
 
     routes: dict[str, isl.UnionMap]
     copies: isl.UnionSet
     kills: isl.UnionMap
     landings: isl.UnionMap  # from the start of each asynchronous copy that is ahead to its end
+    conditions: tuple[isl.UnionMap, ...]
 
     def all(self) -> isl.UnionSet:
         found: isl.UnionSet = union([route.domain() for route in self.routes.values()], isl.UnionSet)
@@ -74,10 +77,11 @@ class Uses:
         """What each use finds, by the times of executions."""
         reads, writes, may = (self.routes[kind] for kind in KINDS)
         when = self.executions().apply_range(_framed(vectors)).detect_equalities()
-        found = _flow(reads, writes, may, when, self.kills)
+        reads, writes, may = (kind.detect_equalities() for kind in (reads, writes, may))
+        found = values_found(reads, writes, when, may, self.kills, self.conditions)
         ended = reads.subtract_domain(self.landings.domain())  # an asynchronous copy may read until it lands
-        false = _flow(writes.union(may), writes, may.union(ended), when, isl.UnionMap("{ }"))
-        return Flow(found.get_may_dependence(), found.get_may_no_source(), false.get_may_dependence())
+        false = values_found(writes.union(may), writes, when, may.union(ended), conditions=self.conditions)
+        return Flow(found.values, found.unset, false.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +91,6 @@ class Flow:
     values: isl.UnionMap
     unset: isl.UnionMap
     false: isl.UnionMap
-
-
-def _flow(
-    sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, when: isl.UnionMap, kills: isl.UnionMap
-) -> isl.UnionFlow:
-    info = isl.UnionAccessInfo.from_sink(sinks.detect_equalities()).set_must_source(must.detect_equalities())
-    info = info.set_may_source(may.detect_equalities())
-    info = info if kills.is_empty() else info.set_kill(kills)
-    return info.set_schedule_map(when).compute_flow()
 
 
 def _framed(vectors: isl.UnionMap) -> isl.UnionMap:
@@ -112,7 +107,7 @@ def in_program(array: str, program: Check, visible: bool, context: isl.Set) -> U
     none = isl.UnionMap("{ }")
     routes = {kind: accesses(program, array, kind).intersect_params(context).range_map() for kind in KINDS}
     kills = accesses(program, array, "kill").intersect_params(context).range_map()
-    found = Uses(routes, isl.UnionSet("{ }"), kills, none)
+    found = Uses(routes, isl.UnionSet("{ }"), kills, none, (*routes.values(), kills))
     return found.framed(found.elements(), visible)
 
 
@@ -136,7 +131,8 @@ class Routing:
             read, written = (inside, outside) if run.drains else (outside, inside)
             routes["read"], routes["write"] = routes["read"].union(read), routes["write"].union(written)
         copied: isl.UnionSet = union([run.copied.wrap() for run in own], isl.UnionSet)
-        return Uses(routes, copied, isl.UnionMap("{ }"), self._landings(own))
+        conditions = tuple(accesses(self.program, self.array, kind) for kind in KINDS)
+        return Uses(routes, copied, isl.UnionMap("{ }"), self._landings(own), conditions)
 
     def _landings(self, own: Sequence[Run]) -> isl.UnionMap:
         total = isl.UnionMap("{ }")

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polytile.check.conflicting_elements import conflicting_elements
-from polytile.check.relations import OUT, Check, dependences, flow_of_uses, maps
+from polytile.check.flow import flow as values_found
+from polytile.check.relations import OUT, Check, dependences, maps
 from polytile.check.tree import THREADS, blocks, kernels, mark, nodes, thread_of
 
 Uses = tuple[isl.UnionMap, ...]  # reads, writes, may-writes
@@ -132,8 +133,8 @@ def check_forwarding(
     domain = kernels(tree)[number].get_domain()
     here = tuple(a.intersect_domain(domain) for a in uses)
     found, wanted = list(without_cells(tree, copy, here)), flow.intersect_range(domain)
-    info = isl.UnionAccessInfo.from_sink(here[0]).set_must_source(uses[1]).set_schedule(order)
-    if not wanted.domain().is_subset(domain) or not info.compute_flow().get_may_no_source().is_empty():
+    unset = values_found(here[0], uses[1], order.get_map(), conditions=uses).unset
+    if not wanted.domain().is_subset(domain) or not unset.is_empty():
         found.append(f"kernel {number} reads values of {array} that it has not written from a copy")
     lows = [m.range().dim_min_val(k) for a in here for m in maps(a) for k in copy.get("keeps", ())]
     if not all(low.is_int() and low.is_nonneg() for low in lows):
@@ -149,7 +150,7 @@ def through_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> tuple[isl
     """The flow through cells in the mapped order, and the other conflicts there."""
     found = (cells(tree, placement, a) for a in (*uses, isl.UnionMap("{ }")))
     here = kernels(tree)[placement["kernel"]].get_domain()
-    return dependences(tree.intersect_domain(here), *found)
+    return dependences(tree.intersect_domain(here), *found, conditions=uses)
 
 
 def elements_mixed(tree: isl.Schedule, placement: Check, uses: Uses, first: frozenset[str]) -> Iterator[str]:
@@ -161,9 +162,11 @@ def elements_mixed(tree: isl.Schedule, placement: Check, uses: Uses, first: froz
         yield f"an instance needs two elements of {array} at once that share a cell in {where}"
     if may.is_empty() and all(u.is_single_valued() for u in uses):
         return
-    found = flow_of_uses(tree.get_map(), reads, writes, may)
-    values, element = found.get_may_dependence(), reads.union(writes).union(may).domain().unwrap().range_map()
+    every = reads.union(writes).union(may).domain().unwrap()
+    when, element = every.domain_map().apply_range(tree.get_map()), every.range_map()
+    found = values_found(reads, writes, when, may, conditions=uses)
+    values = found.values
     if not values.apply_domain(element).apply_range(element).is_subset(element.range().identity()):
         yield f"a cell of {array} in {where} has another element than the one that is read"
-    if not found.get_must_no_source().is_empty():
+    if not found.untouched.is_empty():
         yield f"{array} is read in {where}, where nothing wrote it"

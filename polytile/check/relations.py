@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
 import islpy as isl
+
+from polytile.check.flow import NOTHING, flow
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
 BEFORE = "before "  # and an array: who wrote what that held; no statement has such a name
@@ -25,12 +27,16 @@ def accesses(side: Check, array: str, kind: str) -> isl.UnionMap:
 
 
 def dependences(
-    order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap, kills: isl.UnionMap
+    order: isl.Schedule,
+    reads: isl.UnionMap,
+    writes: isl.UnionMap,
+    may: isl.UnionMap,
+    kills: isl.UnionMap,
+    conditions: Sequence[isl.UnionMap] = (),
 ) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow, and the anti and output dependences, of accesses in an order."""
-
-    others = _sources(order, writes.union(may), writes, may.union(reads), isl.UnionMap("{ }"))
-    return value_flow(order, reads, writes, may, kills), others
+    """The flow, and the anti and output dependences, of accesses in an order. `conditions` as for flow.flow."""
+    others = _sources(order, writes.union(may), writes, may.union(reads), NOTHING, conditions)
+    return _sources(order, reads, writes, may, kills, conditions), others
 
 
 def value_flow(
@@ -41,21 +47,17 @@ def value_flow(
 
 
 def _sources(
-    order: isl.Schedule, sinks: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap, kills: isl.UnionMap
+    order: isl.Schedule,
+    sinks: isl.UnionMap,
+    writes: isl.UnionMap,
+    may: isl.UnionMap,
+    kills: isl.UnionMap,
+    conditions: Sequence[isl.UnionMap] = (),
 ) -> isl.UnionMap:
     """The last accesses before those of `sinks`. isl is told the order as a map of those that take part: from a tree it
     takes up to ten times as long for stencils over several dimensions."""
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(writes).set_may_source(may)
-    info = info.set_kill(kills) if not kills.is_empty() else info
     users = sinks.union(writes).union(may).union(kills).domain()
-    return info.set_schedule_map(order.intersect_domain(users).get_map()).compute_flow().get_may_dependence()
-
-
-def flow_of_uses(times: isl.UnionMap, reads: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap) -> isl.UnionFlow:
-    """What uses `{ [S[i] -> A[j]] -> location }` find, by the times of the instances."""
-    when = reads.union(writes).union(may).domain().unwrap().domain_map().apply_range(times)
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_may_source(may)
-    return info.set_schedule_map(when).compute_flow()
+    return flow(sinks, writes, order.intersect_domain(users).get_map(), may, kills, conditions).values
 
 
 def conflicts(order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:

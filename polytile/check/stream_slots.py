@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polytile.check.flow import flow
 from polytile.check.relations import Check
 from polytile.machine import WARP_SIZE
 
@@ -107,8 +108,7 @@ def _finds_at(
     times = isl.UnionMap(
         f"{{ {pairs} -> [{now}, {place}]; {MADE}[{', '.join(w)}] -> [{then}, {source['index']}] }}"
     )
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(times)
-    found = info.compute_flow().get_must_dependence()
+    found = flow(sinks, sources, times).values
     wanted = isl.UnionMap(f"{{ {MADE}[{', '.join(w)}] -> {pairs} }}").intersect_range(reads)
     return bool(found.is_equal(wanted))
 

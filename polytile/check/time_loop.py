@@ -7,6 +7,7 @@ from dataclasses import field
 
 import islpy as isl
 
+from polytile.check.flow import flow
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, maps, padded, union
 from polytile.check.tree import NODE
 from polytile.dataclass import dataclass
@@ -103,9 +104,9 @@ class Cells:
         now = isl.UnionSet(f"[t0] -> {{ [2 * (t0 + {after}), {zeros}] }}").intersect_params(self.t0)
         times = times.union(isl.UnionMap.from_domain_and_range(look.domain(), now))
         writes = accesses(self.program, array, "write")
-        found = isl.UnionAccessInfo.from_sink(look).set_must_source(writes).set_schedule_map(times).compute_flow()
-        last = found.get_must_dependence().reverse().apply_domain(look)
-        rest = look.subtract_domain(found.get_must_dependence().range()).reverse()
+        found = flow(look, writes, times).values
+        last = found.reverse().apply_domain(look)
+        rest = look.subtract_domain(found.range()).reverse()
         return last.union(rest).intersect_params(self.t0)
 
     def written_before(self, array: str, after: int) -> Value:
@@ -128,10 +129,9 @@ class Cells:
             reads = accesses(self.program, array, "read").coalesce()
             order = isl.Schedule(self.program["order"]).get_map()
             sinks, times = reads.range_map(), order.union(reads.domain_map().apply_range(order))
-            info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(accesses(self.program, array, "write"))
-            flow = info.set_schedule_map(times).compute_flow()
-            early = flow.get_must_no_source().apply_range(_before(array, self.cell_of_element))
-            self.known[key] = flow.get_must_dependence().reverse().union(early)
+            found = flow(sinks, accesses(self.program, array, "write"), times)
+            early = found.untouched.apply_range(_before(array, self.cell_of_element))
+            self.known[key] = found.values.reverse().union(early)
         return self.known[key]
 
     def reads_at(self, name: str, numbers: Sequence[int], iteration: int) -> tuple[isl.UnionMap, isl.UnionMap]:
