@@ -15,6 +15,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.ir.expr import INT
+from polytile.ir.lexicographic import lexmin
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Parameter, Scop, Statement
 
@@ -62,6 +63,6 @@ def _from_first(scop: Scop, rest: str) -> isl.Set:
     for statement in scop.main:
         domain = statement.domain.intersect_params(scop.context).reset_tuple_id()
         times = times.union(domain.project_out(isl.dim_type.set, 1, len(statement.iterators) - 1))
-    first = times.lexmin()
+    first = lexmin(times)
     known = isl.Set(f"[{rest}] -> {{ [t] : {rest} >= t }}").intersect(first).params()
     return known.union(first.params().complement())

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polytile.check.conflicting_elements import conflicting_elements
+from polytile.check.flow import NOTHING
 from polytile.check.flow import flow as values_found
 from polytile.check.relations import OUT, Check, dependences, maps
 from polytile.check.tree import THREADS, blocks, kernels, mark, nodes, thread_of
@@ -148,9 +149,9 @@ def check_forwarding(
 
 def through_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> tuple[isl.UnionMap, isl.UnionMap]:
     """The flow through cells in the mapped order, and the other conflicts there."""
-    found = (cells(tree, placement, a) for a in (*uses, isl.UnionMap("{ }")))
+    reads, writes, may = (cells(tree, placement, a) for a in uses)
     here = kernels(tree)[placement["kernel"]].get_domain()
-    return dependences(tree.intersect_domain(here), *found, conditions=uses)
+    return dependences(tree.intersect_domain(here), reads, writes, may, NOTHING, uses)
 
 
 def elements_mixed(tree: isl.Schedule, placement: Check, uses: Uses, first: frozenset[str]) -> Iterator[str]:

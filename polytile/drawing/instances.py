@@ -12,6 +12,7 @@ from polytile.drawing.axes import Axes, key_map
 from polytile.drawing.launches import MappedKernel
 from polytile.drawing.model import Cell, Point, Row, Tile
 from polytile.ir.isl_util import maps, sets
+from polytile.ir.lexicographic import lexmin
 from polytile.ir.scop import Scop
 
 IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
@@ -48,7 +49,7 @@ def rows_of(scop: Scop, axes: Mapping[str, Axes], domains: Domains) -> tuple[Row
     for times in maps(scop.schedule.get_map().intersect_domain(union(domains))):
         name = times.get_tuple_name(IN)
         statement, keys = scop.statement(name), axes[name].keys
-        first = key_map(statement.domain, keys).reverse().apply_range(times).lexmin()
+        first = lexmin(key_map(statement.domain, keys).reverse().apply_range(times))
         names = tuple(statement.iterators[k] for k in keys)
         for values in points(first.wrap()):
             key = values[: len(keys)]

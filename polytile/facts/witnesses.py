@@ -18,6 +18,7 @@ from polytile.frontend.describe import describe
 from polytile.ir.certain_accesses import accesses_in, element_of, touches_certainly
 from polytile.ir.expr import Name, rewrite
 from polytile.ir.isl_util import unbounded
+from polytile.ir.lexicographic import lexmin
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement
 from polytile.scheduling.analysis.dependences import certain_flow
 from polytile.scheduling.analysis.source_loops import equal_iterators
@@ -64,7 +65,7 @@ def least_pair(pairs: isl.Map) -> Pair:
     positive = flat
     for k in range(sizes):
         positive = positive.lower_bound_val(SET, k, isl.Val(0))
-    point = (flat if positive.is_empty() else positive).lexmin().sample_point()
+    point = lexmin(flat if positive.is_empty() else positive).sample_point()
     values = [point.get_coordinate_val(SET, k).to_python() for k in range(sizes + n_in + n_out)]
     first, last = values[sizes : sizes + n_in], values[sizes + n_in :]
     source, sink = str(pairs.get_tuple_name(IN)), str(pairs.get_tuple_name(OUT))
@@ -112,7 +113,7 @@ def _witness(scop: Scop, array: str, kind: DependenceKind, pair: Pair, *, exact:
 
 
 def _first(elements: isl.Set) -> tuple[int, ...]:
-    point = elements.lexmin().sample_point()
+    point = lexmin(elements).sample_point()
     return tuple(point.get_coordinate_val(SET, k).to_python() for k in range(elements.dim(SET)))
 
 

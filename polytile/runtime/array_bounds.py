@@ -20,6 +20,7 @@ import islpy as isl
 from polytile.diagnostics import Location, PolytileError, UserError
 from polytile.ir.certain_accesses import certain_accesses, element_of
 from polytile.ir.evaluate import evaluate
+from polytile.ir.lexicographic import lexmax, lexmin
 from polytile.ir.scop import Array, Scop, Statement
 from polytile.runtime.accessed_elements import accessed_elements, beyond_the_end
 from polytile.runtime.parameters import point
@@ -92,19 +93,12 @@ def _bound(scop: Scop, array: str, value: isl.Val) -> int:
 
 
 def _ends(statement: Statement, values: Values) -> Iterator[Values]:
-    """The first and the last instance, in the order of their iterators; any one where isl does not find them, as it
-    may not where iterators have steps: it fails, or says that there is none (isl 0.27, sets modulo 2, 3 and 4)."""
+    """The first and the last instance, in the order of their iterators."""
     domain = statement.domain.intersect_params(point(values))
     if domain.is_empty() or not domain.is_bounded():
         return
-    try:
-        ends = domain.lexmin(), domain.lexmax()
-    except isl.Error:
-        ends = domain, domain
-    for end in ends:
-        place = (domain if end.is_empty() else end).sample_point()
-        if place.is_void():
-            return
+    for end in (lexmin(domain), lexmax(domain)):
+        place = end.sample_point()
         yield {name: int(place.get_coordinate_val(_SET, k).to_python()) for k, name in enumerate(statement.iterators)}
 
 

@@ -15,6 +15,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.ir.def_use import targets
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, If, Scope, Stmt, Ternary, children, walk
 from polytile.ir.isl_util import OverBudgetError, budget, sample
+from polytile.ir.lexicographic import lexmin
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 from polytile.runtime.parameters import point
 from polytile.scheduling.analysis.dependences import unset_reads
@@ -61,7 +62,7 @@ def _check_array(scop: Scop, array: Array, values: Mapping[str, int]) -> None:
 def _first_instances(scop: Scop, instances: isl.UnionSet) -> isl.UnionSet:
     """The instance that runs first."""
     times = scop.schedule.get_map().intersect_domain(instances)
-    return times.intersect_range(times.range().lexmin()).domain()
+    return times.intersect_range(lexmin(isl.Set.from_union_set(times.range()))).domain()
 
 
 def _certain_reads(statement: Statement, array: str) -> Iterator[AccessRelation]:

@@ -16,10 +16,10 @@ from itertools import product
 import islpy as isl
 
 from polytile.ir.isl_util import OverBudgetError, maps, union_of
+from polytile.ir.lexicographic import have_several_remainders
 from polytile.scheduling.analysis.source_order import SourceOrder, name_of
 
 IN = isl.dim_type.in_
-MOST_TRUSTED = 1  # remainders of a relation
 _NOTHING = isl.UnionMap("{ }")
 
 
@@ -40,19 +40,18 @@ def flow(
     kills = _NOTHING if kills is None else kills
     info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
     info = info if kills.is_empty() else info.set_kill(kills)
-    by_tree = isinstance(order, isl.Schedule)
-    found = (info.set_schedule(order) if by_tree else info.set_schedule_map(order)).compute_flow()
-    if have_several_remainders(conditions or (sinks, must, may, kills)):
-        times = order.get_map() if by_tree else order
+    info = info.set_schedule(order) if isinstance(order, isl.Schedule) else info.set_schedule_map(order)
+    found = info.compute_flow()
+    if _are_doubted(conditions or (sinks, must, may, kills)):
+        times = order.get_map() if isinstance(order, isl.Schedule) else order
         users = sinks.union(must).union(may).union(kills).domain()
         require_all_sources(found, sinks, must, may, kills, times.intersect_domain(users))
     return found
 
 
-def have_several_remainders(relations: Iterable[isl.UnionMap]) -> bool:
+def _are_doubted(relations: Iterable[isl.UnionMap]) -> bool:
     """Whether a relation has conditions of the kind for which isl may lose elements."""
-    parts = (part for relation in relations for m in maps(relation) for part in m.get_basic_maps())
-    return any(part.dim(isl.dim_type.div) > MOST_TRUSTED for part in parts)
+    return any(have_several_remainders(m.get_basic_maps()) for relation in relations for m in maps(relation))
 
 
 def require_all_sources(

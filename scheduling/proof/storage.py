@@ -47,7 +47,7 @@ class Realisation:
     """How one array's accesses are carried out under a mapped tree over executions.
 
     `instances` says which instance an execution runs, `{ S[b, t, i] -> S[t, i] }`; the others map executions to cells.
-    `alone`: those that share a cell are of one thread. `conditions` are the Scop's accesses that these are.
+    `conditions` are the Scop's accesses that these are; `alone`: those that share a cell are of one thread.
     """
 
     tree: isl.Schedule = field(compare=False)
@@ -55,8 +55,8 @@ class Realisation:
     reads: isl.UnionMap = field(compare=False)
     writes: isl.UnionMap = field(compare=False)
     may_writes: isl.UnionMap = field(compare=False)
-    alone: bool = False
     conditions: tuple[isl.UnionMap, ...] = field(default=(), compare=False)
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +141,9 @@ def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage
     mixed = other_elements(run.schedule.tree, where, accesses, kept)
     if not mixed.is_empty():
         return [Failure(array.name, mixed, ANOTHER)]
-    used = [cells(a, where, keeps, array.rank, home.strides) for a in accesses]
+    reads, writes, may = (cells(a, where, keeps, array.rank, home.strides) for a in accesses)
     alone, tree = home.space is Space.PRIVATE, run.schedule.tree.intersect_domain(users)
-    realised = Realisation(tree, isl.UnionSet.identity(users), *used, alone, conditions=tuple(accesses))
+    realised = Realisation(tree, isl.UnionSet.identity(users), reads, writes, may, tuple(accesses), alone)
     return wrong_values(array.name, known.flow.intersect_params(scop.context), realised)
 
 
@@ -194,8 +194,8 @@ def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Sto
     mixed = other_elements(run.schedule.tree, place.block, accesses, kept)
     if not mixed.is_empty():
         return [Failure(array.name, mixed, ANOTHER)]
-    used = [cells(a, place.block, copy.keeps, array.rank, moduli=copy.moduli) for a in accesses]
+    reads, writes, may = (cells(a, place.block, copy.keeps, array.rank, moduli=copy.moduli) for a in accesses)
     users = accesses[0].union(accesses[1]).union(accesses[2]).domain()
     same = isl.UnionSet.identity(users)
     order = run.schedule.tree.intersect_domain(users)
-    return wrong_values(array.name, passed, Realisation(order, same, *used, conditions=tuple(accesses)))
+    return wrong_values(array.name, passed, Realisation(order, same, reads, writes, may, tuple(accesses)))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polytile.ir.isl_util import maps
+from polytile.ir.lexicographic import lexmax, lexmin
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.analysis.chains import projection
 
@@ -38,7 +39,7 @@ def around_groups(
     rank = times[0].dim(OUT) - width
     own = next(m for m in times if _named(m, new.name)).intersect_params(scop.context)
     own = own.project_out(OUT, rank, width).apply_domain(projection(new.domain, group, _GROUP))
-    first, last = own.lexmin().coalesce(), own.lexmax().coalesce()
+    first, last = lexmin(own).coalesce(), lexmax(own).coalesce()
     times += [_placed(s, first, len(group), -1, width) for s in before]
     times += [_placed(s, last, len(group), phase, width) for phase, s in enumerate(behind, start=1)]
     everything = isl.UnionMap.from_map(times[0])
