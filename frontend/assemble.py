@@ -55,12 +55,12 @@ from polytile.frontend.rotating_pointers import Surroundings, with_rotating_poin
 from polytile.frontend.row_pointers import with_row_pointers
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import PointerTable, Region, Symbol
-from polytile.frontend.scope import Binding, Scope, Shape, StructType
+from polytile.frontend.scope import VOLATILE, Binding, Scope, Shape, StructType
 from polytile.frontend.searches import with_searches
 from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
-from polytile.frontend.symbols import scalar_fields, symbols_of
+from polytile.frontend.symbols import scalar_fields, symbols_of, unusable
 from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
 from polytile.ir.expr import INT, CType
 from polytile.ir.pointer_rotation import PointerRotation
@@ -170,6 +170,7 @@ class _Loops:
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
     span = _checked_span(context, place)
+    _check_volatile(context, place)
     function = NodeIndex.of([place.function.body])
     assumptions = assumptions_of(context.file, place, function)
     independent = independent_loops(place.items, place.scope)
@@ -262,6 +263,17 @@ def _checked_span(context: FileContext, place: ScopPlace) -> Span:
     return span
 
 
+def _check_volatile(context: FileContext, place: ScopPlace) -> None:
+    """Refuse volatile variables before any work is done, as generated state machines are made of them; raises
+    UserError. What is passed to a call that may do anything need not be what kernels can use."""
+    for use in free_variables_in(place.items):
+        binding = place.scope.lookup(use.name)
+        if binding is not None and binding.shape.reason == VOLATILE:
+            if first_unknown_call(place.items, {*context.functions, *context.summaries}) is not None:
+                return
+            raise unusable(binding, use)
+
+
 def _shared_numbers(context: FileContext, place: ScopPlace, body: Sequence[c_ast.Node]) -> frozenset[str]:
     """The global variables, but for arrays, that functions use which statements call."""
     bindings = (place.scope.lookup(name) for name in names_in_callees(body, context.functions))
@@ -343,7 +355,8 @@ def _check_exit(scope: Scope) -> None:
 
 
 def _is_exit(binding: Binding, scope: Scope) -> bool:
-    declarator = binding.node.decl.type if isinstance(binding.node, c_ast.FuncDef) else binding.node.type
+    node = binding.node.decl if isinstance(binding.node, c_ast.FuncDef) else binding.node
+    declarator = getattr(node, "type", None)
     if not isinstance(declarator, c_ast.FuncDecl):
         return False
     parameters = declarator.args.params if declarator.args is not None else None

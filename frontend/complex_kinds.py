@@ -7,10 +7,10 @@ from dataclasses import field, replace
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
+from polytile.frontend.preprocess import IMAGINARY_UNIT
 from polytile.frontend.scope import Scope, Shape
 from polytile.ir.expr import BOOL, DOUBLE
 
-IMAGINARY_UNIT = "__polytile_imaginary_unit"
 _TAGS = {"float_complex": "float", "double_complex": "double"}
 _GIVE_COMPLEX = {"conj": "double", "conjf": "float", "cexp": "double", "csqrt": "double"}
 

@@ -7,6 +7,7 @@ before: typeof(x) y = x;                     after: enum { __polytile_typeof = s
 before: asm volatile ("..." : "+r"(x));      after: __asm__(&(x));
 before: int g(void) asm("g2");               after: int g(void) ;
 before: __real__ z                           after: *(__polytile_part *)&z
+before: 2.0i                                 after: (2.0 * __polytile_imaginary_unit)
 before: int a<:4:>;                          after: int a[4];
 
 `gnu_nodes.py` makes of these what they are. All else that the parser cannot read stays as it is.
@@ -14,12 +15,15 @@ before: int a<:4:>;                          after: int a[4];
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import field, replace
 
+from pycparser import c_ast
+
 from polytile.dataclass import dataclass
 from polytile.frontend.external_declarations import without_directives, words_in
-from polytile.frontend.preprocess import Preprocessed
+from polytile.frontend.preprocess import IMAGINARY_UNIT, Preprocessed
 from polytile.frontend.tokens import Token
 
 CONDITION, RANGE, TYPEOF, AUTO_TYPE = (f"__polytile_{w}" for w in ("condition", "range", "typeof", "auto_type"))
@@ -31,6 +35,7 @@ COMPILER_TYPES = (
     "__ibm128", "__fp16", "__bf16", "_Decimal32", "_Decimal64", "_Decimal128", "__int128_t", "__uint128_t",
     "__builtin_va_list", _PART,
 )  # fmt: skip
+_IMAGINARY = re.compile(r"((?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?)([fF]?)[ijIJ]([fF]?)")
 _ASM = ("asm", "__asm", "__asm__")
 _TYPEOF = ("typeof", "__typeof", "__typeof__", "typeof_unqual", "__typeof_unqual__")
 _PARTS = ("__real__", "__real", "__imag__", "__imag")
@@ -77,6 +82,13 @@ def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
     return "".join((*made, text[at:]))
 
 
+def stands_for(node: c_ast.Node) -> str:
+    """The word in whose place an enumeration stands: `TYPEOF`, `AUTO_TYPE`, or nothing."""
+    first = node.values.enumerators[0] if isinstance(node, c_ast.Enum) and node.values else None
+    name = str(first.name) if isinstance(first, c_ast.Enumerator) else ""
+    return name if name in (TYPEOF, AUTO_TYPE) else ""
+
+
 @dataclass(slots=True)
 class _Rewriting:
     tokens: list[Token]
@@ -104,6 +116,8 @@ class _Rewriting:
             word = self._word(at)
             if self.tokens[at].text in _DIGRAPHS:
                 self._replace(at, at, word)
+            if imaginary := _IMAGINARY.fullmatch(word):
+                self._replace(at, at, f"({imaginary[1]}{imaginary[2]}{imaginary[3]} * {IMAGINARY_UNIT})")
             if word == "{":
                 self.blocks.append(at)
             elif word == "}":
@@ -145,14 +159,14 @@ class _Rewriting:
 
     def _case(self, at: int) -> int:
         end = at + 1
-        while self._word(end) not in (":", ";", "}", ""):
+        while self._word(end) not in (":", ";", "}", ")", "]", ""):
             end = self.partner.get(end, end) + 1
         self._range(at + 1, end)
         return at + 1
 
     def _range(self, first: int, end: int) -> None:
         """before: 0 ... 9    after: __polytile_range(0 , 9)"""
-        dots = [k for k in range(first, end) if self._word(k) == "..."]
+        dots = [k for k in range(first, end) if self.tokens[k].text == "..."]
         if len(dots) == 1 and first < dots[0] < end - 1:
             self._insert(first, f"{RANGE}(")
             self._replace(dots[0], dots[0], ",")
@@ -160,8 +174,7 @@ class _Rewriting:
 
     def _bracket(self, at: int) -> int:
         end = self.partner[at]
-        if self._word(at - 1) in ("{", ",", "]") or self._word(at - 2) == "}":
-            self._range(at + 1, end)
+        self._range(at + 1, end)
         return at + 1
 
     def _typeof(self, at: int) -> int:

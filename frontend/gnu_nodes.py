@@ -18,7 +18,7 @@ from polytile.dataclass import dataclass
 from polytile.frontend.builtin_functions import calls
 from polytile.frontend.c_types import literal_type, promote, usual
 from polytile.frontend.find_scops import parameter_scope
-from polytile.frontend.gnu_c import AUTO_TYPE, CONDITION, TYPEOF
+from polytile.frontend.gnu_c import AUTO_TYPE, CONDITION, TYPEOF, stands_for
 from polytile.frontend.must_reads import shape_of
 from polytile.frontend.normalise import declarator
 from polytile.frontend.parse import ParsedFile, nodes_below
@@ -71,12 +71,6 @@ def _is_marked(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.TernaryOp) and isinstance(node.iftrue, c_ast.ID) and node.iftrue.name == CONDITION
 
 
-def _marker(node: c_ast.Node) -> str:
-    """The word that an enumeration of `gnu_c.py` stands for."""
-    first = node.values.enumerators[0].name if isinstance(node, c_ast.Enum) and node.values else ""
-    return first if first in (TYPEOF, AUTO_TYPE) else ""
-
-
 @dataclass(frozen=True, slots=True)
 class _Walk:
     """A walk over declarations and statements, with C's scopes."""
@@ -94,8 +88,9 @@ class _Walk:
                 inner = scope.child()
             case c_ast.Decl() | c_ast.Typedef() | c_ast.Typename():
                 self._declare(node, scope)
+        declared = node.type if isinstance(node, c_ast.Decl | c_ast.Typedef | c_ast.Typename) else None
         for child in node:
-            if child is not None and child is not getattr(node, "type", None):
+            if child is not declared:
                 self.visit(child, inner)
         if isinstance(node, c_ast.Decl | c_ast.Typedef | Unreadable):
             scope.bind(node)
@@ -118,12 +113,12 @@ class _Walk:
             for member in base.decls or ():
                 if isinstance(member, c_ast.Decl):
                     self._declare(member, scope)
-        elif _marker(base):
+        elif stands_for(base):
             outer.type = self._known(inner, base, getattr(node, "init", None), scope)
 
     def _known(self, inner: c_ast.TypeDecl, base: c_ast.Enum, init: c_ast.Node | None, scope: Scope) -> c_ast.Node:
         """The declarator with the type that it has."""
-        if _marker(base) == TYPEOF:
+        if stands_for(base) == TYPEOF:
             operand = base.values.enumerators[0].value.expr
             self.visit(operand, scope)
             shape, text = _type_of(operand, scope), f"__typeof__({CGenerator().visit(operand)})"
@@ -164,6 +159,9 @@ def _type_of(node: c_ast.Node, scope: Scope) -> Shape | None:
             found = shape_of(node, scope)
             binding = scope.lookup(node.name)
             return _decayed(found) if found and found.layers and binding and binding.kind == "parameter" else found
+        case c_ast.UnaryOp(op="&", expr=inner):
+            found = shape_of(inner, scope)
+            return None if found is None else replace(found, layers=(Layer(True), *found.layers))
         case c_ast.BinaryOp() | c_ast.TernaryOp() | c_ast.UnaryOp(op="-" | "+" | "~" | "!"):
             return _of_arithmetic(node, scope)
     return shape_of(node, scope)

@@ -22,6 +22,7 @@ from polytile.process import Result, RunawayError, run_bounded
 
 INCLUDE = Path(__file__).resolve().parent / "include"
 STDIN = "<stdin>"
+IMAGINARY_UNIT = "__polytile_imaginary_unit"  # of polytile's <complex.h>
 _SECONDS = 20.0
 
 # pycparser reads ISO C; these GNU spellings say nothing that matters to a SCoP.

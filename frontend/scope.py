@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate, fits
+from polytile.frontend.gnu_c import stands_for
 from polytile.frontend.parse import location_of
 from polytile.frontend.type_facts import EnumFacts, StructLayout, TypeFacts
 from polytile.frontend.unreadable import Unreadable
@@ -38,6 +39,7 @@ _INTEGERS = {
     ("float",): FLOAT, ("double",): DOUBLE,
 }  # fmt: skip
 UNREADABLE = "unreadable"
+VOLATILE = "it is volatile or atomic"
 _BASIC = {tuple(sorted(names)): t for names, t in _INTEGERS.items()}
 
 
@@ -283,6 +285,8 @@ class Scope:
         return struct_shape(struct)
 
     def _enum(self, node: c_ast.Enum) -> Shape:
+        if stands_for(node):
+            return Shape(None, reason="its type is that of an expression")
         if node.values is None:
             known = self.lookup_tag(node.name)
             return self._enum(known) if isinstance(known, c_ast.Enum) else Shape(INT)
@@ -367,7 +371,7 @@ def _around(layer: Layer, shape: Shape) -> Shape:
 
 def _qualified(shape: Shape, quals: list[str]) -> Shape:
     if "volatile" in quals or "_Atomic" in quals:
-        return Shape(None, shape.layers, shape.const, reason="it is volatile or atomic")
+        return Shape(None, shape.layers, shape.const, reason=VOLATILE)
     if "const" in quals and not shape.const:
         return replace(shape, const=True)
     return shape

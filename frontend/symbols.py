@@ -16,7 +16,7 @@ from polytile.frontend.parse import location_of
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.row_tables import extent_symbols, is_row_table, table_of_variable
 from polytile.frontend.scop_region import PointerTable, Symbol
-from polytile.frontend.scope import Binding, Scope, Shape, layout, natural_layout
+from polytile.frontend.scope import VOLATILE, Binding, Scope, Shape, layout, natural_layout
 from polytile.frontend.trees import variables_in
 from polytile.ir.expr import ULONG, CType
 
@@ -85,11 +85,8 @@ def _with_owners(symbols: dict[str, Symbol], tables: Collection[str], place: Sco
 
 def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness) -> Symbol:
     shape = binding.shape
-    reason = unsupported(binding)
-    if reason:
-        raise UserError(
-            f"'{binding.name}' cannot be used in a SCoP: {reason}", location=location_of(use), hint=_advice(shape)
-        )
+    if unsupported(binding):
+        raise unusable(binding, use)
     pointer = bool(shape.layers) and (shape.layers[0].pointer or binding.kind == "parameter")
     live_before, live_after = (True, True) if pointer or binding.static else liveness.of(binding)
     assert shape.base is not None
@@ -111,6 +108,12 @@ def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Livenes
     )
 
 
+def unusable(binding: Binding, use: c_ast.ID) -> UserError:
+    """What to say of the use of a variable that has no place in a SCoP."""
+    message = f"'{binding.name}' cannot be used in a SCoP: {unsupported(binding)}"
+    return UserError(message, location=location_of(use), hint=_advice(binding.shape))
+
+
 def unsupported(binding: Binding) -> str:
     """Why a variable has no place in a SCoP, or an empty string."""
     shape = binding.shape
@@ -123,6 +126,8 @@ def unsupported(binding: Binding) -> str:
 
 
 def _advice(shape: Shape) -> str:
+    if shape.reason == VOLATILE:
+        return "copy its value to a variable before the SCoP, if no other thread and no device changes it"
     if len(shape.layers) > 1:
         return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
     if shape.reason.startswith("its type is long double"):
