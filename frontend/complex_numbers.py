@@ -19,8 +19,9 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.ast_builders import declared, mentions, names_in, unused
-from polytile.frontend.complex_kinds import IMAGINARY_UNIT, Kinds, is_complex_struct
+from polytile.frontend.complex_kinds import Kinds, is_complex_struct
 from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.preprocess import IMAGINARY_UNIT
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import WRITING, block_items, copied, map_children, possible_bases
 

@@ -18,7 +18,7 @@ from polytile.dataclass import dataclass
 from polytile.frontend.builtin_functions import calls
 from polytile.frontend.c_types import literal_type, promote, usual
 from polytile.frontend.find_scops import parameter_scope
-from polytile.frontend.gnu_c import AUTO_TYPE, CONDITION, TYPEOF, stands_for
+from polytile.frontend.gnu_c import CONDITION, TYPEOF, stands_for
 from polytile.frontend.must_reads import shape_of
 from polytile.frontend.normalise import declarator
 from polytile.frontend.parse import ParsedFile, nodes_below
@@ -36,8 +36,8 @@ def with_c99_nodes(file: ParsedFile) -> ParsedFile:
     if _EXPECT in file.names:
         for node in nodes_below(file.tree):
             _without_expectations(node)
-    if any(marker in file.source.text for marker in (CONDITION, TYPEOF, AUTO_TYPE)):
-        walk, scope = _Walk(), Scope()
+    if file.reworded:
+        walk, scope = _Walk(), Scope(facts=file.types)
         for item in file.tree.ext:
             walk.visit(item, scope)
     return file

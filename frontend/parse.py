@@ -24,7 +24,8 @@ from polytile.frontend.unreadable import Unread
 class ParsedFile:
     """A translation unit. `names` are all identifiers of the text, preprocessed or not, for making fresh ones; `unread`
     is what of the user's file cannot be read, and `mentioned` are words of all that is not read, which may be names of
-    variables; `types` are those that only the user's compiler knows."""
+    variables; `types` are those that only the user's compiler knows; `reworded` says that the tree may have words of
+    `gnu_c.py`."""
 
     source: Preprocessed
     tree: c_ast.FileAST
@@ -32,6 +33,7 @@ class ParsedFile:
     unread: tuple[Unread, ...] = ()
     mentioned: frozenset[str] = frozenset()
     types: TypeFacts = field(default_factory=TypeFacts)
+    reworded: bool = False
 
 
 def parse(source: Preprocessed) -> ParsedFile:
@@ -63,7 +65,7 @@ def _read(source: Preprocessed, head: Head, place: _Place) -> ParsedFile:
         return ParsedFile(source, _read_whole(source, head, known, place), names)
     tree = _with_head(c_ast.FileAST(apart.nodes), head)
     tree.ext[:0] = apart.hidden  # in front of all that is declared of these names
-    return ParsedFile(apart.source, tree, names, apart.unread, apart.mentioned)
+    return ParsedFile(source, tree, names, apart.unread, apart.mentioned, reworded=True)
 
 
 def _read_whole(source: Preprocessed, head: Head, known: dict[str, bool], place: _Place) -> c_ast.FileAST:

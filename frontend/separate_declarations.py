@@ -30,10 +30,9 @@ _LABELLED = "the assembler knows it by another name, which may be that of anothe
 
 @dataclass(frozen=True, slots=True)
 class Separate:
-    """What was read, from `source`, a text of other words; `hidden` says of which names declarations say too little,
+    """What was read; `hidden` says of which names declarations say too little,
     `unread` is what of the user's file cannot be read, `mentioned` are words of all that is not."""
 
-    source: Preprocessed
     hidden: list[Unreadable]
     nodes: list[c_ast.Node]
     unread: tuple[Unread, ...]
@@ -62,7 +61,7 @@ def read_separately(
             reading.mentioned |= words_in(reading.text_of(declaration))
     reading.read_directives(declarations[-1].end if declarations else 0)
     hidden = [Unreadable(plain.labelled, _LABELLED, certain=True), *reading.hidden]
-    return Separate(plain.source, hidden, reading.nodes, tuple(reading.unread), frozenset(reading.mentioned))
+    return Separate(hidden, reading.nodes, tuple(reading.unread), frozenset(reading.mentioned))
 
 
 @dataclass(slots=True)
