@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from polytile.dataclass import dataclass
-from polytile.frontend.tokens import Token, tokenize
+from polytile.frontend.tokens import DIGRAPHS, Token, tokenize
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TAGGED = frozenset(("struct", "union", "enum"))
@@ -52,7 +52,7 @@ def external_declarations(text: str) -> list[ExternalDeclaration] | None:
     start, body, inner = -1, False, ""
     last = ["", ""]
     for token in without_directives(text):
-        word = token.text
+        word = DIGRAPHS.get(token.text, token.text)
         if token.kind == "name" and last == ["(", "*"] and len(expected) == 1 and not inner:
             inner = word
         last = [last[1], word]

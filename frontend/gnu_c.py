@@ -24,7 +24,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.external_declarations import without_directives, words_in
 from polytile.frontend.preprocess import IMAGINARY_UNIT, Preprocessed
-from polytile.frontend.tokens import Token
+from polytile.frontend.tokens import DIGRAPHS, Token
 
 CONDITION, RANGE, TYPEOF, AUTO_TYPE = (f"__polytile_{w}" for w in ("condition", "range", "typeof", "auto_type"))
 ASSEMBLY = "__asm__"
@@ -42,7 +42,6 @@ _PARTS = ("__real__", "__real", "__imag__", "__imag")
 _COMPATIBLE = "__builtin_types_compatible_p"
 # Words that the parser may take for others: a text with one of them is rewritten before it is parsed.
 WORDS = frozenset((*_ASM, *_TYPEOF, *_PARTS, "__auto_type", _COMPATIBLE))
-_DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _QUALIFIERS = ("volatile", "inline", "__inline__", "__inline")
 _BEFORE_STATEMENTS = ("", ";", "{", "}", ":", "else", "do")
@@ -114,7 +113,7 @@ class _Rewriting:
         at = 0
         while at < len(self.tokens):
             word = self._word(at)
-            if self.tokens[at].text in _DIGRAPHS:
+            if self.tokens[at].text in DIGRAPHS:
                 self._replace(at, at, word)
             if imaginary := _IMAGINARY.fullmatch(word):
                 self._replace(at, at, f"({imaginary[1]}{imaginary[2]}{imaginary[3]} * {IMAGINARY_UNIT})")
@@ -139,7 +138,7 @@ class _Rewriting:
 
     def _word(self, at: int) -> str:
         text = self.tokens[at].text if 0 <= at < len(self.tokens) else ""
-        return _DIGRAPHS.get(text, text)
+        return DIGRAPHS.get(text, text)
 
     def _end(self, at: int) -> int:
         return self.tokens[at].offset + len(self.tokens[at].text)

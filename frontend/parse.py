@@ -18,6 +18,7 @@ from polytile.frontend.shipped_declarations import Head, shipped_head
 from polytile.frontend.syntax import Piece, read_piece
 from polytile.frontend.type_facts import TypeFacts
 from polytile.frontend.unreadable import Unread
+from polytile.frontend.unused_functions import without_unused_functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +41,36 @@ def parse(source: Preprocessed) -> ParsedFile:
     """Parse preprocessed text. Where there is a syntax error, or what C99 has not, declarations are read one by one,
     and what cannot be read is left out; where they cannot be told apart, the error becomes a located `UserError`."""
     head = shipped_head(source, _place)
-    doubts = Doubts.of(source, head.lines)
-    file = _read(source, head, _place if doubts is None else doubts.noting(_place))
+    words = identifiers(source.text)
+    plain = words.isdisjoint(WORDS)
+    read, unused = (source, frozenset[str]()) if plain else without_unused_functions(source, head.lines)
+    doubts = Doubts.of(read, head.lines)
+    file = _read(read, head, _place if doubts is None else doubts.noting(_place), plain=plain)
+    names = words | identifiers(source.raw) | source.macros
+    file = replace(file, source=source, names=names, mentioned=file.mentioned | unused)
     return file if doubts is None else replace(file, types=doubts.facts())
 
 
 _Place = Callable[[c_ast.FileAST, Preprocessed], None]
 
 
-def _read(source: Preprocessed, head: Head, place: _Place) -> ParsedFile:
-    words = identifiers(source.text)
-    names = words | identifiers(source.raw) | source.macros
+def _read(source: Preprocessed, head: Head, place: _Place, *, plain: bool) -> ParsedFile:
+    """The file but for its names; as a whole where its words are `plain` and nothing is wrong."""
     known = {**dict.fromkeys(COMPILER_TYPES, True), **(head.names or {})}
     error = None
-    if not words & WORDS:
+    if plain:
         try:
-            return ParsedFile(source, _read_whole(source, head, known, place), names)
+            return ParsedFile(source, _read_whole(source, head, known, place), frozenset())
         except UserError as found:
             error = found
     apart = read_separately(source, head.lines, known, place)
     if apart is None:
         if error is not None:
             raise error
-        return ParsedFile(source, _read_whole(source, head, known, place), names)
+        return ParsedFile(source, _read_whole(source, head, known, place), frozenset())
     tree = _with_head(c_ast.FileAST(apart.nodes), head)
     tree.ext[:0] = apart.hidden  # in front of all that is declared of these names
-    return ParsedFile(source, tree, names, apart.unread, apart.mentioned, reworded=True)
+    return ParsedFile(source, tree, frozenset(), apart.unread, apart.mentioned, reworded=True)
 
 
 def _read_whole(source: Preprocessed, head: Head, known: dict[str, bool], place: _Place) -> c_ast.FileAST:

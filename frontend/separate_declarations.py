@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from itertools import accumulate
 
@@ -53,12 +53,8 @@ def read_separately(
     if declarations is None:
         return None
     reading = _Reading(plain, first, text, dict(names), place)
-    called = reading.reachable(declarations)
     for declaration in declarations:
-        if reading.is_own(declaration) or not declaration.name or declaration.name in called:
-            reading.read(declaration)
-        else:
-            reading.mentioned |= words_in(reading.text_of(declaration))
+        reading.read(declaration)
     reading.read_directives(declarations[-1].end if declarations else 0)
     hidden = [Unreadable(plain.labelled, _LABELLED, certain=True), *reading.hidden]
     return Separate(hidden, reading.nodes, tuple(reading.unread), frozenset(reading.mentioned))
@@ -89,23 +85,6 @@ class _Reading:
         line, _ = self._line(declaration.start)
         return self.plain.source.lines.origins[line - 1][0] == self.plain.source.path
 
-    def reachable(self, declarations: Sequence[ExternalDeclaration]) -> set[str]:
-        """The names that the file uses, and those in the functions of headers that it so names: others need not be
-        read, as the thousand functions of <immintrin.h>."""
-        functions: dict[str, list[ExternalDeclaration]] = {}
-        waiting: list[ExternalDeclaration] = []
-        for declaration in declarations:
-            if declaration.name and not self.is_own(declaration):
-                functions.setdefault(declaration.name, []).append(declaration)
-            else:
-                waiting.append(declaration)
-        found: set[str] = set()
-        while waiting:
-            new = set(name_tokens(self.text_of(waiting.pop()))) - found
-            found |= new
-            waiting += [d for name in new & functions.keys() for d in functions[name]]
-        return found
-
     def read(self, declaration: ExternalDeclaration) -> None:
         try:
             self._read(declaration.before, self.text[declaration.before : declaration.end])
@@ -118,8 +97,9 @@ class _Reading:
         self._read(start, self.text[start:])
 
     def _read(self, start: int, text: str) -> None:
-        line, column = self._line(start)
-        nodes, names = read_piece(self.plain.source, Piece(text, line, column, whole=False), self.names)
+        behind = text.lstrip()
+        line, column = self._line(start + len(text) - len(behind))
+        nodes, names = read_piece(self.plain.source, Piece(behind, line, column, whole=False), self.names)
         tree = c_ast.FileAST(nodes)
         self.place(tree, self.plain.source)
         self.nodes += nodes

@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}"}
 _COMMENT = r"//(?:\\\r?\n|[^\n])*|/\*.*?\*/"
 _STRING, _CHAR = r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'"
 # For those who ask a whole file for one kind of token, in which the others need not be told apart.

@@ -163,7 +163,10 @@ class Program:
             path=self.path,
             source=self.text,
             scops=tuple(s.facts for s in self.scops),
-            refusals=(*refusal_facts(self.refusals), *refusal_facts(self.left_out, left_out=True)),
+            refusals=(
+                *refusal_facts(self.refusals),
+                *refusal_facts((*self.left_out, *(lost.remark for lost in self.unread if lost.loops)), left_out=True),
+            ),
             host=self.host,
             header=self.header,
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pycparser import c_ast
 
 import polytile
 from polytile.diagnostics import UserError
@@ -89,6 +92,19 @@ def test_headers_of_the_system_cost_nothing(header: str) -> None:
     except UserError as error:
         pytest.skip(f"<{header}> is not installed: {error.message}")
     assert (names(program), program.refusals, program.unread) == (["f_scop0"], (), ())
+
+
+def test_functions_of_headers_that_nothing_leads_to_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "x.h").write_text(
+        "static int c, d; static int used(int x); static inline int also(void) { return used(1); }\n"
+        "static inline int used(int x) { return x + d; } static inline int unused(void) { asm(\"\"); return c = 2; }\n"
+    )
+    text = f'#include "x.h"\n{LOOP.replace("2 * a[i]", "also() * a[i]")}'
+    parsed = parse(preprocess("f.c", text, include_dirs=[str(tmp_path)]))
+    functions = [node.decl.name for node in parsed.tree.ext if isinstance(node, c_ast.FuncDef)]
+    assert functions == ["also", "used", "f"]
+    assert "c" in parsed.mentioned and "d" not in parsed.mentioned
+    assert names(read_program("f.c", text, include_dirs=[str(tmp_path)])) == ["f_scop0"]
 
 
 def test_scops_in_functions_that_cannot_be_read_are_refused_with_the_place() -> None:
