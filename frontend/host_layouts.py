@@ -41,6 +41,14 @@ class Compiler:
         """Whether the table of x86-64 holds for all types that no attribute and no pragma changes."""
         return not self.flags and (not self.command or platform.machine() in _LIKE_X86_64)
 
+    @property
+    def unsigned_char(self) -> bool:
+        """Whether `char` has no sign."""
+        if self.plain:
+            return False
+        found = self.answers("", ["(char)-1 > 0"])
+        return "-funsigned-char" in self.flags if isinstance(found, str) else found == (1,)
+
     def answers(self, declarations: str, questions: Sequence[str]) -> tuple[int, ...] | str:
         """The values of constants that may name what `declarations` declare; or why there are none."""
         return _answers(self, declarations, tuple(questions), "")

@@ -260,6 +260,8 @@ class Scope:
             part = _BASIC.get(tuple(plain or ["double"]))
             return struct_shape(complex_type(part)) if part in (FLOAT, DOUBLE) else Shape(None, reason=_reason(names))
         base = _BASIC.get(tuple(sorted(plain)))
+        if base == CHAR and self.facts.compiler.unsigned_char:
+            base = UCHAR
         return Shape(base, reason="" if base else _reason(names))
 
     def _struct(self, node: c_ast.Struct, declared: str | None) -> Shape:
