@@ -83,7 +83,8 @@ class FileContext:
     @classmethod
     def of(cls, file: ParsedFile, device_source: str = "") -> FileContext:
         summaries = access_summaries(file)
-        own = {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file) if f.decl.name not in summaries}
+        apart = {*summaries, *file.types.weak, *file.types.refused_names}
+        own = {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file) if f.decl.name not in apart}
         return cls(file, own, Escapes(file.tree, file.mentioned), summaries, device_source)
 
 
@@ -258,6 +259,7 @@ def _checked_span(context: FileContext, place: ScopPlace) -> Span:
     if span is None:
         raise InternalError(f"the lines of the SCoP at {place.location} are not known")
     check_directives(context.file.source.raw, span, context.file.source.path)
+    _check_attributes(context.file, place, span)
     _check_declarations_after(place)
     _check_exit(place.scope)
     return span
@@ -272,6 +274,21 @@ def _check_volatile(context: FileContext, place: ScopPlace) -> None:
             if first_unknown_call(place.items, {*context.functions, *context.summaries}) is not None:
                 return
             raise unusable(binding, use)
+
+
+def _check_attributes(file: ParsedFile, place: ScopPlace, span: Span) -> None:
+    """Refuse a SCoP with an attribute that polytile does not know, or in a function that has one."""
+    reason = file.types.refusal(place.function.decl, place.function_name)
+    if reason:
+        raise UserError(
+            f"'{place.function_name}' cannot have kernels: {reason}",
+            location=place.location,
+            hint="move the loops to a function without it",
+        )
+    for attribute, at in file.types.inside:
+        if at.file == file.source.path and span.first_line <= at.line <= span.last_line:
+            hint = "write it without the attribute, or outside of the SCoP"
+            raise UserError(f"the attribute `{attribute.text}` is not known in a SCoP", location=at, hint=hint)
 
 
 def _shared_numbers(context: FileContext, place: ScopPlace, body: Sequence[c_ast.Node]) -> frozenset[str]:

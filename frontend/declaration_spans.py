@@ -34,10 +34,14 @@ class DeclarationSpans:
     _tokens: list[Token] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
+    _annotated: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, lines: Sequence[str], first: int = 0) -> DeclarationSpans:
-        """Those of the lines behind `first`; directives are none."""
+    def of(
+        cls, lines: Sequence[str], first: int = 0, annotated: Sequence[tuple[int, int]] = ()
+    ) -> DeclarationSpans:
+        """Those of the lines behind `first`; directives are none. What stands at the places `annotated` belongs to the
+        declaration that it is in, or in front of."""
         plain = [
             " " * len(line) if k < first or line.lstrip().startswith("#") else line for k, line in enumerate(lines)
         ]
@@ -47,6 +51,7 @@ class DeclarationSpans:
         for line in plain:
             made._lines.append(offset)
             offset += len(line) + 1
+        made._annotated = [made.offset(*place) for place in annotated]
         made._block(0, (), local=False)
         made.found.sort(key=lambda s: s.start)
         made._starts = [s.start for s in made.found]
@@ -95,13 +100,19 @@ class DeclarationSpans:
 
     def _add(self, first: int, last: int, visible: tuple[int, ...], local: bool) -> tuple[int, ...]:
         """Note a declaration; with it, what is visible behind it."""
-        tokens = self._tokens
-        self.found.append(DeclarationSpan(tokens[first].offset, tokens[last].offset + 1, visible, local))
-        return (*visible, tokens[first].offset) if local else ()
+        start = self._start(first)
+        self.found.append(DeclarationSpan(start, self._tokens[last].offset + 1, visible, local))
+        return (*visible, start) if local else ()
 
     def _add_head(self, first: int, brace: int) -> int:
-        self.found.append(DeclarationSpan(self._tokens[first].offset, self._tokens[brace].offset))
+        self.found.append(DeclarationSpan(self._start(first), self._tokens[brace].offset))
         return len(self.found) - 1
+
+    def _start(self, first: int) -> int:
+        """The offset of a token, or of the first annotation in front of it."""
+        start = self._tokens[first].offset
+        before = self._tokens[first - 1].offset if first else -1
+        return next((at for at in self._annotated if before < at < start), start)
 
     def _of_type_or_value(self, first: int, brace: int) -> bool:
         """Whether a brace opens members or values, and no block."""

@@ -22,6 +22,7 @@ from polytile.frontend.type_facts import DeclaredText, Entity, TypeFacts, key_of
 _WIDE_ENUM = re.compile(
     r"\benum\b[^;{}()]*\{[^}]*(?:\b\d{10}|\b0[xX][0-9a-fA-F]{8}|<<|~|\d[uU]?[lL]|-\s*\d{10}|\bsizeof\b)"
 )
+_SUMMARY = re.compile(r"#[ \t]*pragma[ \t]+polytile[ \t]+access[ \t]*\([ \t]*(\w+)")
 _LOOPS = frozenset(("for", "while", "do"))
 _TAGGED = (c_ast.Struct, c_ast.Union, c_ast.Enum)
 
@@ -45,7 +46,8 @@ class Doubts:
         certain = compiler_of(source.compiler, source.cflags).plain
         if certain and not source.annotations.telling and not _WIDE_ENUM.search(source.text):
             return None
-        spans = DeclarationSpans.of(source.lines.lines, head)
+        annotated = [(a.line, a.column) for a in source.annotations.attributes]
+        spans = DeclarationSpans.of(source.lines.lines, head, annotated)
         return cls(source, head, spans, spans)
 
     def noting(
@@ -81,10 +83,10 @@ class Doubts:
             for node, entity in self.entities
             if entity.kind != "scalar" or entity.span in with_mode
         }
-        refused, names, weak = self._refusals()
+        refused, names, weak, inside = self._refusals()
         touching = self._touching(doubtful)
         asks = any(spans.local for spans in map(self.spans.found.__getitem__, doubtful)) or self._used(touching)
-        return TypeFacts(compiler, entities, refused, names, weak, asks, text)
+        return TypeFacts(compiler, entities, refused, names, weak, inside, asks, text)
 
     # The tree ---------------------------------------------------------------------------------------------------------
     def _declare(self, node: Any, lvalue: str, *, inside: bool = False) -> None:
@@ -203,17 +205,20 @@ class Doubts:
         return used and looped
 
     # What is refused --------------------------------------------------------------------------------------------------
-    def _refusals(self) -> tuple[dict[Any, Any], dict[str, Any], frozenset[str]]:
+    def _refusals(self) -> tuple[dict[Any, Any], dict[str, Any], frozenset[str], tuple[Any, ...]]:
         nodes: dict[Any, tuple[Attribute, Location]] = {}
         names: dict[str, tuple[Attribute, Location]] = {}
         weak: set[str] = set()
+        inside: list[tuple[Attribute, Location]] = []
         by_span: dict[int, list[tuple[c_ast.Node, bool]]] = {}
         for span, node, own in self.declared:
             by_span.setdefault(span, []).append((node, own))
         for span, attribute in self._placed_attributes():
             if attribute.meaningless or attribute.of_layout:
                 continue
-            place = self.source.lines.location(attribute.line, attribute.column)
+            place = self._place(attribute)
+            if self.spans.found[span].local:
+                inside.append((attribute, place))
             for node, own in by_span.get(span, ()):
                 if attribute.name in ("weak", "weak_import"):
                     weak.update([str(node.name)] if own and node.name else [])
@@ -223,7 +228,14 @@ class Doubts:
                     names[str(node.name)] = attribute, place
         for pragma in self.source.annotations.pragmas:
             self._pragma(pragma, nodes, names, weak)
-        return nodes, names, frozenset(weak)
+        said = {found[1] for found in _SUMMARY.finditer(self.source.text)}
+        return nodes, {n: mark for n, mark in names.items() if n not in said}, frozenset(weak - said), tuple(inside)
+
+    def _place(self, attribute: Attribute) -> Location:
+        """The place in the user's file, whose columns no token of the preprocessed text tells."""
+        place = self.source.lines.location(attribute.line, attribute.column)
+        raw = self.source.lines.raw_line((place.file, place.line))
+        return Location(place.file, place.line, max(raw.find(attribute.text), 0) + 1)
 
     def _pragma(self, pragma: LayoutPragma, nodes: dict[Any, Any], names: dict[str, Any], weak: set[str]) -> None:
         """Refuse what a pragma says something of: `weak y = x`, `redefine_extname x y`, another order of bytes."""

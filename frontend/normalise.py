@@ -112,6 +112,12 @@ class _Normaliser:
         if node.name is None:
             return None
         shape = self.scope.names[node.name].shape
+        if shape.refused:
+            raise UserError(
+                f"'{node.name}' cannot be used in a SCoP: {shape.reason}",
+                location=location_of(node),
+                hint="declare it without what polytile does not know",
+            )
         if not shape.function:
             node.type = spelt(node.type, shape, node.name)
         return node
@@ -156,7 +162,7 @@ class _Normaliser:
         if name == ASSEMBLY:
             hint = "inline assembly is not C; write the operation in C"
             raise OpaqueCallError("inline assembly may do anything", location=location_of(node), hint=hint)
-        if known is not None and known.kind == UNREADABLE:
+        if known is not None and (known.kind == UNREADABLE or (known.shape.function and known.shape.refused)):
             raise OpaqueCallError(
                 f"the call of `{name}` may do anything, as {known.shape.reason}",
                 location=location_of(node.name),

@@ -176,9 +176,11 @@ class Scope:
     def _declared(self, node: c_ast.Node) -> Shape:
         """The type that a declaration gives to what it declares."""
         shape = self.shape(node.type, node.name)
-        if not self.facts.entities and not self.facts.refused_names and not self.facts.refused:
+        if self.facts.text is None:  # no type of the file is in doubt
             return shape
         reason = self.facts.refusal(node, node.name if self.level == "global" else None)
+        if shape.function and node.name in self.facts.weak:
+            reason = reason or "it is weak: another file may define it"
         kind = self.facts.scalar(node)
         if reason or isinstance(kind, str):
             return replace(shape, base=None, struct=None, reason=reason or str(kind), refused=True)
@@ -393,7 +395,7 @@ def struct_shape(struct: StructType) -> Shape:
     refused = next((m.shape.reason for m in struct.members if m.shape.refused), "")
     if not size or struct.reason or refused:
         unknown = "its struct has a member of a type without a known size"
-        return Shape(None, struct=struct, reason=struct.reason or refused or unknown)
+        return Shape(None, struct=struct, reason=struct.reason or refused or unknown, refused=bool(refused or struct.reason))
     return Shape(CType(struct.name, "struct", size), struct=struct)
 
 

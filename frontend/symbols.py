@@ -130,6 +130,8 @@ def _advice(shape: Shape) -> str:
         return "copy its value to a variable before the SCoP, if no other thread and no device changes it"
     if len(shape.layers) > 1:
         return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
+    if shape.refused:
+        return "use a variable of a type without what polytile does not know"
     if shape.reason.startswith("its type is long double"):
         return "use double: GPUs have no wider type"
     return "use C's integer types, float, double, or a struct of these"

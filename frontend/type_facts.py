@@ -92,8 +92,8 @@ class TypeFacts:
     """The types of one file that the table does not know, and the attributes that it does not know either.
 
     `entities` and `refused` are by the nodes that they are said of (`key_of`), `refused_names` by the name of a
-    variable or a function of the file; of `weak` ones another file may have the definition. With `asks` a function uses
-    one of the doubtful types.
+    variable or a function of the file; of `weak` ones another file may have the definition; those `inside` of functions
+    are refused where they stand. With `asks` a function uses one of the doubtful types.
     """
 
     compiler: Compiler = field(default_factory=Compiler)
@@ -101,6 +101,7 @@ class TypeFacts:
     refused: Mapping[tuple[Any, ...], tuple[Attribute, Location]] = field(default_factory=dict)
     refused_names: Mapping[str, tuple[Attribute, Location]] = field(default_factory=dict)
     weak: frozenset[str] = frozenset()
+    inside: tuple[tuple[Attribute, Location], ...] = ()
     asks: bool = False
     text: DeclaredText | None = None
     _answers: dict[tuple[Any, ...], tuple[int, ...] | str] = field(default_factory=dict)
@@ -146,7 +147,8 @@ class TypeFacts:
         if found is None:
             return ""
         attribute, place = found
-        return f"it has the attribute `{attribute.text}` ({place.short})"
+        what = "stands under" if attribute.text.startswith("#") else "has the attribute"
+        return f"it {what} `{attribute.text}` ({place.short})"
 
     def _answer(self, node: c_ast.Node, kind: str) -> tuple[Entity | None, tuple[int, ...] | str]:
         key = key_of(node)
