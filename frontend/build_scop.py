@@ -29,6 +29,7 @@ from polytile.frontend.delinearise import (
 from polytile.frontend.delinearised_statements import Draft, by_data, gathered, split_by_first
 from polytile.frontend.describe import describe
 from polytile.frontend.index_width import leave_int, leaves_int, with_declared_sizes
+from polytile.frontend.layout_conditions import layout_conditions
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
@@ -42,7 +43,7 @@ from polytile.frontend.translated_relations import MovedRelations
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
 from polytile.ir.expr import INT, Access, Binary, Cast, Expr, Literal, Name, Unary, walk
 from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, RowTable, Scop, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Parameter, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names
 
 _PARAM = isl.dim_type.param
@@ -113,7 +114,15 @@ class _Assembler:
             optional=tuple((p.name, a.name) for p in parameters for a in arrays if given.get(p.name) == a.name),
             alias_checks=alias_checks(self.region, parameters, arrays, statements),
             rotations=self.region.rotations,
+            layouts=self._layouts(parameters, arrays),
         )
+
+    def _layouts(self, parameters: Sequence[Parameter], arrays: Sequence[Array]) -> tuple[str, ...]:
+        """What is taken for granted of the types of the C's variables that the host passes."""
+        sources = (self._source(a.name) for a in arrays if a.origin is Origin.EXTERNAL)
+        names = dict.fromkeys([*(p.name for p in parameters), *sources])
+        symbols = self.region.symbols
+        return layout_conditions(symbols[name] for name in names if name in symbols and name not in self.region.loads)
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:
         """Drop the statements that never run where what the host asks holds."""

@@ -40,6 +40,7 @@ class Symbol:
     location: Location = NOWHERE
     members: tuple[tuple[str, CType], ...] = ()  # all of a struct, if it has pointers besides `fields`
     offsets: tuple[int, ...] = ()  # see Array.offsets
+    varies: bool = False  # flags and compilers choose its size or its sign
 
 
 @dataclass(frozen=True, slots=True)

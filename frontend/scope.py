@@ -83,7 +83,7 @@ class Shape:
     void: bool = False
     function: bool = False
     incomplete: bool = False  # a struct that is not defined so far
-    enum: bool = False
+    varies: bool = False  # a type whose size or sign flags and compilers choose: an enumeration, `char`
     refused: bool = False  # for an attribute
 
 
@@ -184,7 +184,7 @@ class Scope:
         kind = self.facts.scalar(node)
         if reason or isinstance(kind, str):
             return replace(shape, base=None, struct=None, reason=reason or str(kind), refused=True)
-        return shape if kind is None else replace(shape, base=kind)
+        return shape if kind is None else replace(shape, base=kind, varies=True)
 
     def _bind_variable(self, node: c_ast.Decl) -> None:
         shape = self._declared(node)
@@ -262,8 +262,8 @@ class Scope:
             part = _BASIC.get(tuple(plain or ["double"]))
             return struct_shape(complex_type(part)) if part in (FLOAT, DOUBLE) else Shape(None, reason=_reason(names))
         base = _BASIC.get(tuple(sorted(plain)))
-        if base == CHAR and self.facts.compiler.unsigned_char:
-            base = UCHAR
+        if base == CHAR:
+            return Shape(UCHAR if self.facts.compiler.unsigned_char else CHAR, varies=True)
         return Shape(base, reason="" if base else _reason(names))
 
     def _struct(self, node: c_ast.Struct, declared: str | None) -> Shape:
@@ -299,14 +299,14 @@ class Scope:
         reason = self.facts.refusal(node)
         known = self._bind_enumerators(node)
         if known is not None and not reason and not self.facts.doubts(node):
-            return Shape(known, enum=True)
+            return Shape(known, varies=True)
         found = self.facts.enum(node)
         if reason or not isinstance(found, EnumFacts):
             return Shape(None, reason=reason or f"its size is not known: {found or 'its values are no constants'}")
         for name, (value, kind) in found.enumerators.items():
             known_name = self.names[name]
             self.names[name] = replace(known_name, shape=Shape(kind), constant=Constant(value, kind))
-        return Shape(found.type, enum=True, reason="" if found.type else "its size is that of no integer of C")
+        return Shape(found.type, varies=True, reason="" if found.type else "its size is that of no integer of C")
 
     def _bind_enumerators(self, node: c_ast.Enum) -> CType | None:
         """Enter the enumerators as `int`; the type that gcc and clang choose on every target that CUDA has, where the
@@ -395,7 +395,8 @@ def struct_shape(struct: StructType) -> Shape:
     refused = next((m.shape.reason for m in struct.members if m.shape.refused), "")
     if not size or struct.reason or refused:
         unknown = "its struct has a member of a type without a known size"
-        return Shape(None, struct=struct, reason=struct.reason or refused or unknown, refused=bool(refused or struct.reason))
+        known = struct.reason or refused
+        return Shape(None, struct=struct, reason=known or unknown, refused=known != "")
     return Shape(CType(struct.name, "struct", size), struct=struct)
 
 

@@ -105,6 +105,7 @@ def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Livenes
         location=binding.location,
         members=all_fields(shape),
         offsets=field_offsets(shape),
+        varies=shape.varies,
     )
 
 

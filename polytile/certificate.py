@@ -113,6 +113,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         **({"atomic": [list(pair) for pair in sorted(atomic)]} if atomic else {}),
         **_promised(state.run.scop),
         **({"checked": scop.checked} if scop.checked else {}),
+        **({"layouts": list(source.layouts)} if source.layouts else {}),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}

@@ -37,6 +37,7 @@ def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Itera
             yield f"{path} has no SCoP {claimed['name']}"
             continue
         yield from _scop_differences(claimed["source"], scop)
+        yield from _layout_differences(claimed.get("layouts", []), scop)
 
 
 def _same_names(claimed: Check, scop: Scop) -> bool:
@@ -58,6 +59,13 @@ def _scop_differences(claimed: Check, scop: Scop) -> Iterator[str]:
             yield f"{statement.name} of {scop.name} does not only copy in the C"
         if entry.get("reads_first") and not reads_first(statement):
             yield f"{statement.name} of {scop.name} may read after it writes in the C"
+
+
+def _layout_differences(claimed: Sequence[str], scop: Scop) -> Iterator[str]:
+    """What a SCoP rests on of types that this machine's compiler answers otherwise."""
+    for condition in claimed:
+        if condition not in scop.layouts:
+            yield f"{scop.name} rests on {condition}, which is not so here"
 
 
 def _same(claimed: Check, statement: Statement) -> bool:

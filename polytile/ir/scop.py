@@ -224,7 +224,8 @@ class Scop:
     that no two iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from
     outside); `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
     `set_before` are parameters and scalars that the C sets to numbers before it: others are right, too, but need not
-    fit its arrays; `rotations` is what becomes of pointers behind it; `cflags` are the flags of the C compiler that its
+    fit its arrays; `rotations` is what becomes of pointers behind it; `layouts` is what was taken for granted of the
+    types of variables, conditions in C that its compiler can answer; `cflags` are the flags of the C compiler that its
     texts are read with.
     """
 
@@ -260,6 +261,7 @@ class Scop:
     optional: tuple[tuple[str, str], ...] = ()
     alias_checks: tuple[AliasCheck, ...] = ()
     rotations: tuple[PointerRotation, ...] = ()
+    layouts: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -20,7 +20,7 @@ from polytile.codegen.targets.c.compute_checks import compute_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
-from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
+from polytile.codegen.targets.line_wrap import INDENT, broken, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
 from polytile.ir.host import HostProgram
@@ -97,7 +97,7 @@ def _replacement(
     if condition:
         calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
         why = f"the sequential C, for {otherwise}"
-    calls = [*variables, *calls]
+    calls = [*variables, *_layouts(scop), *calls]
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
@@ -161,6 +161,14 @@ def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
         f"{INDENT}exit({EXIT_DEVICE});",
         "}",
     ]
+
+
+def _layouts(scop: Scop) -> list[str]:
+    """What kernels take for granted of types: another compiler, or other flags, must refuse the file."""
+    if not scop.layouts:
+        return []
+    asked = " && ".join(scop.layouts)
+    return broken(f'__extension__ _Static_assert({asked}, "polytile made the kernels for other types");')
 
 
 def _rotated(rotation: PointerRotation) -> list[str]:
