@@ -60,6 +60,9 @@ def _wrapped(node: Any) -> Any:
         case Binary(op=op, type=ctype) if op in _WRAPPING and ctype in _UNSIGNED:
             left, right = _wrapped(node.left), _wrapped(node.right)
             return Cast(ctype, _computed(op, left, right, _UNSIGNED[ctype]))
+        case Binary(op="<<", type=ctype) if ctype in _UNSIGNED and known(node.left) is None:
+            unsigned = _UNSIGNED[ctype]
+            return Cast(ctype, Binary("<<", _unsigned(_wrapped(node.left), unsigned), _wrapped(node.right), unsigned))
         case Unary(op="-", type=ctype) if ctype in _UNSIGNED and known(node) is None:
             return _negated(_wrapped(node.operand), ctype)
         case Call(function=name, arguments=(operand,), type=ctype) if name in _ABSOLUTE and ctype in _UNSIGNED:
@@ -83,6 +86,8 @@ def _assignment(node: Assign) -> Assign:
     found = accumulation(node)
     if found is not None and found.op in ("+", "*") and found.within in _UNSIGNED:
         node = Assign(found.target, "-" if found.inverse else found.op, found.value, node.location)
+    if node.op == "<<" and (promoted := _common(node.target.type, INT)) in _UNSIGNED:
+        node = Assign(node.target, "", Binary("<<", node.target, node.value, promoted), node.location)
     value, target = _wrapped(node.value), _wrapped(node.target)
     if node.op in _WRAPPING and (common := _common(target.type, value.type)) in _UNSIGNED:
         value = _unsigned(value, _UNSIGNED[common])
@@ -112,5 +117,3 @@ def _unsigned(value: Expr, ctype: CType) -> Expr:
     if isinstance(value, Cast) and value.operand.type == ctype and value.type.size == ctype.size:
         return value.operand
     return value if value.type == ctype else Cast(ctype, value)
-
-

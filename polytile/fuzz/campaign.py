@@ -15,7 +15,6 @@ from polytile.dataclass import dataclass
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import REFUSED, Outcome
-from polytile.fuzz.printing import c_text
 from polytile.fuzz.shrink import shrink
 from polytile.fuzz.trial import attempt
 
@@ -128,7 +127,7 @@ def failure_text(plan: Plan, index: int, case: Case, outcome: Outcome, name: str
 {message}
 */
 """
-    return head + c_text(case.program)
+    return head + case.text
 
 
 def _first_line(text: str) -> str:

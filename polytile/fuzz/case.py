@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from polytile.dataclass import dataclass
+from polytile.fuzz.c_flags import FLAGS, respelt
 from polytile.fuzz.draw import Draw, source_of
+from polytile.fuzz.driver import driver_text
 from polytile.fuzz.forms import JUMPING_TEXTS
 from polytile.fuzz.generate import over_time, program, with_pieces
+from polytile.fuzz.printing import c_text
 from polytile.fuzz.sizes import draw_sizes
 from polytile.fuzz.structs import kind
 from polytile.fuzz.tree import Apply, DataCompare, Element, Literal, Name, Program
@@ -39,6 +42,7 @@ class Choices:
     max_shared_memory: int | None = None
     max_operations: int = MAX_OPERATIONS
     parameters: tuple[tuple[str, int], ...] = ()
+    cflags: tuple[str, ...] = ()
 
     def options(self, strategy: str) -> Options:
         """The options of a compilation with one strategy."""
@@ -52,6 +56,7 @@ class Choices:
             max_shared_memory=self.max_shared_memory,
             max_operations=self.max_operations,
             parameters=dict(self.parameters),
+            cflags=self.cflags,
             raise_bugs=True,
         )
 
@@ -70,6 +75,16 @@ class Case:
     sanitize: tuple[str, ...] = ()
     on: str = "emulator"
 
+    @property
+    def text(self) -> str:
+        """The C file."""
+        return respelt(c_text(self.program), self.choices.cflags)
+
+    @property
+    def driver(self) -> str:
+        """The C file with a `main`."""
+        return respelt(driver_text(self.program, self.sizes), self.choices.cflags)
+
     def command(self, file: str) -> str:
         """The command line that does about the same, at the last of the sizes."""
         c = self.choices
@@ -80,6 +95,7 @@ class Case:
         words += [f"--time-tile {c.time_tile}"] if c.time_tile else []
         words += [f"--sizes '{c.sizes}'"] if c.sizes else []
         words += ["--fp strict"] if c.strict else []
+        words += [f"--cflags={flag}" for flag in c.cflags]
         words += [f"--max-shared-memory {c.max_shared_memory}"] if c.max_shared_memory is not None else []
         words += [f"--max-operations {c.max_operations}"] if c.max_operations != MAX_OPERATIONS else []
         words += ["--autodetect"] if self.program.autodetect else []
@@ -99,6 +115,12 @@ def case_of(seed: int, index: int, sanitize: tuple[str, ...] = (), family: str =
 
 def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> Case:
     """A random experiment, with a program of one family, `nests`, `stencils` or `pieces`, where one is named."""
+    case = _of_family(draw, sanitize, family)
+    cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
+    return replace(case, choices=replace(case.choices, cflags=cflags))
+
+
+def _of_family(draw: Draw, sanitize: tuple[str, ...], family: str) -> Case:
     drawn = program(draw)
     sizes = draw_sizes(draw, drawn)
     choices = _choices(draw, drawn)

@@ -75,11 +75,10 @@ def _make_folder(folder: Path) -> None:
 
 def _show(seed: int, indices: Sequence[int], family: str) -> int:
     from polytile.fuzz.case import case_of
-    from polytile.fuzz.printing import c_text
 
     for index in indices:
         case = case_of(seed, index, family=family)
-        print(f"/* {case.command(f'seed{seed}-{index}.c')} */\n{c_text(case.program)}", end="")
+        print(f"/* {case.command(f'seed{seed}-{index}.c')} */\n{case.text}", end="")
     return EXIT_DONE
 
 

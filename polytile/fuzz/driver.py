@@ -25,10 +25,10 @@ static void enter(const void *data, size_t bytes)
     for (size_t b = 0; b < bytes; b++)
         hashed = (hashed ^ ((const unsigned char *)data)[b]) * 1099511628211ull;
 }
-static unsigned state = 1;
+static unsigned int state = 1;
 static double next(void)
 {
-    state = state * 1103515245u + 12345u;
+    state = state * 1103515245 + 12345;
     return ((state >> 16) % 4001) / 2000.0 - 1.0;
 }
 """

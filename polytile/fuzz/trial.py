@@ -13,10 +13,8 @@ from polytile.api import CompiledScop, Program, compile_file
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
 from polytile.fuzz.case import Case, Choices
-from polytile.fuzz.driver import driver_text
 from polytile.fuzz.evaluate import with_known
 from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
-from polytile.fuzz.printing import c_text
 from polytile.fuzz.whole import compare_builds, same_bits_on_gpus
 from polytile.runtime.compilers import nvcc
 
@@ -119,7 +117,7 @@ class Trial:
 
 def attempt(case: Case) -> Outcome:
     """Run the trial of a case in this process."""
-    text = c_text(case.program)
+    text = case.text
     whole = case.whole and (case.on == "emulator" or (nvcc() is not None and same_bits_on_gpus(text)))
     return Trial(
         text,
@@ -130,7 +128,7 @@ def attempt(case: Case) -> Outcome:
         case.reload,
         case.program.autodetect,
         case.sanitize,
-        driver_text(case.program, case.sizes) if whole else "",
+        case.driver if whole else "",
         case.on,
     ).run()
 

@@ -33,7 +33,8 @@ def compare_builds(program: Program, text: str, folder: Path, on: str) -> None:
     source = folder / "sequential.c"
     source.write_text(text)
     sequential = folder / "sequential"
-    check_command([*c_compiler(), *FLAGS, str(source), "-o", str(sequential), "-lm"], "compiling the whole program")
+    flags = [*FLAGS, *program.options.cflags]
+    check_command([*c_compiler(), *flags, str(source), "-o", str(sequential), "-lm"], "compiling the whole program")
     expected = _printed(sequential)
     actual = _printed(program.build(folder / "built", on=on))
     if actual != expected:
