@@ -62,7 +62,7 @@ from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of, unusable
 from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
-from polytile.ir.expr import INT, CType
+from polytile.ir.expr import INT, UCHAR, CType
 from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_span import Span
 
@@ -205,7 +205,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         (*assumptions, *nulls.known, *stepped.known, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
         functions=result.functions,
-        types=_type_names(structs),
+        types=_type_names(structs, place.scope),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=loops.counted | loops.split | made.pointers | flat.replaced,
         known=known.constants,
@@ -319,8 +319,9 @@ def _parameters(place: ScopPlace) -> list[str]:
     return [] if declared is None else [str(p.name) for p in declared.params if getattr(p, "name", None)]
 
 
-def _type_names(structs: list[tuple[StructType, Shape]]) -> dict[str, CType]:
-    return {shape.base.name: shape.base for _, shape in structs if shape.base is not None}
+def _type_names(structs: list[tuple[StructType, Shape]], scope: Scope) -> dict[str, CType]:
+    character = {"char": UCHAR} if scope.facts.compiler.unsigned_char else {}
+    return character | {shape.base.name: shape.base for _, shape in structs if shape.base is not None}
 
 
 def _without_assumptions(body: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.find_scops import ScopPlace, marked_places
 from polytile.frontend.gnu_nodes import with_c99_nodes
-from polytile.frontend.implied_types import write_out_types
+from polytile.frontend.implied_constants import write_out_constants
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
@@ -38,7 +38,7 @@ def read_places(
         path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags, cflags=cflags
     )
     file = with_c99_nodes(parse(source))
-    write_out_types(file)
+    write_out_constants(file)
     return FileContext.of(file, device_source), marked_places(file)
 
 
