@@ -6,10 +6,18 @@ from functools import reduce
 
 import islpy as isl
 
+from polytile.codegen.lowering.copied_back import (
+    is_certain,
+    rows_between,
+    rows_up_to,
+    without_fields,
+    written_elements,
+)
 from polytile.diagnostics import UserError
 from polytile.ir.expr import LLONG, Binary, Expr, Literal
-from polytile.ir.host import Buffer, Transfer
-from polytile.ir.isl_expr import parameter_expression
+from polytile.ir.fold import folded
+from polytile.ir.host import Buffer, CopiedBack, Rows, Transfer
+from polytile.ir.isl_expr import ast_options, expression, parameter_expression
 from polytile.ir.scop import Array, Origin, Scop
 
 ZERO = Literal("0", LLONG)
@@ -30,7 +38,8 @@ def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
     array = transfer.array
     assert transfer.touched is not None
     if array.rank == 0:
-        return Buffer(array, ZERO, ONE, transfer.copy_in, transfer.copy_out)
+        back = _scalar_back(scop, array) if transfer.copy_out else None
+        return Buffer(array, ZERO, ONE, transfer.copy_in, transfer.copy_out, back)
     if array.origin is not Origin.EXTERNAL:
         return temporary(array)
     try:
@@ -39,7 +48,57 @@ def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
         raise UserError(
             f"the part of {array.name} that the SCoP touches has no bound", location=array.location or scop.location
         ) from None
-    return Buffer(array, first, elements, transfer.copy_in, transfer.copy_out)
+    back = _back(scop, transfer, first, elements) if transfer.copy_out else None
+    return Buffer(array, first, elements, transfer.copy_in, transfer.copy_out, back)
+
+
+def _scalar_back(scop: Scop, array: Array) -> CopiedBack | None:
+    """A number that the SCoP changes for certain, if it runs at all."""
+    written = written_elements(scop, array)
+    return CopiedBack(ZERO, ONE, (), _where(scop, written)) if is_certain(scop, array, written) else None
+
+
+def _where(scop: Scop, written: isl.Set) -> Expr | None:
+    """The sizes with which something is written, None for all."""
+    some = written.params().gist(scop.context).coalesce()
+    if some.plain_is_universe():
+        return None
+    with ast_options():
+        return expression(isl.AstBuild.from_context(scop.context).expr_from_set(some), LLONG)
+
+
+def _back(scop: Scop, transfer: Transfer, first: Expr, elements: Expr) -> CopiedBack | None:
+    """What is copied back as it is: all of the copy, or the rows of it that the SCoP writes, with what it reads in
+    between; None where it leaves out others."""
+    array = transfer.array
+    assert transfer.touched is not None
+    touched = without_fields(array, transfer.touched)
+    known = array.extents[0] is not None
+    window = rows_up_to(array, touched) if known else rows_between(scop, array, touched, 0)
+    if window is not None and is_certain(scop, array, window):
+        return CopiedBack(first, elements)
+    written = written_elements(scop, array)
+    for depth in range(array.rank):
+        between = rows_between(scop, array, written, depth)
+        if between is not None and is_certain(scop, array, between):
+            return _rows(scop, array, written, depth)
+    return None
+
+
+def _rows(scop: Scop, array: Array, written: isl.Set, depth: int) -> CopiedBack:
+    pitches, every = _pitches(array), range(array.rank)
+    least, most = ([end(written, k) for k in every] for end in (isl.Set.dim_min, isl.Set.dim_max))
+    spans = [_value(scop, last.sub(first)) for first, last in zip(least, most, strict=True)]
+    counts = (Binary("+", span, ONE, LLONG) for span in spans[:depth])
+    rows = tuple(Rows(count, pitch) for count, pitch in zip(counts, pitches, strict=False))
+    width = Binary("+", _linear(spans[depth:], pitches[depth:]), ONE, LLONG)
+    first = _linear([_value(scop, end) for end in least], pitches)
+    return CopiedBack(folded(first), folded(width), rows, _where(scop, written))
+
+
+def _value(scop: Scop, value: isl.PwAff) -> Expr:
+    """A value where there is one, anything elsewhere."""
+    return parameter_expression(value.gist_params(value.domain().params()).coalesce(), scop.context, LLONG)
 
 
 def temporary(array: Array) -> Buffer:
@@ -63,8 +122,8 @@ def _window(scop: Scop, array: Array, touched: isl.Set) -> tuple[Expr, Expr]:
     extent open, memory is only known to exist where the SCoP touches it: from the first corner of the accesses' box to
     its last.
     """
-    touched = touched.intersect_params(scop.context)
     pitches = _pitches(array)
+    touched = touched.intersect_params(scop.context)
     last = _corner(scop, array, touched, largest=True)
     if array.extents[0] is not None:
         rows = Binary("+", last[0], ONE, LLONG)

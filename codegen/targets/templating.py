@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from polytile.machine import MAX_GRID, WARP_SIZE
+from polytile.machine import MAX_GRID, MAX_PITCH, WARP_SIZE
 
 
 @lru_cache(maxsize=1)
@@ -21,7 +21,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.globals.update(warp_size=WARP_SIZE, max_grid=MAX_GRID)
+    environment.globals.update(warp_size=WARP_SIZE, max_grid=MAX_GRID, max_pitch=MAX_PITCH)
     return environment
 
 

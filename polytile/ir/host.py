@@ -30,12 +30,33 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A dimension of a box of rows: how many there are, and how many elements lie from one to the next."""
+
+    count: Expr
+    pitch: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedBack:
+    """A box of rows in memory, where `condition` holds: `width` elements from linear index `first` on, and again for
+    each of `rows`, outermost first."""
+
+    first: Expr
+    width: Expr
+    rows: tuple[Rows, ...] = ()
+    condition: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Buffer:
     """The device copy of one array.
 
     `first` and `elements` are 64-bit expressions over the parameters: the part of the array in device memory is the
     `elements` elements from linear index `first` (0 but for pointers that are indexed from elsewhere). Kernels get the
     pointer to element 0, which may lie outside. No elements: nothing is copied or allocated.
+
+    With `copy_out`, `back` is what is copied to the host as it is, None for what the kernels have changed alone.
     """
 
     array: Array
@@ -43,11 +64,18 @@ class Buffer:
     elements: Expr
     copy_in: bool
     copy_out: bool
+    back: CopiedBack | None = None
 
     @property
     def temporary(self) -> bool:
         """Lives only on the device."""
         return self.array.origin is not Origin.EXTERNAL
+
+    @property
+    def whole_back(self) -> bool:
+        """Whether all of it is copied back as it is, if anything is."""
+        back = self.back
+        return back is not None and not back.rows and (back.first, back.width) == (self.first, self.elements)
 
 
 @dataclass(frozen=True, slots=True)

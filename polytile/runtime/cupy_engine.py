@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
 from polytile.runtime.programmatic_dependent_launch import FIRST_CAPABILITY, available, programmatic_launch
 
+Bytes: TypeAlias = np.ndarray[Any, Any]
 INSTALL = "install CuPy for your CUDA (pip install 'polytile[cuda]'), or use --on emulator"
 
 
@@ -162,13 +163,14 @@ class CupyEngine:
         cupy = require_cupy()
         with _device_errors(cupy, f"running {self.program.name}"):
             copies: dict[str, Any] = {}
-            bound = self.bind(layouts, values, memory, copies)
+            before: dict[str, Bytes] = {}
+            bound = self.bind(layouts, values, memory, copies, before)
             bound.launch_all()
             cupy.cuda.Device().synchronize()
             for buffer in self.program.buffers:
                 if buffer.copy_out and buffer.array.name in copies:
                     part = _part(memory[buffer.array.name], layouts[buffer.array.name], buffer, values)
-                    part[...] = copies[buffer.array.name].get()
+                    _copy_back(buffer, part, copies[buffer.array.name].get(), before)
 
     def bind(
         self,
@@ -176,8 +178,10 @@ class CupyEngine:
         values: Mapping[str, int],
         memory: Mapping[str, Any],
         copies: dict[str, Any],
+        before: dict[str, Bytes] | None = None,
     ) -> Bound:
-        """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host."""
+        """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host, and `before`
+        what was copied to those of which not all is copied back."""
         cupy = require_cupy()
         pointers: dict[str, int] = {}
         blocks: list[Any] = []
@@ -191,7 +195,10 @@ class CupyEngine:
             if not buffer.temporary:
                 copies[name] = block
                 if buffer.copy_in:
-                    block.set(_part(memory[name], layouts[name], buffer, values))
+                    part = _part(memory[name], layouts[name], buffer, values)
+                    if before is not None and buffer.copy_out and not buffer.whole_back:
+                        part = before[name] = part.copy()
+                    block.set(part)
             blocks.append(block)
             pointers[name] = int(block.data.ptr) - first * size
         return Bound(self, dict(values), pointers, self._scalars(memory), tuple(blocks))
@@ -210,7 +217,13 @@ def _fresh(cupy: Any, size: int) -> Any:
     return cupy.full(max(0, size), POISON_FLOAT, dtype=np.uint8)
 
 
-def _part(data: Any, layout: Layout, buffer: Buffer, values: Mapping[str, int]) -> np.ndarray[Any, Any]:
+def _copy_back(buffer: Buffer, part: Bytes, now: Bytes, before: Mapping[str, Bytes]) -> None:
+    """All of it, or what has changed: other threads may change the rest meanwhile."""
+    known = before.get(buffer.array.name)
+    np.copyto(part, now, where=True if known is None else known != now)
+
+
+def _part(data: Any, layout: Layout, buffer: Buffer, values: Mapping[str, int]) -> Bytes:
     """The bytes of a host array that its buffer holds."""
     start = layout.lead + evaluate(buffer.first, values)
     count = max(0, evaluate(buffer.elements, values))

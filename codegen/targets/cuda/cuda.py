@@ -13,7 +13,13 @@ from typing import Any
 from polytile.codegen.passes.index_width import intervals
 from polytile.codegen.targets.cuda.device_functions import features, functions
 from polytile.codegen.targets.cuda.device_text import DeviceText
-from polytile.codegen.targets.cuda.entry import may_interleave, print_entry
+from polytile.codegen.targets.cuda.entry import (
+    back_expressions,
+    copies_a_part,
+    keeps_before,
+    may_interleave,
+    print_entry,
+)
 from polytile.codegen.targets.cuda.opaque_negation import with_opaque_negations
 from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
 from polytile.codegen.targets.dialects import CUDA, Dialect
@@ -82,6 +88,8 @@ def locate_unit(
         asks_memory=any(p.asks_memory for p in programs),
         tables=any(b.array.rows_apart and not b.temporary for p in programs for b in p.buffers),
         joins=any(may_interleave(p) for p in programs),
+        keeps=any(keeps_before(p, b) for p in programs for b in p.buffers),
+        parts=any(copies_a_part(b) for p in programs for b in p.buffers),
         support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p, marks, dialect), "entry": print_entry(p)} for p in programs],
     )
@@ -135,6 +143,7 @@ def _roots(program: HostProgram) -> Iterator[Node]:
     yield from (size for s in program.body for n in walk(s) if isinstance(n, Launch) for size in n.grid)
     for buffer in program.buffers:
         yield from (buffer.first, buffer.elements)
+        yield from back_expressions(buffer)
     for kernel in program.kernels:
         yield from with_opaque_negations(kernel)
         yield from (e for s in kernel.storage for e in s.extents if e is not None)

@@ -19,7 +19,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.def_use import declared_names
 from polytile.ir.expr import Access, Binary, Call, Expr, Literal, Name, Unary
 from polytile.ir.fold import folded
-from polytile.ir.host import HostProgram
+from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.name_supply import fresh
 from polytile.ir.reserved_names import identifier
@@ -131,7 +131,7 @@ def _entry(program: HostProgram) -> str:
         *(_unless_replayed(program, names, launches) if program.graphs else launches),
         f"{names.run}.finish();",
         "",
-        *(f"{names.buffers[b.array.name]}.copy_out();" for b in program.buffers if b.copy_out and not b.temporary),
+        *(line for b in program.buffers if b.copy_out and not b.temporary for line in _copy_out(b, names)),
         f"return {names.run}.result();",
     ]
     header = [line for text in program.summary for line in comment(text)]
@@ -210,9 +210,49 @@ def _movements(program: HostProgram, names: _Names) -> list[str]:
             width = f", {identifier(b.array.width)}" if b.array.width else ""
             lines.append(f"{name}.rows_of({Printer(_no_element)(b.array.extents[-1])}, {size}{width});")
         lines.append(f"{name}.allocate();" if b.temporary else f"{name}.attach();")
+        if keeps_before(program, b):
+            one_type = not b.array.fields and b.array.name not in _joined(program)
+            unit = f"sizeof({type_name(b.array.element)})" if one_type else "1"
+            lines.append(f"{'' if b.back is None else f'if ({name}.is_joined()) '}{name}.keep({unit});")
         if b.copy_in and not b.temporary:
             lines.append(f"{name}.copy_in();")
     return lines
+
+
+def keeps_before(program: HostProgram, buffer: Buffer) -> bool:
+    """Whether it may be needed to know what was there before, so that only what kernels have changed is copied back.
+    Arrays that lie among one another have one copy, with what is between them."""
+    unknown = buffer.back is None or buffer.array.name in _joined(program)
+    return buffer.copy_out and not buffer.temporary and unknown
+
+
+def _joined(program: HostProgram) -> frozenset[str]:
+    return frozenset(array.name for pair in may_interleave(program) for array in pair)
+
+
+def copies_a_part(buffer: Buffer) -> bool:
+    """Whether a part of it is copied back as it is."""
+    return buffer.copy_out and not buffer.temporary and buffer.back is not None and not buffer.whole_back
+
+
+def back_expressions(buffer: Buffer) -> list[Expr]:
+    """What the host computes to copy it back."""
+    back = buffer.back
+    if back is None:
+        return []
+    where = [] if back.condition is None else [back.condition]
+    part = [back.first, back.width, *(e for rows in back.rows for e in (rows.count, rows.pitch))]
+    return [*where, *(part if copies_a_part(buffer) else [])]
+
+
+def _copy_out(buffer: Buffer, names: _Names) -> list[str]:
+    printer, back = Printer(_no_element), buffer.back
+    where = "" if back is None or back.condition is None else f"if ({printer(back.condition)}) "
+    start = f"{where}{names.buffers[buffer.array.name]}.copy_out("
+    if back is None or not copies_a_part(buffer):
+        return [f"{start});"]
+    rows = (f"{{{printer(folded(r.count))}, {printer(r.pitch)}}}" for r in back.rows)
+    return wrapped(start, [printer(back.first), printer(back.width), f"{{{', '.join(rows)}}}"], ");")
 
 
 def _unless_replayed(program: HostProgram, names: _Names, launches: list[str]) -> list[str]:

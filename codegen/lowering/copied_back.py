@@ -1,0 +1,164 @@
+"""What of an array is copied back to the host as it is.
+
+Other threads of the program may change elements that the SCoP does not use, also those between its own. So what is
+copied back as it is are boxes of rows of which the SCoP reads or writes each element for certain: another thread that
+changed one would be an error of the program.
+
+    for (i = 1; i < n - 1; i++)             A[1][1] to A[n - 2][m - 2]: what lies between is read at least
+        for (j = 1; j < m - 1; j++)
+            A[i][j] += A[i][j - 1] + A[i][j + 1];
+    for (i = 0; i < n; i++)                 n rows of one element, m elements apart
+        A[i][j] = 0;
+    for (i = 0; i < n; i++)                 no box: what the kernels have changed
+        for (j = 0; j <= i; j++)
+            A[i][j] = 0;
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import reduce
+
+import islpy as isl
+
+from polytile.ir.bounding_box import bounding_box
+from polytile.ir.certain_accesses import accesses_in, certain_accesses
+from polytile.ir.expr import Address, Expr, Invoke, walk
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.polynomial import linear
+from polytile.ir.scop import AccessKind, Array, Scop, Statement
+
+OPERATIONS = 200_000  # of isl's: the copy of what has changed is right, too
+SET = isl.dim_type.set
+
+
+def written_elements(scop: Scop, array: Array) -> isl.Set:
+    """The elements that the SCoP may write, without their fields."""
+    kinds = (AccessKind.WRITE, AccessKind.MAY_WRITE)
+    found = _elements(scop, array, [m for s in scop.statements for _, m in s.united(*kinds, arrays=_only(array))])
+    return without_fields(array, found)
+
+
+def without_fields(array: Array, elements: isl.Set) -> isl.Set:
+    """Elements of structs, of which relations name the fields."""
+    if not array.fields:
+        return elements
+    return elements.project_out(SET, array.rank, 1).set_tuple_name(array.name)
+
+
+def is_certain(scop: Scop, array: Array, elements: isl.Set) -> bool:
+    """Whether the SCoP accesses all of some elements, with all of their fields, whatever the data are."""
+    try:
+        with budget(OPERATIONS):
+            certain = _certain(scop, array)
+            if array.fields:
+                fields = isl.Set(f"{{ [f] : 0 <= f < {len(array.fields)} }}")
+                elements = elements.flat_product(fields).set_tuple_name(array.name)
+            return not array.members and bool(elements.intersect_params(scop.context).is_subset(certain))
+    except (OverBudgetError, isl.Error):
+        return False
+
+
+def rows_up_to(array: Array, touched: isl.Set) -> isl.Set | None:
+    """All rows, from the first one of the array to the last that is touched; None where their length is not known."""
+    inside = _inside_rows(array, touched, 1)
+    if inside is None:
+        return None
+    first = touched.project_out(SET, 1, array.rank - 1).reset_tuple_id()
+    rows = isl.Map.from_range(first.apply(isl.Map("{ [a] -> [e] : 0 <= e <= a }")))
+    whole = rows.insert_dims(isl.dim_type.out, 1, array.rank - 1).range().set_tuple_name(array.name)
+    return whole.intersect(inside)
+
+
+def rows_between(scop: Scop, array: Array, written: isl.Set, depth: int) -> isl.Set | None:
+    """All that lies between the first and the last of the written elements that have the same `depth` first subscripts,
+    in memory, as if each of these had all of them: a box of rows. None where the length of inner rows is not known, or
+    subscripts may leave them."""
+    inside = _inside_rows(array, written, depth + 1)
+    try:
+        with budget(OPERATIONS):
+            if inside is None or not written.is_subset(inside):
+                return None
+            box = bounding_box(written).intersect_params(scop.context)
+            head = box.project_out(SET, depth, array.rank - depth).reset_tuple_id()
+            first, last = (_tail(end, depth) for end in (box.lexmin(), box.lexmax()))
+            order = isl.Map.lex_le(first.get_space())
+            between = first.apply(order).intersect(last.apply(order.reverse()))
+            return head.flat_product(between).set_tuple_name(array.name).intersect(inside)
+    except (OverBudgetError, isl.Error):
+        return None
+
+
+def _tail(corner: isl.Set, depth: int) -> isl.Set:
+    return corner.project_out(SET, 0, depth).reset_tuple_id()
+
+
+def _inside_rows(array: Array, like: isl.Set, first: int) -> isl.Set | None:
+    """The elements whose subscripts from number `first` on are in their extents; None where these are not linear."""
+    inside = isl.Set.universe(like.get_space())
+    for k in range(first, array.rank):
+        extent = array.extents[k]
+        least = isl.Constraint.inequality_alloc(isl.LocalSpace.from_space(like.get_space()))
+        most = None if extent is None else _below(least, extent)
+        if most is None:
+            return None
+        inside = inside.add_constraint(least.set_coefficient_val(SET, k, isl.Val(1)))
+        inside = inside.add_constraint(most.set_coefficient_val(SET, k, isl.Val(-1)))
+    return inside
+
+
+def _below(constraint: isl.Constraint, extent: Expr) -> isl.Constraint | None:
+    """`extent - 1 >= 0`."""
+    form = linear(extent)
+    for name, factor in (form or {}).items():
+        if not name:
+            constraint = constraint.set_constant_val(isl.Val(factor - 1))
+            continue
+        at = constraint.get_space().find_dim_by_name(isl.dim_type.param, name)
+        if at < 0:
+            return None
+        constraint = constraint.set_coefficient_val(isl.dim_type.param, at, isl.Val(factor))
+    if form is not None and "" not in form:
+        constraint = constraint.set_constant_val(isl.Val(-1))
+    return None if form is None else constraint
+
+
+def _certain(scop: Scop, array: Array) -> isl.Set:
+    """What the SCoP accesses whatever the data are."""
+    found = [m for s in scop.statements for _, m in s.united(AccessKind.WRITE, arrays=_only(array))]
+    for statement in scop.statements:
+        if _reads_for_certain(statement, array):
+            found += _of_one_element(statement, array)
+    return _elements(scop, array, found)
+
+
+def _reads_for_certain(statement: Statement, array: Array) -> bool:
+    """Whether no condition on data stands in front of its reads."""
+    if any(isinstance(node, Invoke | Address) for node in walk(*statement.body)):
+        return False
+    every, certain = (
+        Counter(a for a in accesses if a.array == array.name)
+        for accesses in (accesses_in(statement), certain_accesses(statement))
+    )
+    return every == certain
+
+
+def _of_one_element(statement: Statement, array: Array) -> Iterator[isl.Map]:
+    """The reads of one element each: data choose among several."""
+    for access in statement.relations(AccessKind.READ):
+        if access.array == array.name:
+            relation = access.relation.intersect_domain(statement.domain)
+            if relation.is_single_valued():
+                yield relation
+
+
+def _elements(scop: Scop, array: Array, relations: list[isl.Map]) -> isl.Set:
+    names = ", ".join(f"i{k}" for k in range(array.access_rank))
+    nothing = isl.Set(f"{{ {array.name}[{names}] : false }}")
+    touched = reduce(lambda a, b: a.union(b), (m.range() for m in relations), nothing)
+    return touched.intersect_params(scop.context).coalesce()
+
+
+def _only(array: Array) -> frozenset[str]:
+    return frozenset((array.name,))
