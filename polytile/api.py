@@ -37,6 +37,7 @@ from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.frontend.unreadable import Unread
 from polytile.ir.host import HostProgram
+from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
@@ -381,6 +382,7 @@ def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Obs
 
 
 @for_callers
+@one_at_a_time
 def compile(
     source: Path | str,
     *,

@@ -19,6 +19,7 @@ from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, is_bug
 from polytile.ir.host import HostProgram
+from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Scop
 from polytile.options import Options
@@ -151,6 +152,7 @@ class CompiledScop:
         return scop_facts(self.compilation, self.loops, self._located)
 
     @for_callers
+    @one_at_a_time
     def explain(self) -> str:
         """The loops and what they are, the proof, the choice of schedule and the mapping, for a reader."""
         from polytile.facts import explained
@@ -159,6 +161,7 @@ class CompiledScop:
         return f"{explained(self.facts, text.text if text else '')}\n\n{self.compilation.explain()}"
 
     @for_callers
+    @one_at_a_time
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
         """An SVG picture of the schedule's tiles with a dependence cone, and of the iterations with what they depend on
         (docs/drawings.md). Parameters that are not given get small values."""
@@ -176,6 +179,7 @@ class CompiledScop:
         return ProgramFacts(path, source, (facts,), (), host="", header=self.header)
 
     @for_callers
+    @one_at_a_time
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
         """The report of this SCoP alone as the text of an HTML file; see Program.page."""
         from polytile.drawing.time_limit import pictures_within
@@ -184,6 +188,7 @@ class CompiledScop:
         return page(self._facts_alone, pictures_within([(self.compilation, self.loops)], draw_seconds))
 
     @for_callers
+    @one_at_a_time
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
         """Write the report to a file; raises UserError when that is the input, or cannot be written."""
         target = Path(path)
@@ -252,11 +257,13 @@ class CompiledScop:
         return unit_of([self.program] if self.program else [], self.name, self.name)
 
     @for_callers
+    @one_at_a_time
     def expect(self, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> Expectation:
         """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them."""
         return self._execution.expect(parameters, seed)
 
     @for_callers
+    @one_at_a_time
     def validate(
         self,
         *,
@@ -276,6 +283,7 @@ class CompiledScop:
         return self._execution.validate(on, parameters, seed, sanitize, unit or self._unit())
 
     @for_callers
+    @one_at_a_time
     def count(
         self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None, unit: Unit | None = None
     ) -> Counted | None:
@@ -287,12 +295,14 @@ class CompiledScop:
         return self._execution.count(parameters, seed, unit or self._unit())
 
     @for_callers
+    @one_at_a_time
     def time(self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> tuple[Timing, ...]:
         """Kernel time on the GPU, data on the device, for each way to run it; needs CuPy."""
         return self._execution.time(parameters, seed)
 
 
 @for_callers
+@one_at_a_time
 def compile_scop(scop: Scop, *, options: Options | None = None, **settings: Unpack[Settings]) -> CompiledScop:
     """Compile a Scop that was built from isl relations (see scop_from_isl) or by another frontend."""
     chosen = options_of(settings, options)

@@ -7,16 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from itertools import zip_longest
-from typing import TypeVar
+from threading import RLock
+from typing import ParamSpec, TypeVar
 
 import islpy as isl
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 CONTEXT: isl.Context = isl.DEFAULT_CONTEXT
 _NOTHING = isl.UnionMap("{}")
 MANY_PAIRS = 100  # of statements
+
+
+_CONTEXT_IN_USE = RLock()
+
+
+def one_at_a_time(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, by one thread of Python at a time: all share isl's context, and with it its budget."""
+
+    @wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> T:
+        with _CONTEXT_IN_USE:
+            return function(*arguments, **named)
+
+    return called
 
 
 class OverBudgetError(Exception):

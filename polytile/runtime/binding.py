@@ -13,6 +13,7 @@ import numpy as np
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
+from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.cupy_engine import require_cupy
@@ -88,6 +89,7 @@ def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any], k
     return Call(sized.values, memory, sized.layouts, on_device)
 
 
+@one_at_a_time
 def _sized(scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
     given = with_products(scop, sizes)
     check_parameters(scop.parameters, given)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from threading import local
 from typing import Any
 
 from polytile.dataclass import dataclass
@@ -29,9 +30,9 @@ class _Latest:
     graph: Any = None
 
 
-@dataclass(slots=True)
-class Replays:
-    """Runs one program again and again; a record replaces another as a whole, so that threads cannot mix them."""
+class Replays(local):
+    """Runs one program again and again; each thread has a record of its own, as CUDA lets no two launch one graph at
+    once."""
 
     latest: _Latest | None = None
 

@@ -166,7 +166,7 @@ class CupyEngine:
             before: dict[str, Bytes] = {}
             bound = self.bind(layouts, values, memory, copies, before)
             bound.launch_all()
-            cupy.cuda.Device().synchronize()
+            cupy.cuda.get_current_stream().synchronize()  # not the device: another thread may be recording a graph
             for buffer in self.program.buffers:
                 if buffer.copy_out and buffer.array.name in copies:
                     part = _part(memory[buffer.array.name], layouts[buffer.array.name], buffer, values)

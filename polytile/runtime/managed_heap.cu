@@ -3,6 +3,7 @@
 // C files of the program are compiled with -Dmalloc=polytile_managed_malloc and so on; the declarations of <stdlib.h>
 // then declare these functions. Small blocks, and those for which there is no managed memory, are plain ones.
 #include <cuda_runtime.h>
+#include <pthread.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -25,6 +26,8 @@ struct Block {
 struct Heap {
     std::mutex mutex;
     std::unordered_map<void *, Block> blocks;
+
+    Heap();
 };
 
 // Never destroyed: what runs at the end of the program may still free memory.
@@ -32,6 +35,12 @@ Heap &heap()
 {
     static Heap &only = *new Heap;
     return only;
+}
+
+// A process that is forked finds the table whole, and nothing locked by a thread that it does not have.
+Heap::Heap()
+{
+    pthread_atfork([] { heap().mutex.lock(); }, [] { heap().mutex.unlock(); }, [] { heap().mutex.unlock(); });
 }
 
 // A managed block, or a null pointer where it is small or there is none.

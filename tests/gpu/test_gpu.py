@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +145,14 @@ def test_subnormal_numbers_are_kept_where_every_bit_counts() -> None:
     (scop,) = polytile.compile(HALVED, strict=True).scops
     for validation in scop.validate(on="gpu", parameters={"n": 1000}, seed=1):
         assert "bitwise" in validation.line
+
+
+@pytest.mark.skipif(nvcc() is None or shutil.which("gcc") is None, reason="needs nvcc and gcc")
+def test_eight_threads_have_the_bits_of_one() -> None:
+    """Without and with graphs and managed memory: temporaries, partial sums, atomic updates, parts of shared arrays."""
+    script = Path(__file__).with_name("threads.sh")
+    command = {"POLYTILE": f"{sys.executable} -m polytile", "ARCH": driver_arch() or "", "N": "9000"}
+    done = subprocess.run(
+        [script, "100"], env={**os.environ, **command}, capture_output=True, text=True, timeout=500, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

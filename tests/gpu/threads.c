@@ -1,7 +1,6 @@
 // Functions with SCoPs that several threads call at once, on parts of their own of arrays that they share.
 //
-// threads.c THREADS CALLS: THREADS of them share out the work of 8; whatever THREADS is, it prints the same sums.
-#include <omp.h>
+// threads HOW CALLS: HOW is `one` thread, eight `pthreads` or eight of `openmp`; it prints the same sums for each.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +10,12 @@
 #ifndef N
 #define N 48
 #endif
+#define M 48
 
 struct pair { float x; float y; };
 
-static double rows[PARTS][N], columns[N][PARTS], triangles[N][PARTS][N], shared_line[N * PARTS];
-static int counts[2 * PARTS], owner[N], owned[N], place[PARTS][N], found[PARTS / 2];
+static double rows[PARTS][N], columns[N][PARTS], triangles[M][PARTS][M], shared_line[N * PARTS];
+static int counts[2 * PARTS], owner[N], owned[N], place[PARTS][N], found;
 static struct pair pairs[PARTS / 2][N];
 
 void scaled(int n, double *restrict a, const double *restrict b, double by)
@@ -47,7 +47,7 @@ void one_column(int t, double by)
 void one_triangle(int t, double by)
 {
 #pragma scop
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < M; i++)
         for (int j = 0; j <= i; j++)
             triangles[i][t][j] = triangles[i][t][j] / 2 + by * (i - j);
 #pragma endscop
@@ -104,12 +104,12 @@ double product(int n, const double *restrict a, const double *restrict b)
     return sum;
 }
 
-void search(int n, const double *restrict a, double above, int *restrict flag)
+void search(int n, const double *restrict a, double above)
 {
 #pragma scop
     for (int i = 0; i < n; i++)
         if (a[i] > above)
-            *flag = 1;
+            found = 1;
 #pragma endscop
 }
 
@@ -156,7 +156,7 @@ static void one_part(int t)
             first_fields(N, pairs[t / 2], (float)by);
         else
             second_fields(N, pairs[t / 2], (float)by);
-        search(N, more, t % 2 || c < calls / 2 ? 1e9 : 1, &found[t / 2]);
+        search(N, more, t == 3 && c == calls / 2 ? -1e9 : 1e9);
         smoothed(12, N, a, b);
         dot = product(N, more, b);
         a[c % N] += by;
@@ -220,6 +220,6 @@ int main(int argc, char **argv)
     print("counts", counts, sizeof counts);
     print("owned", owned, sizeof owned);
     print("pairs", pairs, sizeof pairs);
-    print("found", found, sizeof found);
+    print("found", &found, sizeof found);
     return 0;
 }

@@ -255,11 +255,11 @@ public:
         if (ok()) check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "launch of", kernel_name);
     }
 
-    // Waits for the kernels.
+    // Waits for the kernels, not for the device: another thread may be recording a graph.
     void finish()
     {
         if (timing && ok()) check(cudaEventRecord(end), "recording", "an event");
-        if (ok()) check(cudaDeviceSynchronize(), "running", "the kernels");
+        if (ok()) check(cudaStreamSynchronize(nullptr), "running", "the kernels");
     }
 
     int result()
@@ -340,7 +340,9 @@ public:
 
     void copy_in()
     {
-        if (run.ok() && memory != nullptr) run.copy(memory, (const void *)(host + offset), bytes, cudaMemcpyHostToDevice, name);
+        if (!run.ok() || memory == nullptr) return;
+        const void *from = (const void *)(host + offset);
+        run.copy(memory, from, bytes, cudaMemcpyHostToDevice, name);
     }
 
     void copy_out()

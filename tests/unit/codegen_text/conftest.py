@@ -29,7 +29,7 @@ from polytile.ir.expr import (
     Stmt,
 )
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
-from polytile.ir.host import Buffer, HostProgram
+from polytile.ir.host import Buffer, CopiedBack, HostProgram
 from polytile.ir.kernel import Barrier, Comment, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import Array, Origin, Parameter, Scop
@@ -68,7 +68,7 @@ def buffer(array: Array, *, copy_in: bool = True, copy_out: bool = False) -> Buf
     for extent in array.extents:
         assert extent is not None
         elements = extent if elements is ONE else mul(elements, extent)
-    return Buffer(array, lit(0), elements, copy_in, copy_out)
+    return Buffer(array, lit(0), elements, copy_in, copy_out, CopiedBack(lit(0), elements))
 
 
 def home(array: Array, *, read_only: bool = False) -> Storage:
@@ -313,7 +313,7 @@ def window() -> HostProgram:
         (Parameter("n", INT),),
         (x,),
         frozenset(),
-        (Buffer(x, N, lit(10), True, True),),
+        (Buffer(x, N, lit(10), True, True, CopiedBack(N, lit(10))),),
         (kernel,),
         (Launch("window_0", (ONE, ONE, ONE)),),
     )

@@ -79,6 +79,7 @@ def cupy(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Any:
         memory=failing,
         compiler=SimpleNamespace(CompileException=none),
         Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
+        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
         Stream=gpu.stream,
     )
     module = SimpleNamespace(ndarray=Resident, cuda=cuda)

@@ -48,6 +48,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         memory=failing,
         compiler=SimpleNamespace(CompileException=Failure),
         Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
+        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
     )
     module = SimpleNamespace(ndarray=Block, full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)), cuda=cuda)
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))

@@ -1,4 +1,4 @@
-// cudaError_t, and the last error of the process.
+// cudaError_t, and the last error of the thread.
 #ifndef POLYTILE_EMULATOR_ERRORS_H
 #define POLYTILE_EMULATOR_ERRORS_H
 
@@ -58,9 +58,22 @@ inline const char *cudaGetErrorString(cudaError_t error) {
 
 namespace polytile_emulator {
 
-inline cudaError_t last_error = cudaSuccess;
-// Set by a kernel that failed; every call reports it until cudaDeviceReset().
-inline cudaError_t sticky_error = cudaSuccess;
+// As any host thread has its own, and no initial value that is computed.
+inline __thread cudaError_t last_error = cudaSuccess;
+
+// Set by a kernel that failed; every call of every thread reports it until cudaDeviceReset().
+class StickyError {
+ public:
+  operator cudaError_t() const { return __atomic_load_n(&error_, __ATOMIC_ACQUIRE); }
+  StickyError &operator=(cudaError_t error) {
+    __atomic_store_n(&error_, error, __ATOMIC_RELEASE);
+    return *this;
+  }
+
+ private:
+  cudaError_t error_ = cudaSuccess;
+};
+inline StickyError sticky_error;
 
 // The result of an API call, remembered for cudaGetLastError.
 inline cudaError_t finish(cudaError_t error) {

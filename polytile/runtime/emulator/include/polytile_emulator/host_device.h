@@ -209,6 +209,7 @@ POLYTILE_EMULATOR_CORE cudaError_t cudaMemGetInfo(size_t *available, size_t *tot
 POLYTILE_EMULATOR_CORE cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   const size_t limit = polytile_emulator::memory_limit();
   *total = limit < polytile_emulator::kGlobalMemory ? limit : polytile_emulator::kGlobalMemory;
+  polytile_emulator::Lock lock(polytile_emulator::memory_mutex);
   const size_t used = polytile_emulator::ranges.bytes();
   *available = used < *total ? *total - used : 0;
   return polytile_emulator::finish(cudaSuccess);

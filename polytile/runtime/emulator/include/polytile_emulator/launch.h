@@ -57,13 +57,15 @@ namespace polytile_emulator {
 // How much dynamic shared memory each kernel opted into.
 class SharedLimits {
  public:
-  int of(const void *kernel) const {
+  int of(const void *kernel) {
+    Lock lock(mutex);
     for (size_t i = 0; i < count_; ++i)
       if (entries_[i].kernel == kernel) return entries_[i].bytes;
     return kSharedDefault;
   }
 
   bool set(const void *kernel, int bytes) {
+    Lock lock(mutex);
     for (size_t i = 0; i < count_; ++i)
       if (entries_[i].kernel == kernel) return entries_[i].bytes = bytes, true;
     Entry *more = static_cast<Entry *>(realloc(entries_, (count_ + 1) * sizeof(Entry)));
@@ -72,6 +74,8 @@ class SharedLimits {
     entries_[count_++] = {kernel, bytes};
     return true;
   }
+
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
  private:
   struct Entry {
@@ -104,8 +108,22 @@ POLYTILE_EMULATOR_CORE cudaError_t launch(const cudaLaunchConfig_t *config, cons
 
 #if !defined(POLYTILE_EMULATOR_APART)
 
+// Kernels run one at a time; the threads of the program wait for one another.
 inline pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
 inline thread_local bool inside_kernel = false;
+
+// A process that is forked has no thread but one, which finds no kernel under way and nothing locked.
+inline void lock_all() {
+  pthread_mutex_lock(&launch_mutex);
+  pthread_mutex_lock(&memory_mutex);
+  pthread_mutex_lock(&shared_limits.mutex);
+}
+inline void unlock_all() {
+  pthread_mutex_unlock(&shared_limits.mutex);
+  pthread_mutex_unlock(&memory_mutex);
+  pthread_mutex_unlock(&launch_mutex);
+}
+inline const int fork_handlers = pthread_atfork(lock_all, unlock_all, unlock_all);
 
 inline bool within(const dim3 &d, unsigned x, unsigned y, unsigned z) {
   return d.x >= 1 && d.y >= 1 && d.z >= 1 && d.x <= x && d.y <= y && d.z <= z;
