@@ -114,6 +114,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         **_promised(state.run.scop),
         **({"checked": scop.checked} if scop.checked else {}),
         **({"layouts": list(source.layouts)} if source.layouts else {}),
+        **_limits(state),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}
@@ -126,6 +127,12 @@ def _scop(state: Compilation) -> dict[str, Any]:
         },
         "violations": {"order": "{ }", "values": "{ }", "storage": "{ }"},
     }
+
+
+def _limits(state: Compilation) -> dict[str, Any]:
+    """For which sizes the kernels run, as the integers that they compute overflow for others."""
+    limits = state.program.limits if state.program else ()
+    return {"limits": [str(limit) for limit in limits]} if limits else {}
 
 
 def _promised(scop: Scop) -> dict[str, Any]:

@@ -236,7 +236,7 @@ class CompiledScop:
         from polytile.runtime.binding import KnownSizes, bind
 
         if not self._known_sizes:
-            self._known_sizes.append(KnownSizes())
+            self._known_sizes.append(KnownSizes(self.program.limits if self.program else ()))
         return bind(self.scop, arguments, named, self._known_sizes[0])
 
     def run(self, call: Call, *, on: str = "auto") -> None:

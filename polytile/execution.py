@@ -12,7 +12,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.pipeline import sequential_text
 from polytile.runtime.array_bounds import check_bounds
-from polytile.runtime.binding import Call
+from polytile.runtime.binding import Call, check_limits
 from polytile.runtime.checked import Unit, checked_engine, checks_named
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.counted import Counted, counted_engine
@@ -96,6 +96,7 @@ class Execution:
         for extent, used in elements_used(self.compilation.source, values).items():
             if extent not in given and values.get(extent, used) < used <= MOST_CHOSEN:
                 values[extent] = used
+        check_limits(scop, self.compilation.program.limits if self.compilation.program else (), values)
         check_bounds(self.compilation.source, values)
         check_set(self.compilation.source, values, self.compilation.options.max_operations)
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)

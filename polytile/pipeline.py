@@ -22,6 +22,7 @@ from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import Versions, check_disabled, improvements
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.size_limits import size_limits
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
@@ -77,7 +78,18 @@ def generate_program(state: Compilation) -> Compilation:
     where these do not run all of the schedule, or kernels are not well formed."""
     if state.schedule is None or state.proof is None:
         return state
-    return _improved(state)
+    return _with_limits(_improved(state))
+
+
+def _with_limits(state: Compilation) -> Compilation:
+    """The program with the limits of its sizes, and with 64-bit indices in kernels where 32 bits do for no sizes."""
+    if state.program is None:
+        return state
+    limits = size_limits(state.program, state.run.scop.context)
+    if not all(limit.terms for limit in limits) and not state.run.scop.wide:
+        run = replace(state.run, scop=replace(state.run.scop, wide=True))
+        return generate_program(replace(state, executions=run))
+    return replace(state, program=replace(state.program, limits=limits))
 
 
 def _improved(state: Compilation) -> Compilation:

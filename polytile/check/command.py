@@ -41,6 +41,9 @@ def main(words: Sequence[str]) -> int:
             print(f"{found.certificate}: {scop['name']}: updates of {through} in {name} are trusted to be atomic")
         if scop.get("checked"):
             print(f"{found.certificate}: {scop['name']}: the program checks {scop['checked']} when it runs")
+        if scop.get("limits"):
+            limits = " && ".join(scop["limits"])
+            print(f"{found.certificate}: {scop['name']}: kernels run where {limits}, as integers overflow elsewhere")
         for promise in scop.get("assumed", {}).get("independent", ()):
             what = promise["array"] or "all arrays"
             where = f"in the loop {promise['loop']}"

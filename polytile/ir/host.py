@@ -15,6 +15,7 @@ from polytile.ir.expr import Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.kernel import Kernel
 from polytile.ir.scop import Array, Origin, Parameter
+from polytile.ir.size_limits import SizeLimit
 
 FEWEST_LAUNCHES, MOST_LAUNCHES = 8, 100_000  # of a run for which a CUDA graph is made: more take much memory
 
@@ -99,6 +100,7 @@ class HostProgram:
     summary: tuple[str, ...] = ()
     location: str = ""  # `gemm.c:41`
     graphs: bool = False
+    limits: tuple[SizeLimit, ...] = ()  # beyond which the entry point does nothing, and the C runs
     asks_memory: bool = False  # the host file asks how much memory arrays have that are used in place
 
     def kernel(self, name: str) -> Kernel:

@@ -84,6 +84,7 @@ class Kernel:
     cooperative: bool = False
     cluster: int = 1
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
+    bounds: tuple[Range, ...] = ()  # of names that the body declares, beyond what their values say
     wanted_registers: int = 0
     _nodes: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
     _storages: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import field
 from math import prod
 from typing import Any
@@ -15,6 +15,7 @@ from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Array, Scop
+from polytile.ir.size_limits import SizeLimit
 from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.cupy_engine import require_cupy
 from polytile.runtime.layout import Layout, complex_dtype, element_dtype, flattened, layouts
@@ -47,18 +48,25 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class KnownSizes:
-    """What was decided for the sizes and shapes of earlier calls, the latest `most` of them: isl takes milliseconds."""
+    """What was decided for the sizes and shapes of earlier calls, the latest `most` of them: isl takes milliseconds.
+    Sizes must be within `limits`."""
 
+    limits: tuple[SizeLimit, ...] = ()
     most: int = 64
     found: dict[Hashable, Sized] = field(default_factory=dict)
 
     def sized(self, scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
         """As for the call before with these sizes and shapes, or decided now; raises UsageError and UserError."""
         key = (tuple(sizes.items()), tuple(shapes.items()))
-        found = self.found.pop(key, None) or _sized(scop, sizes, shapes)
+        found = self.found.pop(key, None) or self._decided(scop, sizes, shapes)
         self.found[key] = found  # the latest is last
         for old in list(self.found)[: -self.most]:
             self.found.pop(old, None)  # another thread may have been faster
+        return found
+
+    def _decided(self, scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
+        found = _sized(scop, sizes, shapes)
+        check_limits(scop, self.limits, found.values)
         return found
 
 
@@ -101,6 +109,15 @@ def _sized(scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
     for name, shape in shapes.items():
         _check_shape(scop, found[name], shape, values)
     return Sized(values, found)
+
+
+def check_limits(scop: Scop, limits: Iterable[SizeLimit], values: Mapping[str, int]) -> None:
+    """Raise UsageError for sizes with which kernels compute integers that overflow."""
+    for limit in limits:
+        if not limit.holds(values):
+            given = ", ".join(f"{name}={values[name]}" for name in sorted(limit.names))
+            message = f"integers of its kernels overflow for {given}, and the C is not run here"
+            raise _wrong(scop, f"{message}: they need {limit}")
 
 
 def _wrong(scop: Scop, message: str) -> UsageError:

@@ -32,6 +32,7 @@ from polytile.ir.gpu_ops import Advance, PrivateArray, Shuffle
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
+from polytile.ir.ranges import Range
 from polytile.ir.retiming import total
 from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
@@ -114,6 +115,13 @@ class KernelBody(ConstantCells):
         """The first plane that the tile owns, in this part of the stream."""
         first, chunk = self.stream.cells.range[0][0], self.stream.chunk
         return Declare(self.own_first.name, self.integer, first if chunk is None else add(first, mul(part, chunk)))
+
+    def bounds(self) -> tuple[Range, ...]:
+        """Of what tells which tile this is, which is made by divisions by sizes: a warp without a tile is behind all
+        others."""
+        (first, last), chunk = self.stream.cells.range[0], self.stream.chunk
+        planes = Range(self.own_first.name, first, last if chunk is None else add(last, chunk))
+        return (*(Range(n.name, lift(0), sub(c, 1)) for n, c in zip(self.index, self.counts, strict=True)), planes)
 
     def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
         """The first cells of the tile and of the thread, and whether the tile is away from all sides, or at such sides

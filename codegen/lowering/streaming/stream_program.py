@@ -153,6 +153,7 @@ class _Program:
                 summary=self._summary(stream),
                 index_type=self.integer.name,
                 min_blocks=self.plan.min_blocks,
+                bounds=form.bounds(),
             )
         )
 

@@ -19,7 +19,7 @@ from polytile.codegen.targets.c.alias_checks import APART, alias_checks
 from polytile.codegen.targets.c.compute_checks import compute_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
-from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
+from polytile.codegen.targets.cuda.entry import BEYOND_LIMITS, DONE, FAILED, Argument, arguments, prototype
 from polytile.codegen.targets.line_wrap import INDENT, broken, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
@@ -29,6 +29,7 @@ from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 
 _PRAGMAS = ("scop", "endscop")
+_STATUS = "polytile_status"
 
 
 def host_file(
@@ -86,18 +87,12 @@ def _replacement(
     """
     span = _span(scop)
     variables = [f"__typeof__({c}) {name} = {c};" for name, c in scop.pointers]
-    questions, condition, otherwise = asked
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
         source = [indent + source[0], *source[1:]]
-    rotated = [line for rotation in scop.rotations for line in _rotated(rotation)]
-    calls = [*_call(program, spelt), *rotated, "if (0) {"]
-    why = "the sequential C, compiled so that what it uses stays in use, but never run"
-    if condition:
-        calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
-        why = f"the sequential C, for {otherwise}"
-    calls = [*variables, *_layouts(scop), *calls]
+    calls, last, why = _run(program, spelt, scop.rotations, asked)
+    calls = [*variables, *_layouts(scop), *calls, last]
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
@@ -150,17 +145,36 @@ def _is_pragma(line: str) -> bool:
     return words[:2] == ["#", "pragma"] and len(words) > 2 and words[2] in _PRAGMAS
 
 
-def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
+def _run(
+    program: HostProgram,
+    spelt: Mapping[str, str],
+    rotations: Sequence[PointerRotation],
+    asked: tuple[list[str], str, str],
+) -> tuple[list[str], str, str]:
+    """Statements that call the entry point where it may be, the condition under which the user's C runs behind them,
+    up to its brace, and when that is."""
+    questions, condition, otherwise = asked
     start, parts = prototype(program, cpp=False)
     passed = [spelt.get(p.name, p.name) for p in program.parameters]
     passed += [spelt.get(a.array.name, _passed(a)) for a in arguments(program)]
-    return [
-        *wrapped(f"extern {start}", parts, ");"),
-        *wrapped(f"if ({program.name}(", passed, ") != 0) {"),
-        f"{INDENT}extern void exit(int);",
-        f"{INDENT}exit({EXIT_DEVICE});",
-        "}",
-    ]
+    declared = wrapped(f"extern {start}", parts, ");")
+    rotated = [line for rotation in rotations for line in _rotated(rotation)]
+    failed = [f"{INDENT}extern void exit(int);", f"{INDENT}exit({EXIT_DEVICE});", "}"]
+    if not condition and not program.limits:
+        called = wrapped(f"if ({program.name}(", passed, ") != 0) {")
+        why = "the sequential C, compiled so that what it uses stays in use, but never run"
+        return [*declared, *called, *failed, *rotated], "if (0) {", why
+    when = " or ".join(filter(None, (otherwise, "sizes beyond those of the kernels" if program.limits else "")))
+    if not program.limits:
+        called = wrapped(f"if ({program.name}(", passed, ") != 0) {")
+        calls = [*questions, f"if ({condition}) {{", *indented([*declared, *called, *failed, *rotated]), "}"]
+        return calls, f"if (!({condition})) {{", f"the sequential C, for {when}"
+    called = [*wrapped(f"{_STATUS} = {program.name}(", passed, ");"), f"if ({_STATUS} == {FAILED}) {{", *failed]
+    if rotated:
+        called += [f"if ({_STATUS} == {DONE}) {{", *indented(rotated), "}"]
+    calls = [*questions, f"int {_STATUS} = {BEYOND_LIMITS};"]
+    calls += [f"if ({condition}) {{", *indented([*declared, *called]), "}"] if condition else [*declared, *called]
+    return calls, f"if ({_STATUS} != {DONE}) {{", f"the sequential C, for {when}"
 
 
 def _layouts(scop: Scop) -> list[str]:

@@ -12,12 +12,12 @@ from itertools import combinations
 
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.codegen.targets.expressions import Printer, type_name
-from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
+from polytile.codegen.targets.line_wrap import INDENT, broken, indented, wrapped
 from polytile.codegen.targets.statements import StatementPrinter, comment
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import declared_names
-from polytile.ir.expr import Access, Binary, Call, Expr, Literal, Name, Unary
+from polytile.ir.expr import LONG, Access, Binary, Call, Expr, Literal, Name, Unary
 from polytile.ir.fold import folded
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel, Launch
@@ -26,6 +26,7 @@ from polytile.ir.reserved_names import identifier
 from polytile.ir.scop import Array
 
 HOST_INTEGER = "long long"
+DONE, FAILED, BEYOND_LIMITS = 0, 1, 2  # what an entry point returns; the last before it has done anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ def print_entry(program: HostProgram) -> str:
 def _entry(program: HostProgram) -> str:
     names = _Names.of(program)
     start, parts = _signature(program, names)
-    setup = [*_conversions(program, names), f'PolytileRun {names.run}("{program.name}");', *_buffers(program, names)]
+    run = f'PolytileRun {names.run}("{program.name}");'
+    setup = [*_conversions(program, names), *_limits(program, names), run, *_buffers(program, names)]
     launches = _body_printer(program, names).lines(program.body)
     body = [
         *setup,
@@ -162,6 +164,18 @@ def _conversions(program: HostProgram, names: _Names) -> list[str]:
             element, name = type_name(a.array.element), identifier(a.array.name)
             lines.append(f"const {element} {name} = *(const {element} *){names.raw[a.array.name]};")
     return lines
+
+
+def _limits(program: HostProgram, names: _Names) -> list[str]:
+    """Nothing is done for sizes with which integers would overflow."""
+    if not program.limits:
+        return []
+    large = {p.name for p in program.parameters if p.type.size == LONG.size}
+    spelt = {p.name: identifier(p.name) for p in program.parameters}
+    spelt |= {p.name: names.raw[p.name] for p in program.parameters if p.name in large and not p.type.signed}
+    conditions = [limit.in_c(spelt, large) for limit in program.limits]
+    test = broken(f"if (!({' && '.join(conditions)})) return {BEYOND_LIMITS};")
+    return ["// Beyond these sizes integers overflow: nothing is done, and the caller runs the C.", *test]
 
 
 def _buffers(program: HostProgram, names: _Names) -> list[str]:
