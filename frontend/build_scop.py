@@ -103,7 +103,7 @@ class _Assembler:
             passed=tuple((name, _passed(load)) for name, load in self.region.loads.items()),
             pointers=tuple((name, _passed(value)) for name, value in self.region.pointers.items()),
             needed=self.region.needed,
-            loops=tuple(source_loops(orders)),
+            loops=tuple(replace(loop, value=self._named(loop.value)) for loop in source_loops(orders)),
             tables=tables,
             reached=self._reached(statements, tree),
             allocated=self._allocated(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Ternary, Unary
+from polytile.ir.expr import Access, Binary, Call, Cast, Expr, IteratorValue, Literal, Name, Ternary, Unary
 from polytile.ir.struct_fields import spelt
 
 _PRECEDENCE = {
@@ -23,6 +23,8 @@ def describe(expr: Expr, level: int = 0) -> str:
             return op + describe(operand, 11)
         case Cast(type=ctype, operand=operand):
             return f"({ctype}) {describe(operand, 11)}"
+        case IteratorValue(called=called):
+            return called
         case Binary(op=op, left=left, right=right):
             own = _PRECEDENCE[op]
             text = f"{describe(left, own)} {op} {describe(right, own + 1)}"

@@ -112,7 +112,7 @@ class Translator:
     def _identifier(self, node: c_ast.ID) -> Expr:
         found = self.names.uses[id(node)]
         if isinstance(found, Iterator):
-            return Name(found.name, found.type)
+            return found.value or Name(found.name, found.type)
         if found.value is not None:
             return found.value
         if found.is_name:

@@ -18,7 +18,7 @@ from polytile.frontend.dead_code_elimination import without_dead_code
 from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
-from polytile.frontend.loops import domain, header
+from polytile.frontend.loops import Header, domain, header, numbered
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.not_affine import NotAffineError
@@ -184,14 +184,28 @@ class _Extractor:
     def _loop(self, node: c_ast.For, here: _Here) -> list[Order]:
         head = header(node, self.translator, self.evaluator, here.points)
         try:
-            points = domain(head, self.evaluator, here.points)
+            head, points = self._counted(node, head, here)
         except NotAffineError as problem:
             if problem.data or head.location in self.region.whiles:
                 return self._data_loop(node, here)
             raise bad_bound(problem, head, self.translator) from None
         inside = _Here(points, (*here.iterators, head.iterator), (*here.loops, head.location))
         body, called = tuple(self._statement(node.stmt, inside)), self.names.loops[id(node)].source
-        return [Loop(len(here.iterators), head.step < 0, body, called, head.location)]
+        return [Loop(len(here.iterators), head.descending, body, called, head.location, head.by_number)]
+
+    def _counted(self, node: c_ast.For, head: Header, here: _Here) -> tuple[Header, isl.Set]:
+        """A loop, with the numbers of its iterations in place of its iterator's values where that is better, and the
+        values that it counts."""
+        state, compared = self.evaluator.state(), len(self.evaluator.compared)
+        points = domain(head, self.evaluator, here.points)
+        iterator = self.names.loops[id(node)]
+        iterator.value = numbered(head, points, self.evaluator, here.points)
+        if iterator.value is None:
+            return head, points
+        self.evaluator.restore(state)
+        del self.evaluator.compared[compared:]
+        head = header(node, self.translator, self.evaluator, here.points)
+        return head, domain(head, self.evaluator, here.points)
 
     def _data_loop(self, node: c_ast.Node, here: _Here) -> list[Order]:
         """A loop that runs as often as data say: one statement, with all that is inside as its body."""

@@ -13,7 +13,7 @@ from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.name_binding import Iterator, loop_iterator
 from polytile.frontend.not_affine import LARGEST, NotAffineError
-from polytile.ir.expr import INT, Binary, CType, Expr, Name, walk
+from polytile.ir.expr import INT, Access, Binary, Cast, CType, Expr, IteratorValue, Literal, Name, walk
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -30,6 +30,17 @@ class Header:
     step: int
     location: Location
     condition_location: Location
+    by_number: Expr | None = None  # the iterator's value, where its name stands for the number of the iteration
+
+    @property
+    def value(self) -> Expr:
+        """The value of the iterator."""
+        return self.by_number or Name(self.iterator, self.type)
+
+    @property
+    def descending(self) -> bool:
+        """Whether later iterations have smaller numbers."""
+        return self.step < 0 and self.by_number is None
 
 
 def header(node: c_ast.For, translator: Translator, evaluator: Evaluator, known: isl.Set) -> Header:
@@ -54,7 +65,40 @@ def header(node: c_ast.For, translator: Translator, evaluator: Evaluator, known:
     evaluator.iterators[iterator.name] = iterator.type
     step = _step(node, iterator, translator, evaluator, known)
     condition = translator.value(node.cond)
-    return Header(iterator.name, iterator.type, lower, condition, step, where(node), where(node.cond))
+    places = where(node), where(node.cond)
+    return Header(iterator.name, iterator.type, lower, condition, step, *places, iterator.value)
+
+
+def numbered(head: Header, values: isl.Set, evaluator: Evaluator, known: isl.Set) -> IteratorValue | None:
+    """The iterator as a sum of its first value and a multiple of the number of the iteration, for loops with another
+    step than 1 and those that start at no number that is known: counting from 0, iterators and what is made of them are
+    as small as the number of iterations, and each number is of one.
+
+    before: for (t = t0; t < t1; t += 7) S(t);                for (i = 0; i < n; i++) S(i);
+    after:  for (t = 0; 7 * t < t1 - t0; t++) S(t0 + 7 * t);  the same
+    """
+    if head.type.size < INT.size or (abs(head.step) == 1 and _starts_known(values, head.iterator)):
+        return None
+    if any(isinstance(node, Access) and (node.subscripts or node.field) for node in walk(head.lower)):
+        return None
+    first = evaluator.polynomial(head.lower, known)
+    if first.degree > 1 or evaluator.of_polynomial(first, head.lower).n_piece() != 1:
+        return None
+    factor, number = Literal(str(abs(head.step)), INT), Name(head.iterator, head.type)
+    if head.step > 0 and first.constant == 0:
+        return IteratorValue("*", factor, number, head.type, head.iterator)
+    lower = head.lower if head.lower.type == head.type else Cast(head.type, head.lower)
+    distance = number if abs(head.step) == 1 else Binary("*", factor, number, head.type)
+    return IteratorValue("+" if head.step > 0 else "-", lower, distance, head.type, head.iterator)
+
+
+def _starts_known(values: isl.Set, iterator: str) -> bool:
+    """Whether a number bounds the values from below."""
+    position = values.find_dim_by_name(_PARAM, iterator)
+    if position < 0 or values.is_empty():
+        return True
+    points = isl.Set.from_params(values).move_dims(_SET, 0, _PARAM, position, 1)
+    return bool(points.dim_min_val(0).is_int())
 
 
 def _step(node: c_ast.For, iterator: Iterator, translator: Translator, evaluator: Evaluator, known: isl.Set) -> int:
@@ -111,14 +155,14 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     """
     evaluator.iterators[head.iterator] = head.type
     before = len(evaluator.compared)
-    iterator = Name(head.iterator, head.type)
+    iterator = head.value
     place, first = evaluator.polynomial(iterator, known), evaluator.used(head.lower, known)
     here, lower = evaluator.of_polynomial(place, iterator), evaluator.of_polynomial(first, head.lower)
     distance = here.sub(lower) if head.step > 0 else lower.sub(here)
     ahead = known.intersect(evaluator.compare(">=" if head.step > 0 else "<=", place, first, (iterator, head.lower)))
     size = abs(head.step)
     reached = ahead if head.type.signed else ahead.intersect(here.nonneg_set())
-    if size > 1:
+    if size > 1 and head.by_number is None:
         reached = reached.intersect(distance.mod_val(isl.Val(size)).eq_set(isl.PwAff("{ [(0)] }")))
     target = _awaited(head)
     if target is not None:
@@ -137,7 +181,7 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
 
 def _awaited(head: Header) -> Expr | None:
     """The e of a condition `i != e` in which e does not depend on i."""
-    own = Name(head.iterator, head.type)
+    own = head.value
     match head.condition:
         case Binary(op="!=", left=left, right=right):
             for a, b in ((left, right), (right, left)):
@@ -179,7 +223,7 @@ def _onwards(values: isl.Set, head: Header) -> isl.Set:
     """The given values of the iterator and all after them."""
     position = values.find_dim_by_name(_PARAM, head.iterator)
     points = isl.Set.from_params(values).move_dims(_SET, 0, _PARAM, position, 1)
-    order = isl.Map("{ [a] -> [b] : b >= a }" if head.step > 0 else "{ [a] -> [b] : b <= a }")
+    order = isl.Map("{ [a] -> [b] : b <= a }" if head.descending else "{ [a] -> [b] : b >= a }")
     reached = points.apply(order)
     reached = reached.move_dims(_PARAM, 0, _SET, 0, 1).set_dim_name(_PARAM, 0, head.iterator)
     return reached.params()

@@ -14,7 +14,7 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.trees import copied, possible_bases
 from polytile.ir.def_use import mentioned_names
-from polytile.ir.expr import CType, Expr
+from polytile.ir.expr import CType, Expr, IteratorValue
 
 # What isl's notation reads as something else than a name, however its letters are written.
 _ISL_WORDS = frozenset(
@@ -61,6 +61,7 @@ class Iterator:
     parents: tuple[Iterator, ...]
     variable: Variable | None  # where it is declared outside its loop
     name: str = ""
+    value: IteratorValue | None = None  # where the name is the number of the iteration
 
 
 def loop_iterator(node: c_ast.For) -> c_ast.ID | c_ast.Decl | None:

@@ -10,6 +10,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
+from polytile.ir.expr import Expr
 from polytile.ir.scop import SourceLoop
 
 
@@ -29,6 +30,7 @@ class Loop:
     body: tuple[Order, ...]
     iterator: str = ""  # as the user calls it
     location: Location = NOWHERE
+    value: Expr | None = None  # of the user's iterator, where the dimension is the number of the iteration
 
 
 Order = Leaf | Loop
@@ -71,7 +73,7 @@ def source_loops(orders: Sequence[Order]) -> Iterator[SourceLoop]:
         if isinstance(order, Loop):
             inside = _statements(order)
             if inside:
-                yield SourceLoop(order.iterator, order.depth, tuple(inside), order.location)
+                yield SourceLoop(order.iterator, order.depth, tuple(inside), order.location, order.value)
             yield from source_loops(order.body)
 
 

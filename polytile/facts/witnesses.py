@@ -7,7 +7,8 @@ both called `i` share none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 import islpy as isl
@@ -16,7 +17,8 @@ from polytile.dataclass import dataclass
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe
 from polytile.ir.certain_accesses import accesses_in, element_of, touches_certainly
-from polytile.ir.expr import Name, rewrite
+from polytile.ir.evaluate import evaluate
+from polytile.ir.expr import IteratorValue, Name, rewrite
 from polytile.ir.isl_util import unbounded
 from polytile.ir.lexicographic import lexmin
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement
@@ -172,22 +174,31 @@ def _sizes(sizes: Mapping[str, int]) -> isl.Set:
 
 def _place(scop: Scop, touch: _Touch, element: tuple[int, ...]) -> AccessPlace:
     statement = touch.statement
-    called = iterator_names(scop, statement)
     line = touch.access.location.line or statement.location.line
-    iteration: Values = tuple(zip((called[name] for name in statement.iterators), touch.iteration, strict=True))
-    return AccessPlace(statement.name, _text(touch, element, called), line, iteration)
+    loops = loops_around(scop, statement)
+    iteration: Values = tuple(
+        (loop.iterator, value if loop.value is None else evaluate(loop.value, touch.values))
+        for loop, value in zip(loops, touch.iteration, strict=True)
+    )
+    return AccessPlace(statement.name, _text(touch, element, loops), line, iteration)
+
+
+def loops_around(scop: Scop, statement: Statement) -> tuple[SourceLoop, ...]:
+    """The source's loops of a statement's iterators; of one that it does not say, a loop of the iterator's name."""
+    found = [SourceLoop(name, level, (statement.name,)) for level, name in enumerate(statement.iterators)]
+    for loop in scop.loops:
+        if statement.name in loop.statements and loop.level < len(found):
+            found[loop.level] = loop
+    return tuple(found)
 
 
 def iterator_names(scop: Scop, statement: Statement) -> dict[str, str]:
     """What the user calls the iterators of a statement."""
-    called = {name: name for name in statement.iterators}
-    for loop in scop.loops:
-        if statement.name in loop.statements and loop.level < len(statement.iterators):
-            called[statement.iterators[loop.level]] = loop.iterator
-    return called
+    loops = loops_around(scop, statement)
+    return {name: loop.iterator for name, loop in zip(statement.iterators, loops, strict=True)}
 
 
-def _text(touch: _Touch, element: tuple[int, ...], called: Mapping[str, str]) -> str:
+def _text(touch: _Touch, element: tuple[int, ...], loops: Sequence[SourceLoop]) -> str:
     """The access in the source's terms: a[i - 1]; its array alone where data leave a choice of several."""
     own = list(dict.fromkeys(node for node in accesses_in(touch.statement) if node.array == touch.access.array))
     reached = [(node, element_of(node, touch.values)) for node in own]
@@ -196,7 +207,14 @@ def _text(touch: _Touch, element: tuple[int, ...], called: Mapping[str, str]) ->
     if not meant and len(loose) != 1:
         return touch.access.array
 
+    called = dict(zip(touch.statement.iterators, loops, strict=True))
+
     def as_called(node: object) -> object:
-        return Name(called[node.name], node.type) if isinstance(node, Name) and node.name in called else node
+        match node:
+            case IteratorValue(called=name) if name in called:
+                return replace(node, called=called[name].iterator)
+            case Name(name=name, type=ctype) if name in called:
+                return Name(called[name].iterator, ctype)
+        return node
 
     return describe(rewrite((meant or loose)[0], as_called))

@@ -150,6 +150,13 @@ class Binary(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class IteratorValue(Binary):
+    """`first + step * number`: the value of the iterator `called` in the iteration of a number."""
+
+    called: str = _field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Ternary(Expr):
     condition: Expr
     then: Expr

@@ -178,12 +178,13 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class SourceLoop:
     """A loop of the source, around `statements`, whose iterator number `level` counts it. `iterator` is what the user
-    calls that."""
+    calls that; it has this `value` where the statements' iterator is the number of the iteration."""
 
     iterator: str
     level: int
     statements: tuple[str, ...]
     location: Location = NOWHERE
+    value: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

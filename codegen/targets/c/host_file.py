@@ -169,12 +169,15 @@ def _run(
         called = wrapped(f"if ({program.name}(", passed, ") != 0) {")
         calls = [*questions, f"if ({condition}) {{", *indented([*declared, *called, *failed, *rotated]), "}"]
         return calls, f"if (!({condition})) {{", f"the sequential C, for {when}"
-    called = [*wrapped(f"{_STATUS} = {program.name}(", passed, ");"), f"if ({_STATUS} == {FAILED}) {{", *failed]
+    given = f"{_STATUS} = {program.name}("
+    called = [*wrapped(given if condition else f"const int {given}", passed, ");")]
+    called += [f"if ({_STATUS} == {FAILED}) {{", *failed]
     if rotated:
         called += [f"if ({_STATUS} == {DONE}) {{", *indented(rotated), "}"]
-    calls = [*questions, f"int {_STATUS} = {BEYOND_LIMITS};"]
-    calls += [f"if ({condition}) {{", *indented([*declared, *called]), "}"] if condition else [*declared, *called]
-    return calls, f"if ({_STATUS} != {DONE}) {{", f"the sequential C, for {when}"
+    calls = [*declared, *called]
+    if condition:
+        calls = [f"int {_STATUS} = {BEYOND_LIMITS};", f"if ({condition}) {{", *indented(calls), "}"]
+    return [*questions, *calls], f"if ({_STATUS} != {DONE}) {{", f"the sequential C, for {when}"
 
 
 def _layouts(scop: Scop) -> list[str]:
