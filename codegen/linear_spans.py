@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import known
-from polytile.ir.expr import TRUTHS, Binary, Call, Cast, Expr, Name, Ternary, Unary
+from polytile.ir.expr import TRUTHS, Binary, Call, Cast, Expr, IteratorValue, Name, Ternary, Unary
 from polytile.ir.gpu_ops import Shuffle
 
 Number = int | Fraction
@@ -185,6 +185,8 @@ class Values:
                 return self(operand)
             case Unary(op="!"):
                 return TRUTH
+            case IteratorValue():
+                return ANY
             case Ternary(then=then, otherwise=otherwise):
                 return self(then).joined(self(otherwise))
             case Binary(op=op) if op in TRUTHS:

@@ -11,7 +11,7 @@ Arithmetic that is not linear is the program's own, as the body of a statement h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import reduce
@@ -21,7 +21,20 @@ import islpy as isl
 
 from polytile.codegen.linear_spans import ANY, Number, Span, Terms, Values, is_index
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Binary, CType, Declare, For, Name, Stmt, Unary, walk
+from polytile.ir.expr import (
+    Binary,
+    CType,
+    Declare,
+    For,
+    IteratorValue,
+    Name,
+    Node,
+    Stmt,
+    Unary,
+    children,
+    value_range,
+    walk,
+)
 from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
@@ -36,13 +49,12 @@ _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
 
 
 def size_limits(program: HostProgram, context: isl.Set) -> tuple[SizeLimit, ...]:
-    """The limits of a program's sizes, of which `context` holds; none where all sizes of their types are within them.
-    One without sizes is a number that never fits."""
+    """The limits of a program's sizes, of which `context` holds; none where all sizes of their types are right."""
     host = Values({p.name: Span.of(p.name) for p in program.parameters})
     found = _Sums()
     for parameter in program.parameters:
         found.fit(Span.of(parameter.name), 2**63 - 1)
-    found.statements(program.body, host)
+    found.statements(program.body, host, on_host=True)
     grids: dict[str, tuple[Span, ...]] = {}
     for node in walk(*program.body):
         if isinstance(node, Launch):
@@ -52,7 +64,13 @@ def size_limits(program: HostProgram, context: isl.Set) -> tuple[SizeLimit, ...]
     for kernel in program.kernels:
         found.kernel(kernel, host, grids.get(kernel.name, (ANY, ANY, ANY)))
     found.natural |= host.natural
-    return _limits(found, {p.name: _type_range(p) for p in program.parameters}, context)
+    return _limits(found, {p.name: value_range(p.type) for p in program.parameters}, context)
+
+
+def can_hold(limits: Iterable[SizeLimit], parameters: Iterable[Parameter]) -> bool:
+    """Whether each limit holds for some values of the sizes' types."""
+    ranges = {p.name: value_range(p.type) for p in parameters}
+    return all(sum(min(f * end for end in ranges[n]) for n, f in limit.terms) <= limit.most for limit in limits)
 
 
 @dataclass(slots=True)
@@ -92,10 +110,13 @@ class _Sums:
         values: Values,
         bounds: Sequence[Range] = (),
         changing: frozenset[str] = frozenset(),
+        *,
+        on_host: bool = False,
     ) -> None:
-        """What statements compute; `bounds` are those of names that they declare, beyond what their values say."""
+        """What statements compute, all of it in 64 bits on the host; `bounds` are those of names that they declare,
+        beyond what their values say."""
         known = {r.name: r for r in bounds}
-        nodes = dict.fromkeys(walk(*body))
+        nodes = dict.fromkeys(_computed(body))
         for node in nodes:
             match node:
                 case Declare(name=name, value=value, type=CType(kind="int")):
@@ -106,9 +127,21 @@ class _Sums:
         values.found.clear()
         for node in nodes:
             if isinstance(node, Binary | Unary) and is_index(node) and node.op in _COMPUTED:
-                self.fit(values(node), _most(node.type))
+                self.fit(values(node), LIMIT_OF_LONG if on_host else _most(node.type))
             elif isinstance(node, For) and is_index(Name(node.iterator, node.type)):
-                self.fit(values.names[node.iterator] + _step(node, values), _most(node.type))
+                end = values.names[node.iterator] + _step(node, values)
+                self.fit(end, LIMIT_OF_LONG if on_host else _most(node.type))
+
+
+def _computed(body: Iterable[Node]) -> Iterator[Node]:
+    """The nodes below statements but those of values of the C's iterators: only instances that there are compute
+    these, and C says that they fit."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, IteratorValue):
+            yield node
+            waiting += children(node)
 
 
 def _step(loop: For, values: Values) -> Span:
@@ -178,8 +211,3 @@ def _narrowed(ranges: Mapping[str, tuple[int, int]], context: isl.Set) -> dict[s
                 min(most, high.to_python()) if high.is_int() else most,
             )
     return found
-
-
-def _type_range(parameter: Parameter) -> tuple[int, int]:
-    bits = 8 * parameter.type.size
-    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if parameter.type.signed else (0, 2**bits - 1)

@@ -2,14 +2,15 @@
 
 Iterators and parameters alike are isl parameters here, known by their names; `lift` in relations.py turns iterators
 into the dimensions of a statement. C's integer arithmetic is exact, apart from overflow, which is undefined for
-signed types and is assumed not to happen upwards for unsigned ones.
+signed types; where unsigned sums may wrap around, the host asks for sizes with which they do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import field
+from functools import reduce
 
 import islpy as isl
 
@@ -35,7 +36,23 @@ from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import RuntimeConditions, can_be_asked, condition_for
 from polytile.frontend.scop_region import SizeProduct
 from polytile.ir.def_use import mentioned_names
-from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary, walk
+from polytile.ir.expr import (
+    DOUBLE,
+    FLOAT,
+    Access,
+    Binary,
+    Call,
+    Cast,
+    CType,
+    Expr,
+    Literal,
+    Name,
+    Ternary,
+    Unary,
+    includes,
+    value_range,
+    walk,
+)
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
@@ -65,6 +82,7 @@ class Evaluator:
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
     checked: RuntimeConditions = field(default_factory=RuntimeConditions)  # the part of the context that the host asks
     compared: list[tuple[isl.PwAff, isl.Set]] = field(default_factory=list)  # what C compares in 64 bits, and where
+    may_wrap: bool = False  # sums may wrap around where expressions are looked at
 
     # Values ---------------------------------------------------------------------------------------------------------
     def pw_aff(self, expr: Expr, known: isl.Set) -> isl.PwAff:
@@ -133,7 +151,7 @@ class Evaluator:
         """The value where C looks at it as a whole number: an unsigned one must not have wrapped around."""
         value = self.polynomial(expr, known)
         if expr.type.kind == "int" and not expr.type.signed and value.degree <= 1:
-            self._must_be_natural(value, expr, known)
+            self.must_not_wrap(value, expr, known)
         return value
 
     def proves(self, known: isl.Set, claim: isl.Set) -> bool:
@@ -160,12 +178,56 @@ class Evaluator:
         self.context, self.checked = self.context.intersect(condition), self.checked.also(condition)
         return True
 
+    @contextmanager
+    def behind_the_end(self) -> Iterator[None]:
+        """Conditions of loops are looked at where they have failed before, too, and may wrap around there."""
+        before, self.may_wrap = self.may_wrap, True
+        try:
+            yield
+        finally:
+            self.may_wrap = before
+
     def state(self) -> tuple[dict[str, CType], isl.Set, RuntimeConditions]:
         return dict(self.parameters), self.context, self.checked
 
     def restore(self, state: tuple[dict[str, CType], isl.Set, RuntimeConditions]) -> None:
         """Undo what evaluations changed since `state()`."""
         self.parameters, self.context, self.checked = state
+
+    def must_not_wrap(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
+        """An unsigned value must be what the sums that it is made of are in all integers."""
+        within = self.known_ranges(known)
+        if not self.proves(within, self._fitting(value, expr.type, expr)):
+            self._must_be_natural(value, expr, known)
+            if not self.may_wrap and not self._ask_to_fit(value, expr.type, expr, within):
+                hint = "use signed or wider types, or promise that it stays below with `#pragma polytile assume(...)`"
+                raise NotAffineError(expr, f"`{describe(expr)}` is unsigned and may wrap around", hint=hint, wraps=True)
+
+    def known_ranges(self, known: isl.Set) -> isl.Set:
+        """Where `known` holds and sizes and iterators have values of their types; kernels are for the lower half of 64
+        bits."""
+        for name, ctype in (*self.parameters.items(), *self.iterators.items()):
+            low, high = value_range(ctype)
+            known = known.intersect(isl.Set(f"[{name}] -> {{ : {low} <= {name} <= {min(high, 2**62)} }}"))
+        return known
+
+    def _fitting(self, value: Polynomial, ctype: CType, expr: Expr) -> isl.Set:
+        """Where a value is one of a type."""
+        low, high = (isl.PwAff(f"{{ [({end})] }}") for end in value_range(ctype))
+        number = self.of_polynomial(value, expr)
+        return number.ge_set(low).intersect(number.le_set(high))
+
+    def _ask_to_fit(self, value: Polynomial, ctype: CType, expr: Expr, known: isl.Set) -> bool:
+        """Have the host ask for sizes with which a value fits: for all those, or for some that are small enough."""
+        claim = self._fitting(value, ctype, expr)
+        if self.proves(known, claim) or self.require(known, claim):
+            return True
+        for bits in (31, 24, 16):
+            sizes = (isl.Set(f"[{name}] -> {{ : {name} < {2**bits} }}") for name in sorted(self.parameters))
+            small = reduce(isl.Set.intersect, sizes, isl.Set("{ : }"))
+            if self.proves(known.intersect(small), claim):
+                return self.ask(small)
+        return False
 
     def _must_be_natural(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
         number = value.constant
@@ -308,18 +370,10 @@ class Evaluator:
             self.used(operand, known)
             if not ctype.signed and value.degree <= 1:
                 self._must_be_natural(value, expr, known)
-            if ctype.size < 4:
-                self._must_fit(value, ctype, expr, known)
+            narrow = not includes(ctype, operand.type) and value.degree <= 1
+            if narrow and not self._ask_to_fit(value, ctype, expr, self.known_ranges(known)):
+                raise NotAffineError(expr, f"the cast `{describe(expr)}` may change the value")
         return value
-
-    def _must_fit(self, value: Polynomial, ctype: CType, expr: Expr, known: isl.Set) -> None:
-        low, high = (-(2 ** (8 * ctype.size - 1)), 2 ** (8 * ctype.size - 1) - 1)
-        if not ctype.signed:
-            low, high = 0, (1 if ctype.name == "_Bool" else 2 * high + 1)
-        pw_aff = self.of_polynomial(value, expr)
-        claim = pw_aff.ge_set(isl.PwAff(f"{{ [({low})] }}")).intersect(pw_aff.le_set(isl.PwAff(f"{{ [({high})] }}")))
-        if not self.proves(known, claim):
-            raise NotAffineError(expr, f"the cast `{describe(expr)}` may change the value")
 
     def _call(self, expr: Call, known: isl.Set) -> Polynomial:
         name, arguments = expr.function.removesuffix("f"), expr.arguments

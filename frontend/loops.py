@@ -168,10 +168,12 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     if target is not None:
         result = reached.intersect(_before(target, here, lower, head, evaluator, known))
     else:
-        result = _until_false(reached, evaluator.condition(head.condition, reached), head)
+        with evaluator.behind_the_end():
+            result = _until_false(reached, evaluator.condition(head.condition, reached), head)
     _check_bounded(result, head)
     if not head.type.signed:
         _check_unsigned(result, here, head, evaluator)
+        _check_wrapping(result, head, evaluator, known)
     if head.type.size < INT.size:
         _check_narrow(result, here, head, evaluator)
     result = result.coalesce()
@@ -221,9 +223,15 @@ def _until_false(reached: isl.Set, holds: isl.Set, head: Header) -> isl.Set:
 
 def _onwards(values: isl.Set, head: Header) -> isl.Set:
     """The given values of the iterator and all after them."""
+    return _moved(values, isl.Map("{ [a] -> [b] : b <= a }" if head.descending else "{ [a] -> [b] : b >= a }"), head)
+
+
+def _moved(values: isl.Set, order: isl.Map, head: Header) -> isl.Set:
+    """Values of the iterator that are related to some given ones."""
     position = values.find_dim_by_name(_PARAM, head.iterator)
+    if position < 0:
+        return values
     points = isl.Set.from_params(values).move_dims(_SET, 0, _PARAM, position, 1)
-    order = isl.Map("{ [a] -> [b] : b <= a }" if head.descending else "{ [a] -> [b] : b >= a }")
     reached = points.apply(order)
     reached = reached.move_dims(_PARAM, 0, _SET, 0, 1).set_dim_name(_PARAM, 0, head.iterator)
     return reached.params()
@@ -254,6 +262,15 @@ def _check_narrow(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Eva
             location=head.condition_location,
             hint="count with an int",
         )
+
+
+def _check_wrapping(values: isl.Set, head: Header, evaluator: Evaluator, known: isl.Set) -> None:
+    """Neither the iterator nor its condition wraps around, up to where the condition fails."""
+    order = isl.Map(f"{{ [a] -> [b] : 0 <= b - a <= {1 if head.by_number else max(head.step, 0)} }}")
+    tested = _moved(values, order, head).intersect(known)
+    evaluator.must_not_wrap(evaluator.polynomial(head.value, tested), head.value, tested)
+    if _awaited(head) is None:
+        evaluator.condition(head.condition, tested)
 
 
 def _check_unsigned(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Evaluator) -> None:

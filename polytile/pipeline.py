@@ -22,7 +22,7 @@ from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import Versions, check_disabled, improvements
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.codegen.size_limits import size_limits
+from polytile.codegen.size_limits import can_hold, size_limits
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
@@ -86,7 +86,7 @@ def _with_limits(state: Compilation) -> Compilation:
     if state.program is None:
         return state
     limits = size_limits(state.program, state.run.scop.context)
-    if not all(limit.terms for limit in limits) and not state.run.scop.wide:
+    if not can_hold(limits, state.program.parameters) and not state.run.scop.wide:
         run = replace(state.run, scop=replace(state.run.scop, wide=True))
         return generate_program(replace(state, executions=run))
     return replace(state, program=replace(state.program, limits=limits))

@@ -36,6 +36,20 @@ class CType:
         return self.name
 
 
+def value_range(ctype: CType) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    if ctype.name == "_Bool":
+        return 0, 1
+    bits = 8 * ctype.size - ctype.signed
+    return (-(2**bits) if ctype.signed else 0), 2**bits - 1
+
+
+def includes(ctype: CType, other: CType) -> bool:
+    """Whether an integer type has all values of another one."""
+    (low, high), (least, most) = value_range(ctype), value_range(other)
+    return low <= least and most <= high
+
+
 CHAR = CType("char", "int", 1)
 SCHAR = CType("signed char", "int", 1)
 UCHAR = CType("unsigned char", "int", 1, signed=False)

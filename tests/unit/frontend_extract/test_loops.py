@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-CASES = {
+CASES = {  # iterators of other steps than 1, and from sizes, are the number of the iteration
     "up": ("for (int i = 0; i < n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
     "inclusive": ("for (int i = 1; i <= n; ++i) A[i] = 0;", "[n] -> { S0[i] : 1 <= i <= n }"),
     "down": ("for (int i = n - 1; i >= 0; i--) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
     "down by two": (
         "for (int i = n; i > 0; i -= 2) A[i] = 0;",
-        "[n] -> { S0[i] : 0 < i <= n and (n - i) mod 2 = 0 }",
+        "[n] -> { S0[i] : 0 <= i and 0 < n - 2i }",
     ),
-    "step": ("for (int i = 3; i < n; i += 4) A[i] = 0;", "[n] -> { S0[i] : 3 <= i < n and (i - 3) mod 4 = 0 }"),
-    "step as a sum": ("for (int i = 0; i < n; i = 3 + i) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n and i mod 3 = 0 }"),
+    "step": ("for (int i = 3; i < n; i += 4) A[i] = 0;", "[n] -> { S0[i] : 0 <= i and 3 + 4i < n }"),
+    "step as a sum": ("for (int i = 0; i < n; i = 3 + i) A[i] = 0;", "[n] -> { S0[i] : 0 <= 3i < n }"),
     "step from m": (
         "for (int i = m; i < n; i += 2) A[i] = 0;",
-        "[n, m] -> { S0[i] : m <= i < n and (i - m) mod 2 = 0 }",
+        "[n, m] -> { S0[i] : 0 <= i and m + 2i < n }",
     ),
     "not equal": ("for (int i = 0; i != n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
     "not equal, down": ("for (int i = n; 0 != i; i--) A[i] = 0;", "[n] -> { S0[i] : 0 < i <= n }"),
     "not equal, step": (
         "for (int i = 0; i != 4 * n; i += 4) A[i] = 0;",
-        "[n] -> { S0[i] : 0 <= i < 4n and i mod 4 = 0 }",
+        "[n] -> { S0[i] : 0 <= i < n }",
     ),
     "two bounds": ("for (int i = 0; i < n && i < m; i++) A[i] = 0;", "[n, m] -> { S0[i] : 0 <= i < n and i < m }"),
     "stops at the first failure": (
@@ -38,7 +38,7 @@ CASES = {
     "fmin": ("for (int i = 0; i < fmin(n, m); i++) A[i] = 0;", "[n, m] -> { S0[i] : 0 <= i < n and i < m }"),
     "floor": (
         "for (int i = floord(n, 4); i <= ceild(m, 3); i++) A[i] = 0;",
-        "[n, m] -> { S0[i] : floor(n/4) <= i <= floor((m + 2)/3) }",
+        "[n, m] -> { S0[i] : 0 <= i and floor(n/4) + i <= floor((m + 2)/3) }",
     ),
     "truncated quotient": (
         "for (int i = n / 2; i < 0; i++) A[-i] = 0;",
