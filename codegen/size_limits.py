@@ -133,15 +133,15 @@ class _Sums:
                 self.fit(end, LIMIT_OF_LONG if on_host else _most(node.type))
 
 
-def _computed(body: Iterable[Node]) -> Iterator[Node]:
-    """The nodes below statements but those of values of the C's iterators: only instances that there are compute
+def _computed(body: Iterable[Stmt]) -> Iterator[Node]:
+    """The nodes of statements, in the order of the text, but those of values of the C's iterators: only instances that there are compute
     these, and C says that they fit."""
-    waiting = list(body)
+    waiting: list[Node] = list(body)[::-1]
     while waiting:
         node = waiting.pop()
         if not isinstance(node, IteratorValue):
             yield node
-            waiting += children(node)
+            waiting += children(node)[::-1]
 
 
 def _step(loop: For, values: Values) -> Span:
