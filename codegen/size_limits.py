@@ -133,9 +133,9 @@ class _Sums:
                 self.fit(end, LIMIT_OF_LONG if on_host else _most(node.type))
 
 
-def _computed(body: Iterable[Stmt]) -> Iterator[Node]:
-    """The nodes of statements, in the order of the text, but those of values of the C's iterators: only instances that there are compute
-    these, and C says that they fit."""
+def _computed(body: Sequence[Stmt]) -> Iterator[Node]:
+    """The nodes of statements, in the order of the text, but those of values of the C's iterators: only instances that
+    there are compute these, and C says that they fit."""
     waiting: list[Node] = list(body)[::-1]
     while waiting:
         node = waiting.pop()
