@@ -136,7 +136,7 @@ class _Sums:
 def _computed(body: Sequence[Stmt]) -> Iterator[Node]:
     """The nodes of statements, in the order of the text, but those of values of the C's iterators: only instances that
     there are compute these, and C says that they fit."""
-    waiting: list[Node] = list(body)[::-1]
+    waiting: list[Node] = [*reversed(body)]
     while waiting:
         node = waiting.pop()
         if not isinstance(node, IteratorValue):

@@ -222,7 +222,8 @@ def _asked(
         found.append(enough)
         why.append("little to compute")
     if scop.checked:
-        found.append(_spelt(scop, f"({scop.checked})" if found else scop.checked))
+        exact = _wide if re.search(r" [-+*] ", scop.checked) else _spelt  # sums that may overflow
+        found.append(exact(scop, f"({scop.checked})" if found else scop.checked))
         why = why or ["other sizes"]
     return [*lines, *apart, *counted], " && ".join(found), " or ".join(why)
 
