@@ -165,6 +165,8 @@ class Compilation:
             lines += ["  statements:", *named]
         if self.considered:
             lines += ["  considered:", *(f"    {line}" for line in self.considered)]
+        if self.program and self.program.limits:
+            lines.append(f"  sizes: kernels run where {' && '.join(map(str, self.program.limits))}, the C elsewhere")
         if self.program:
             lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
         if self.stream:
