@@ -29,11 +29,10 @@ from polytile.frontend.comparisons import (
 )
 from polytile.frontend.describe import describe
 from polytile.frontend.index_width import wide_parts
+from polytile.frontend.known_sizes import KnownSizes
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.not_affine import LARGEST, NotAffineError, held, literal, must_not_wrap
 from polytile.frontend.polynomial import Monomial, Polynomial
-from polytile.frontend.relations import without
-from polytile.frontend.runtime_conditions import RuntimeConditions, can_be_asked, condition_for
 from polytile.frontend.scop_region import SizeProduct
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import (
@@ -68,19 +67,15 @@ class Atom:
 
 
 @dataclass(slots=True)
-class Evaluator:
+class Evaluator(KnownSizes):
     """Evaluates expressions; collects the integer scalars that are used as parameters on the way.
 
     `eligible` gives the type of a scalar that may be a parameter, and for any other name the reason why not.
     """
 
     eligible: Callable[[str], CType | str]
-    iterators: dict[str, CType] = field(default_factory=dict)
-    parameters: dict[str, CType] = field(default_factory=dict)
     atoms: dict[str, Atom] = field(default_factory=dict)
-    context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
-    checked: RuntimeConditions = field(default_factory=RuntimeConditions)  # the part of the context that the host asks
     compared: list[tuple[isl.PwAff, isl.Set]] = field(default_factory=list)  # what C compares in 64 bits, and where
     may_wrap: bool = False  # sums may wrap around where expressions are looked at
 
@@ -154,30 +149,6 @@ class Evaluator:
             self.must_not_wrap(value, expr, known)
         return value
 
-    def proves(self, known: isl.Set, claim: isl.Set) -> bool:
-        """Whether `claim` holds wherever `known` and the context do."""
-        return bool(known.intersect(self.context).subtract(claim).is_empty())
-
-    def require(self, known: isl.Set, claim: isl.Set) -> bool:
-        """Have the host ask for sizes with which `claim` holds wherever `known` does; False where it cannot."""
-        points, iterators = known.intersect(self.context), tuple(self.iterators)
-        condition = condition_for(points, claim, iterators)
-        if not can_be_asked(condition, points, self.parameters, iterators):
-            return False
-        condition = without(condition, iterators)
-        self.context, self.checked = self.context.intersect(condition), self.checked.also(condition)
-        return True
-
-    def ask(self, condition: isl.Set) -> bool:
-        """Have the host ask for sizes for which a condition on them holds; False where it cannot, or none has it."""
-        if self.require(self.context, condition):
-            return True
-        plain = condition.n_basic_set() == 1 and not condition.involves_locals()
-        if not plain or condition.is_disjoint(self.context):
-            return False
-        self.context, self.checked = self.context.intersect(condition), self.checked.also(condition)
-        return True
-
     @contextmanager
     def behind_the_end(self) -> Iterator[None]:
         """Conditions of loops are looked at where they have failed before, too, and may wrap around there."""
@@ -187,13 +158,6 @@ class Evaluator:
         finally:
             self.may_wrap = before
 
-    def state(self) -> tuple[dict[str, CType], isl.Set, RuntimeConditions]:
-        return dict(self.parameters), self.context, self.checked
-
-    def restore(self, state: tuple[dict[str, CType], isl.Set, RuntimeConditions]) -> None:
-        """Undo what evaluations changed since `state()`."""
-        self.parameters, self.context, self.checked = state
-
     def must_not_wrap(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
         """An unsigned value must be what the sums that it is made of are in all integers."""
         within = self.known_ranges(known)
@@ -202,14 +166,6 @@ class Evaluator:
             if not self.may_wrap and not self._ask_to_fit(value, expr.type, expr, within):
                 hint = "use signed or wider types, or promise that it stays below with `#pragma polytile assume(...)`"
                 raise NotAffineError(expr, f"`{describe(expr)}` is unsigned and may wrap around", hint=hint, wraps=True)
-
-    def known_ranges(self, known: isl.Set) -> isl.Set:
-        """Where `known` holds and sizes and iterators have values of their types; kernels are for the lower half of 64
-        bits."""
-        for name, ctype in (*self.parameters.items(), *self.iterators.items()):
-            low, high = value_range(ctype)
-            known = known.intersect(isl.Set(f"[{name}] -> {{ : {low} <= {name} <= {min(high, 2**62)} }}"))
-        return known
 
     def _fitting(self, value: Polynomial, ctype: CType, expr: Expr) -> isl.Set:
         """Where a value is one of a type."""
