@@ -20,13 +20,12 @@ from polytile.frontend.tokens import tokenize
 _MOST_IMPLIED = 30  # declarations without a type; the file is parsed once more for each
 _PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
 _STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
+_LABEL_AS_VALUE = re.compile(r"\bgoto\s*\*|[=(,{]\s*&&\s*\w")
 _KEYWORD_HINTS = {
     "__asm__": "inline assembly is not C; write the operation in C",
     "__asm": "inline assembly is not C; write the operation in C",
     "asm": "inline assembly is not C; write the operation in C",
-    "typeof": "name the type instead of using typeof",
-    "__typeof__": "name the type instead of using __typeof__",
-    "__auto_type": "name the type instead of using __auto_type",
+    "__label__": "labels of blocks are not C99; give each label of the function another name",
     "_Generic": "call the function of the type that is meant, such as sqrt or sqrtf",
     "template": "polytile reads C99, not C++",
     "class": "polytile reads C99, not C++",
@@ -157,6 +156,8 @@ def _hint(source: Preprocessed, line: int, token: str) -> str:
         if before and not before.startswith("#") and before[-1] not in ";{}:":
             return "end the statement before it: a ';', ')' or '}' may be missing there"
         return "a pragma of polytile stands where a statement could stand, on a line of its own"
+    if _LABEL_AS_VALUE.search(text):
+        return "jumps to labels that are values cannot be followed; use `switch`"
     if _STATEMENT_EXPRESSION.search(text):
         return "statement expressions `({ ... })` are not C99; write a function"
     return "polytile reads C99; look for a missing ';', ')' or '}', or a type that is not declared, before this place"

@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 import polytile
 from polytile.diagnostics import UserError
+from polytile.frontend import assemble
 from polytile.frontend.external_declarations import external_declarations
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
@@ -57,6 +58,8 @@ LOST = {
     "an old-style definition": "int g(a, b) int a; double b; { goto *b; }",
     "alignment of expressions": "int g(int x) { return __alignof__(x + 1); }",
 }
+HINTED = ("labels as values", "computed jumps", "labels of blocks", "assembly that jumps", "an old-style definition",
+          "names for the assembler in blocks")  # fmt: skip
 
 
 def read(text: str, *, autodetect: bool = False) -> SourceProgram:
@@ -82,6 +85,7 @@ def test_others_are_read_beside(name: str, behind: bool) -> None:
     (lost,) = program.unread
     assert lost.name == ("g" if " g(" in LOST[name] else "")
     assert lost.error.location is not None and lost.error.location.line == (9 if behind else 1)
+    assert ("reads C99; look for" in (lost.error.hint or "")) == (name not in HINTED)
     assert program.text.count("#pragma scop") == 1
 
 
@@ -213,3 +217,13 @@ def test_the_places_of_what_was_rewritten_are_those_of_the_file() -> None:
     with pytest.raises(UserError, match="no SCoP") as refused:
         read(text, autodetect=True)
     assert f"f.c:5:{line.index('lost') + 1}: 'lost' is used but not declared" in (refused.value.hint or "")
+
+
+def test_volatile_variables_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(assemble, "known_values", work)
+    (refusal,) = read(f"volatile int v;\n{LOOP.replace('2 * a[i]', 'a[v]')}").refusals
+    assert refusal.error.message == "'v' cannot be used in a SCoP: it is volatile or atomic"
+    assert "copy its value to a variable" in (refusal.error.hint or "")
