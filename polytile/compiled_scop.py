@@ -275,12 +275,20 @@ class CompiledScop:
     ) -> tuple[Validation, ...]:
         """Compare the generated code with the sequential C; one result for each way to run it.
 
-        On a GPU it runs through nvcc and through CuPy, as far as they exist. Empty when the SCoP stays sequential.
+        Parameters that are not given get small values in a first run, and in further ones values with which all kernels
+        run, with tiles inside and at the sides; `unrun` of a result names kernels that did not run in any of them (see
+        `sizes_that_run`). On a GPU it runs through nvcc and through CuPy, as far as they exist. Empty when the SCoP stays sequential.
         `sanitize` names checks that the emulator makes on the way (address, undefined, race, uninitialised, or all;
         `unit` is the .cu that their findings name, by default that of this SCoP alone). Raises ValidationError when
         the results disagree, and FindingsError, which is one, when a check finds something.
         """
         return self._execution.validate(on, parameters, seed, sanitize, unit or self._unit())
+
+    @for_callers
+    @one_at_a_time
+    def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
+        """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
+        return self._execution.sizes_that_run(kernel)
 
     @for_callers
     @one_at_a_time

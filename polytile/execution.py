@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, reduce
 from threading import Lock
 
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
-from polytile.diagnostics import UsageError
+from polytile.diagnostics import UsageError, UserError
 from polytile.pipeline import sequential_text
 from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.binding import Call, check_limits
 from polytile.runtime.checked import Unit, checked_engine, checks_named
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.counted import Counted, counted_engine
+from polytile.runtime.covering_sizes import covering_sizes, sizes_that_run
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
+from polytile.runtime.launches import launches_of
 from polytile.runtime.parameters import MOST_CHOSEN, check_parameters, choose_parameters
 from polytile.runtime.reference import reference
 from polytile.runtime.source_reference import TooFewElementsError, check_extraction
@@ -84,15 +86,17 @@ class Execution:
         self._require_definitions()
         return scop.source if scop.source is not None else sequential_text(scop)
 
-    def expect(self, parameters: Mapping[str, int] | None, seed: int | None) -> Expectation:
-        """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them.
+    def expect(
+        self, parameters: Mapping[str, int] | None, seed: int | None, chosen: Mapping[str, int] | None = None
+    ) -> Expectation:
+        """Random inputs for these parameters (where not given, those that were chosen, or small ones) and what the
+        sequential C makes of them.
 
         Raises UserError where it is undefined.
         """
         scop = self.compilation.scop
-        given = {**self.compilation.options.parameters, **(parameters or {})}
-        check_parameters(scop.parameters, given)
-        values = choose_parameters(scop, given)
+        given = self._given(parameters)
+        values = dict(chosen) if chosen is not None else choose_parameters(scop, given)
         for extent, used in elements_used(self.compilation.source, values).items():
             if extent not in given and values.get(extent, used) < used <= MOST_CHOSEN:
                 values[extent] = used
@@ -100,6 +104,12 @@ class Execution:
         check_bounds(self.compilation.source, values)
         check_set(self.compilation.source, values, self.compilation.options.max_operations)
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
+
+    def _given(self, parameters: Mapping[str, int] | None) -> dict[str, int]:
+        """The values that are given here, or were when it was compiled; raises UsageError for one that cannot be."""
+        given = {**self.compilation.options.parameters, **(parameters or {})}
+        check_parameters(self.compilation.scop.parameters, given)
+        return given
 
     def validate(
         self,
@@ -117,8 +127,46 @@ class Execution:
             return ()
         self._require_definitions()
         ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
-        expectation, note = self._checked(parameters, seed)
-        return tuple(validate(expectation, way, strict=options.strict).with_note(note) for way in ways)
+        seed = new_seed() if seed is None else seed
+        first = self._checked(parameters, seed)
+        every = [first, *self._further(parameters, seed, first[0].values)]
+        return tuple(self._validated(way, every) for way in ways)
+
+    def _further(
+        self, parameters: Mapping[str, int] | None, seed: int, small: Mapping[str, int]
+    ) -> Iterator[tuple[Expectation, str]]:
+        """Inputs of further sizes, with which what does not run for small ones does: kernels, tiles within."""
+        program = self.compilation.program
+        assert program is not None
+        for sizes in covering_sizes(self.compilation.scop, program, self._given(parameters), small):
+            try:
+                yield self._checked(parameters, seed, sizes)
+            except UserError:  # the C is undefined for these sizes, as it is not for small ones
+                continue
+
+    def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int) -> tuple[Expectation, str]:
+        """The small sizes, or further ones with which more kernels run."""
+        program = self.compilation.program
+        assert program is not None
+
+        def launched(inputs: tuple[Expectation, str]) -> int:
+            return sum(kernel.launches > 0 for kernel in launches_of(program, inputs[0].values))
+
+        first = self._checked(parameters, seed)
+        if launched(first) == len(program.kernels):
+            return first
+        return max((first, *self._further(parameters, seed, first[0].values)), key=launched)
+
+    def _validated(self, way: Engine, inputs: Iterable[tuple[Expectation, str]]) -> Validation:
+        """A validation in one place, a run for each of the inputs."""
+        strict = self.compilation.options.strict
+        runs = [validate(expectation, way, strict=strict).with_note(note) for expectation, note in inputs]
+        return reduce(Validation.followed_by, runs)
+
+    def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
+        """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
+        program = self.compilation.program
+        return None if program is None else sizes_that_run(self.compilation.scop, program, kernel)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
@@ -126,18 +174,20 @@ class Execution:
             return None
         self._require_definitions()
         engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
-        expectation, note = self._checked(parameters, seed)
+        expectation, note = self._most_kernels(parameters, new_seed() if seed is None else seed)
         validation = validate(expectation, engine, strict=self.compilation.options.strict)
         return Counted(validation.with_note(note), engine.counts)
 
-    def _checked(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
+    def _checked(
+        self, parameters: Mapping[str, int] | None, seed: int, chosen: Mapping[str, int] | None = None
+    ) -> tuple[Expectation, str]:
         """Inputs that the user's own text agrees on, and a note on it. Arrays whose size the host would look for get
         more elements where these are too few, but for those whose number is given."""
-        given, seed = dict(parameters or {}), new_seed() if seed is None else seed
+        given = dict(parameters or {})
         fixed = given.keys() | self.compilation.options.parameters.keys()
         sizes = [extent for _, extent in self.compilation.source.found_sizes if extent not in fixed]
         while True:
-            expectation = self.expect(given, seed)
+            expectation = self.expect(given, seed, chosen)
             try:
                 return expectation, self._check_extraction(expectation)
             except TooFewElementsError:
@@ -145,6 +195,7 @@ class Execution:
                 if not grown or max(grown.values()) > MOST_CHOSEN:
                     raise
                 given |= {name: grown.get(name, value) for name, value in expectation.values.items()}
+                chosen = None
 
     def _check_extraction(self, expectation: Expectation) -> str:
         """Raise ExtractionError where the user's own text computes something else; a note where it cannot be asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from polytile.work_pieces import limit
 
 if TYPE_CHECKING:
     from polytile.runtime.emulator.counts import Counts
+    from polytile.runtime.launches import KernelRuns
     from polytile.runtime.validate import Validation
 
 
@@ -299,11 +300,23 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
         for validation in found:
             results.append(_validation_facts(validation))
             report.line(validation.line)
+            for kernel in validation.unrun:
+                report.diagnostic(_unrun(scop, kernel))
         if counts is not None:
             results[-1] |= {"counts": _counts(report, counts)}
     report.line(f"inputs were random with --seed {seed}")
     report.add(validations=results, seed=seed)
     return agreed
+
+
+def _unrun(scop: CompiledScop, kernel: str) -> Diagnostic:
+    """That a kernel did not run, and with which sizes it would."""
+    sizes = scop.sizes_that_run(kernel)
+    given = [name for name in sizes or {} if name in scop.compilation.options.parameters]
+    hint = "no sizes were found with which it runs"
+    if sizes is not None:
+        hint = f"it runs with {' '.join(f'--param {name}={sizes[name]}' for name in given or sizes)}"
+    return Diagnostic("warning", f"{kernel} has not run: it is not validated", scop.scop.location, hint)
 
 
 def _counts(report: Report, counts: Counts) -> Mapping[str, Any]:
@@ -334,8 +347,15 @@ def _validation_facts(validation: Validation) -> dict[str, Any]:
         "seed": validation.seed,
         "bitwise": validation.bitwise,
         "note": validation.note,
+        "full": not validation.unrun,
+        "kernels": _launch_facts(validation.kernels),
+        "runs": [{"parameters": run.values, "kernels": _launch_facts(run.kernels)} for run in validation.runs],
         "arrays": {c.array: {"elements": c.elements, "max_error": c.relative} for c in validation.comparisons},
     }
+
+
+def _launch_facts(kernels: Iterable[KernelRuns]) -> dict[str, dict[str, int]]:
+    return {k.kernel: {"launches": k.launches, "blocks": k.blocks} for k in kernels}
 
 
 def _write(request: Request, report: Report, program: Program) -> None:

@@ -16,6 +16,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.findings import Reader
 from polytile.runtime.emulator.instrument import CHECKS, checked
 from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.launches import KernelRuns
 from polytile.runtime.layout import Layout
 
 HINT = "if the C program keeps C's rules, report this as a bug of polytile"
@@ -56,6 +57,9 @@ class CheckedEngine:
         diagnostics[-1] = replace(diagnostics[-1], hint=hint)
         raise FindingsError(tuple(diagnostics))
 
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        return self.engine.launched(values)
+
 
 def checks_named(names: Iterable[str]) -> tuple[str, ...]:
     """Checks by name, or all of them for `all`; raises UsageError for another name."""
@@ -80,5 +84,5 @@ def checked_engine(scop: Scop, program: HostProgram, unit: Unit, checks: Sequenc
     if not library.exists():
         compile_shared(source, library, instrumentation=build)
     opened = EmulatorLibrary.open(library)
-    engine = EmulatorEngine(scop, program.name, opened)
+    engine = EmulatorEngine(scop, program, opened)
     return CheckedEngine(engine, Reader(opened, located.text, located.lines), f"{engine.label} ({', '.join(checks)})")

@@ -18,6 +18,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.launches import KernelRuns
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import Validation
 
@@ -51,6 +52,9 @@ class CountedEngine:
         arrays = [b.array.name for b in self.program.buffers if evaluate(b.elements, values) > 0]
         self._last[:] = [read(library, arrays=arrays, lines=self.lines)]
 
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        return self.engine.launched(values)
+
     @property
     def counts(self) -> Counts:
         """What the last run took."""
@@ -68,5 +72,5 @@ def counted_engine(scop: Scop, program: HostProgram, unit: Unit) -> CountedEngin
     library = source.with_name(f"{COUNTING.label}.so")
     if not library.exists():
         compile_shared(source, library, instrumentation=COUNTING)
-    engine = EmulatorEngine(scop, program.name, EmulatorLibrary.open(library))
+    engine = EmulatorEngine(scop, program, EmulatorLibrary.open(library))
     return CountedEngine(engine, program, located.lines, f"{engine.label} (counting)")

@@ -25,6 +25,7 @@ from polytile.options import Options
 from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.inputs import POISON_FLOAT
+from polytile.runtime.launches import KernelRuns, launches_of
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
 from polytile.runtime.programmatic_dependent_launch import FIRST_CAPABILITY, available, programmatic_launch
 
@@ -171,6 +172,9 @@ class CupyEngine:
                 if buffer.copy_out and buffer.array.name in copies:
                     part = _part(memory[buffer.array.name], layouts[buffer.array.name], buffer, values)
                     _copy_back(buffer, part, copies[buffer.array.name].get(), before)
+
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        return launches_of(self.program, values)
 
     def bind(
         self,

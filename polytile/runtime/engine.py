@@ -23,6 +23,7 @@ from polytile.runtime.cuda_text_cache import located_unit
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.runtime.launches import KernelRuns, launches_of
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import arguments, function, load
 from polytile.runtime.reference import workspace
@@ -42,12 +43,17 @@ class Engine(Protocol):
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
         """Run the SCoP once."""
 
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        """How often that run, on these values, launched each kernel."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class NativeEngine:
     """An entry point in a shared library that nvcc made."""
 
     scop: Scop
+    program: HostProgram
     entry: Any
     label: str = "the GPU through nvcc"
 
@@ -56,13 +62,16 @@ class NativeEngine:
         if status != 0:
             raise DeviceError(f"{self.scop.name} failed on {self.label} with code {status} (the reason is above)")
 
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        return launches_of(self.program, values)
+
 
 @dataclass(frozen=True, slots=True)
 class EmulatorEngine:
     """An entry point that the emulator runs."""
 
     scop: Scop
-    entry: str
+    program: HostProgram
     library: EmulatorLibrary
     label: str = "the emulator"
 
@@ -73,10 +82,14 @@ class EmulatorEngine:
         """Run the SCoP once; returns what the entry point returned."""
         passed = arguments(self.scop, layouts, values, memory, structs_by_address=True)
         with _ONE_AT_A_TIME:
+            self.library.reset_counts()
             try:
-                return int(self.library.function(self.entry)(*passed))
+                return int(self.library.function(self.program.name)(*passed))
             finally:
                 self.library.release_stacks()
+
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        return tuple(KernelRuns(k.name, *self.library.launches(k.name)) for k in self.program.kernels)
 
     def judge(self, status: int) -> None:
         """Raise DeviceError unless the entry point returned 0."""
@@ -114,7 +127,7 @@ def nvcc_engine(scop: Scop, program: HostProgram, options: Options) -> NativeEng
         arch = driver_arch() or options.arch
         command = [compiler, "-std=c++17", "-O3", f"-arch={arch}", *exact, "-Xcompiler", "-fPIC", "-shared"]
         check_command([*command, str(unit), "-o", str(library)], f"compiling {program.name} with nvcc")
-    return NativeEngine(scop, function(load(library), program.name, ctypes.c_int))
+    return NativeEngine(scop, program, function(load(library), program.name, ctypes.c_int))
 
 
 def emulator_engine(scop: Scop, program: HostProgram, options: Options) -> EmulatorEngine:
@@ -123,7 +136,7 @@ def emulator_engine(scop: Scop, program: HostProgram, options: Options) -> Emula
     library = unit.with_name("emulator.so")
     if not library.exists():
         compile_shared(unit, library)
-    return EmulatorEngine(scop, program.name, EmulatorLibrary.open(library))
+    return EmulatorEngine(scop, program, EmulatorLibrary.open(library))
 
 
 def on_gpu(place: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.evaluate import evaluate, integer_range
@@ -47,6 +48,49 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
 
     Raises UsageError when the given values contradict the context.
     """
+    return free_sizes(scop, given).small()
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSizes:
+    """The parameters of a SCoP that have no value yet, and the values that parameters may have together."""
+
+    scop: Scop
+    values: Mapping[str, int]
+    free: tuple[str, ...]
+    allowed: isl.Set
+
+    def small(self) -> dict[str, int]:
+        """Small values."""
+        return self._every(_small(self.scop, self.allowed, self.values, self.free))
+
+    def near(self, wanted: Mapping[str, int]) -> dict[str, int] | None:
+        """The greatest values up to those that are wanted, or else the least; None where the SCoP would not stay in
+        its arrays."""
+        products = frozenset(name for name, _ in self.scop.products)
+        factors = {name: value for name, value in self.values.items() if name not in products}
+        allowed = self.allowed
+        for name in self.free:
+            if name not in products:
+                factors[name] = _closest(allowed, name, wanted[name])
+                allowed = allowed.intersect_params(point({name: factors[name]}))
+        every = {**with_products(self.scop, factors), **self.values}
+        if any(p.name not in every for p in self.scop.parameters):
+            return None
+        at = point(every)
+        uneven = [array for array in self.scop.arrays if array.elements is not None]
+        inside = not any(beyond_the_end(self.scop, array, every, at) for array in uneven)
+        return self._every(every) if inside and not self.allowed.intersect_params(at).is_empty() else None
+
+    def _every(self, values: Mapping[str, int]) -> dict[str, int]:
+        return {p.name: values[p.name] for p in self.scop.parameters}
+
+
+def free_sizes(scop: Scop, given: Mapping[str, int]) -> FreeSizes:
+    """What may be chosen beside the values that are given, and those that the C sets before the SCoP, if small.
+
+    Raises UsageError when the given values contradict the context.
+    """
     values = with_products(scop, {p.name: given[p.name] for p in scop.parameters if p.name in given})
     allowed = allowed_values(scop, values)
     free = [p.name for p in scop.parameters if p.name not in values]
@@ -57,8 +101,7 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
     free = [name for name in free if name not in values]
     if free:
         allowed = _busy(scop, _inside(scop, allowed, free))
-    values |= _small(scop, allowed, values, free)
-    return {p.name: values[p.name] for p in scop.parameters}
+    return FreeSizes(scop, values, tuple(free), allowed)
 
 
 def with_products(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
@@ -205,11 +248,24 @@ def _choice(allowed: isl.Set, name: str, number: int, most: int) -> int:
     return _least(allowed, name)
 
 
-def _least(allowed: isl.Set, name: str) -> int:
-    """The value of `name` closest to zero that `allowed` contains."""
+def _closest(allowed: isl.Set, name: str, wanted: int) -> int:
+    """The greatest value of `name` up to `wanted` that `allowed` contains; the one closest to zero where there is
+    none from zero on."""
+    if not allowed.intersect_params(point({name: wanted})).is_empty():
+        return wanted
+    below = _values_of(allowed, name).intersect(isl.Set(f"{{ [x] : 0 <= x <= {wanted} }}"))
+    return _least(allowed, name) if below.is_empty() else int(below.dim_max_val(0).to_python())
+
+
+def _values_of(allowed: isl.Set, name: str) -> isl.Set:
     values = isl.Set.from_params(allowed)
     position = values.find_dim_by_name(isl.dim_type.param, name)
-    values = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+    return values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+
+
+def _least(allowed: isl.Set, name: str) -> int:
+    """The value of `name` closest to zero that `allowed` contains."""
+    values = _values_of(allowed, name)
     above = values.intersect(isl.Set("{ [x] : x >= 0 }"))
     bound = above.dim_min_val(0) if not above.is_empty() else values.dim_max_val(0)
     return int(bound.to_python())

@@ -13,6 +13,7 @@ from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison
 from polytile.runtime.engine import Engine
 from polytile.runtime.expectation import Expectation, describe
+from polytile.runtime.launches import KernelRuns, together
 
 # What IEEE 754 and every libm define to the last bit; other functions differ between host and GPU.
 _EXACT = "sqrt fabs floor ceil trunc round rint nearbyint fmin fmax fma copysign fmod remainder fdim"
@@ -31,29 +32,78 @@ REPORT = (
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """A run that agreed: on which sizes, how closely, and which kernels ran."""
+
+    values: dict[str, int]
+    comparisons: tuple[Comparison, ...]
+    kernels: tuple[KernelRuns, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
-    """A run that agreed: where, on which inputs, and how closely."""
+    """Runs that agreed: where, on which inputs, how closely, and what ran in them."""
 
     scop: str
     label: str
-    values: dict[str, int]
+    runs: tuple[Run, ...]
     seed: int
     bitwise: bool
-    comparisons: tuple[Comparison, ...]
-    seconds: float
     note: str = ""
 
     def with_note(self, note: str) -> Validation:
         """The same, with something more to say."""
-        return replace(self, note="; ".join(filter(None, (self.note, note))))
+        return replace(self, note="; ".join(dict.fromkeys(filter(None, (self.note, note)))))
+
+    def followed_by(self, other: Validation) -> Validation:
+        """These runs, and those of another one in the same place."""
+        return replace(self, runs=(*self.runs, *other.runs)).with_note(other.note)
+
+    @property
+    def values(self) -> dict[str, int]:
+        """The sizes of the first run."""
+        return self.runs[0].values
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """How closely each array agreed, in the run where it did least."""
+        worst: dict[str, Comparison] = {}
+        for comparison in (c for run in self.runs for c in run.comparisons):
+            worst[comparison.array] = max(worst.get(comparison.array, comparison), comparison, key=_distance)
+        return tuple(worst.values())
+
+    @property
+    def kernels(self) -> tuple[KernelRuns, ...]:
+        """The launches of each kernel in all runs together."""
+        return together(k for run in self.runs for k in run.kernels)
+
+    @property
+    def seconds(self) -> float:
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def unrun(self) -> tuple[str, ...]:
+        """The kernels that no run has launched: of them nothing is shown."""
+        return tuple(k.kernel for k in self.kernels if not k.launches)
 
     @property
     def line(self) -> str:
-        """`kernel_gemm_scop0: validated on the emulator (ni=13 nj=17 nk=11; C: max error 0)`."""
-        sizes = " ".join(f"{n}={v}" for n, v in self.values.items())
+        """`gemm_scop0: validated on the emulator (ni=13 nj=17 nk=11; C: max error 0; launches: k0 1)`."""
+        sizes = ", then ".join(" ".join(f"{n}={v}" for n, v in run.values.items()) for run in self.runs if run.values)
         arrays = ", ".join(f"{c.array}: {_agreement(c, self.bitwise)}" for c in self.comparisons) or "no array"
-        note = f"; {self.note}" if self.note else ""
-        return f"{self.scop}: validated on {self.label} ({sizes + '; ' if sizes else ''}{arrays}{note})"
+        launches = ", ".join(f"{_short(k.kernel, self.scop)} {k.launches}" for k in self.kernels)
+        said = "; ".join(filter(None, (sizes, arrays, launches and f"launches: {launches}", self.note)))
+        return f"{self.scop}: {'not validated in full' if self.unrun else 'validated'} on {self.label} ({said})"
+
+
+def _short(kernel: str, scop: str) -> str:
+    """`k0` of gemm_scop0_k0."""
+    return kernel.removeprefix(f"{scop}_")
+
+
+def _distance(comparison: Comparison) -> float:
+    return comparison.relative
 
 
 def _agreement(comparison: Comparison, bitwise: bool) -> str:
@@ -78,9 +128,8 @@ def validate(expectation: Expectation, engine: Engine, *, strict: bool) -> Valid
             raise _disagreement(expectation, engine.label, comparison)
     note = f"{inexact[0]} rounds differently on a GPU, so not bitwise" if strict and inexact else ""
     outputs = tuple(c for c in comparisons if scop.written(c.array))
-    return Validation(
-        scop.name, engine.label, dict(expectation.values), expectation.seed, bitwise, outputs, seconds, note
-    )
+    run = Run(dict(expectation.values), outputs, engine.launched(expectation.values), seconds)
+    return Validation(scop.name, engine.label, (run,), expectation.seed, bitwise, note)
 
 
 def _functions(scop: Scop) -> Iterator[str]:

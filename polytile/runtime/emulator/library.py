@@ -11,7 +11,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.sites import Sites
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,13 @@ class EmulatorLibrary:
         values = [ctypes.c_ulonglong() for _ in range(4)]
         self.function("polytile_emulator_counts")(*(ctypes.byref(value) for value in values))
         return EmulatorCounts(*(value.value for value in values))
+
+    def launches(self, kernel: str) -> tuple[int, int]:
+        """How often a kernel ran since then, and how many blocks."""
+        address = ctypes.cast(self.function(kernel), ctypes.c_void_p)
+        found = [ctypes.c_ulonglong() for _ in range(2)]
+        self.function("polytile_emulator_launches")(address, *(ctypes.byref(value) for value in found))
+        return found[0].value, found[1].value
 
     def reset_counts(self) -> None:
         """Count from zero."""

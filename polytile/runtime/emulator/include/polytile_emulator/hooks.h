@@ -5,7 +5,7 @@
 #define POLYTILE_EMULATOR_HOOK extern "C" __attribute__((weak, used, visibility("default")))
 
 // Changes when a hook does.
-POLYTILE_EMULATOR_HOOK int polytile_emulator_version() { return 1; }
+POLYTILE_EMULATOR_HOOK int polytile_emulator_version() { return 2; }
 
 // Since the last reset: launches, blocks and threads that ran to their end, and barriers, counted once per block.
 POLYTILE_EMULATOR_HOOK void polytile_emulator_counts(unsigned long long *launches, unsigned long long *blocks,
@@ -16,7 +16,18 @@ POLYTILE_EMULATOR_HOOK void polytile_emulator_counts(unsigned long long *launche
   *threads = counts.threads;
   *barriers = counts.barriers;
 }
-POLYTILE_EMULATOR_HOOK void polytile_emulator_reset_counts() { polytile_emulator::counts = {}; }
+POLYTILE_EMULATOR_HOOK void polytile_emulator_reset_counts() {
+  polytile_emulator::counts = {};
+  polytile_emulator::launched.clear();
+}
+
+// Since then: the launches of one kernel, and the blocks in their grids.
+POLYTILE_EMULATOR_HOOK void polytile_emulator_launches(const void *kernel, unsigned long long *launches,
+                                                       unsigned long long *blocks) {
+  const polytile_emulator::KernelLaunches found = polytile_emulator::launched.of(kernel);
+  *launches = found.launches;
+  *blocks = found.blocks;
+}
 
 // What the last kernel that failed said; empty when none has.
 POLYTILE_EMULATOR_HOOK const char *polytile_emulator_message() { return polytile_emulator::message.text(); }

@@ -88,6 +88,43 @@ class SharedLimits {
 
 inline SharedLimits shared_limits;
 
+// The launches of one kernel, and the blocks in their grids.
+struct KernelLaunches {
+  const void *kernel;
+  unsigned long long launches, blocks;
+};
+
+// How often each kernel ran.
+class Launched {
+ public:
+  void add(const void *kernel, const dim3 &grid) {
+    size_t i = 0;
+    while (i < count_ && entries_[i].kernel != kernel) ++i;
+    if (i == count_) {
+      KernelLaunches *more = static_cast<KernelLaunches *>(realloc(entries_, (count_ + 1) * sizeof(KernelLaunches)));
+      if (!more) return;
+      entries_ = more;
+      entries_[count_++] = {kernel, 0, 0};
+    }
+    ++entries_[i].launches;
+    entries_[i].blocks += 1ull * grid.x * grid.y * grid.z;
+  }
+
+  KernelLaunches of(const void *kernel) const {
+    for (size_t i = 0; i < count_; ++i)
+      if (entries_[i].kernel == kernel) return entries_[i];
+    return {kernel, 0, 0};
+  }
+
+  void clear() { count_ = 0; }
+
+ private:
+  KernelLaunches *entries_ = nullptr;
+  size_t count_ = 0;
+};
+
+inline Launched launched;
+
 // How many blocks a multiprocessor takes, as threads and shared memory allow; registers are not known here.
 inline size_t resident_blocks(size_t threads, size_t shared) {
   const size_t by_threads = 2048 / ((threads + 31) / 32 * 32);
@@ -172,6 +209,7 @@ POLYTILE_EMULATOR_CORE cudaError_t run_checked(const Launch &launch, const Body 
   if (finish(cudaSuccess) != cudaSuccess) return sticky_error;
   inside_kernel = true;
   ++counts.launches;
+  launched.add(body.kernel, launch.grid);
   block.dynamic_shared = launch.shared;
   block.cooperative = launch.cooperative;
   if (!run_grid(body, launch.grid, launch.threads) && sticky_error == cudaSuccess)

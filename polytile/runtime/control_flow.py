@@ -1,0 +1,185 @@
+"""Which parts of a program run for given sizes: how often its kernels are launched, with how many blocks, and which
+branches and loops of theirs run, asked of a few blocks and threads of a few launches.
+
+before: if (n >= i + 2 && i >= 1) { A[i] = .. }  of i = ti + 128 * bi, for n = 300
+after:  both conditions both ways: the first thread of the first block has i = 0, the last one of the last has i = 383
+
+Control flow that integers decide is made a Python function for each kernel. What data decide may go either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from polytile.dataclass import dataclass
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.runtime.control_text import control_text
+from polytile.runtime.host_interpreter import execute
+
+Part = tuple[str | int, ...]  # of a program: a launch, a branch one way, a loop that runs so often
+MANY = 3  # blocks along an axis, iterations of a loop: a first one, one within, a last one
+SEVERAL = 2  # launches of a kernel, time tiles
+MOST_LAUNCHES = 4000  # of a run that are looked at
+MOST_ITERATIONS = 5  # of a loop
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What runs for some sizes. `work` estimates it, in nodes of statement trees that threads execute."""
+
+    parts: frozenset[Part]
+    launches: Mapping[str, int]
+    work: float
+
+
+class _Recorder:
+    """What the functions of kernels call: it notes what they ask, each by its number in the text."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.parts: set[Part] = set()
+
+    def way(self, number: int, holds: object) -> bool:
+        """A condition, which goes this way."""
+        self.parts.add((self.kernel, number, bool(holds)))
+        return bool(holds)
+
+    def least(self, number: int, a: int, b: int) -> int:
+        """The lesser value, and which it is."""
+        if a != b:
+            self.parts.add((self.kernel, number, a < b))
+        return min(a, b)
+
+    def most(self, number: int, a: int, b: int) -> int:
+        """The greater value, and which it is."""
+        if a != b:
+            self.parts.add((self.kernel, number, a > b))
+        return max(a, b)
+
+    def runs(self, number: int, first: int, end: int, step: int) -> range:
+        """The iterations of a loop."""
+        found = range(first, end, step or 1)
+        self.parts.update((self.kernel, number, n) for n in range(1, min(len(found), MANY) + 1))
+        return found
+
+
+def some(iterations: range) -> list[int]:
+    """The first and the last iterations of a loop, and one between."""
+    return [iterations[k] for k in _positions(len(iterations), MOST_ITERATIONS)]
+
+
+def divide(a: int, b: int) -> int:
+    """C's division, and 0 by 0, where the program does not come to it."""
+    return 0 if b == 0 else a // b if (a < 0) == (b < 0) else -(-a // b)
+
+
+def remainder(a: int, b: int) -> int:
+    """C's remainder."""
+    return a - divide(a, b) * b
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFlow:
+    """The control flow of a host program and of its kernels, ready to be asked."""
+
+    program: HostProgram
+    recorders: Mapping[str, _Recorder]
+    functions: Mapping[str, Callable[..., float]]
+
+    def reach(self, values: Mapping[str, int]) -> Reach:
+        """What runs for these values of all parameters."""
+        launches = _launches(self.program, values)
+        parts: set[Part] = set()
+        work = 0.0
+        for name, found in launches.items():
+            kernel, recorder = self.program.kernel(name), self.recorders[name]
+            recorder.parts = parts
+            parts.update(_launch_parts(kernel, values, found))
+            each = [self._walk(kernel, grid, scope) for grid, scope in _sampled(found)]
+            work += sum(each) / max(1, len(each)) * len(found)
+        return Reach(frozenset(parts), {name: len(found) for name, found in launches.items()}, work)
+
+    def _walk(self, kernel: Kernel, grid: Grid, scope: Mapping[str, int]) -> float:
+        """Walk through a kernel at a few places; an estimate of the work of all of its threads."""
+        places = list(product(*(_positions(size, MANY) for size in grid)))
+        threads = list(_threads(kernel.block))
+        function, work = self.functions[kernel.name], 0.0
+        for block in places:
+            for thread in threads:
+                work += function(scope, (*block, *grid, *thread))
+        size = grid[0] * grid[1] * grid[2] * kernel.block[0] * kernel.block[1] * kernel.block[2]
+        return work / (len(places) * len(threads)) * size
+
+
+Grid = tuple[int, int, int]
+_Launched = list[tuple[Grid, dict[str, int]]]
+
+
+def control_flow(program: HostProgram) -> ControlFlow:
+    """Make the control flow of a program ready to be asked."""
+    functions, recorders = {}, {}
+    for kernel in program.kernels:
+        recorder = recorders[kernel.name] = _Recorder(kernel.name)
+        asked = {name: getattr(recorder, name) for name in ("way", "least", "most", "runs")}
+        space: dict[str, Any] = {**asked, "some": some, "divide": divide, "remainder": remainder}
+        exec(control_text(kernel), space)
+        functions[kernel.name] = space["walk"]
+    return ControlFlow(program, recorders, functions)
+
+
+class _Enough(Exception):
+    pass
+
+
+def _launches(program: HostProgram, values: Mapping[str, int]) -> dict[str, _Launched]:
+    """The launches of each kernel, with their grids and the values of the names in scope."""
+    found: dict[str, _Launched] = {}
+    count = 0
+
+    def launch(name: str, grid: Grid, scope: Mapping[str, int]) -> None:
+        nonlocal count
+        count += 1
+        if count > MOST_LAUNCHES:
+            raise _Enough
+        found.setdefault(name, []).append((grid, dict(scope)))
+
+    try:
+        execute(program.body, values, launch)
+    except _Enough:
+        pass
+    return found
+
+
+def _launch_parts(kernel: Kernel, given: Iterable[str], found: _Launched) -> Iterable[Part]:
+    """How often a kernel is launched, on how many blocks along each axis, and for how many values of what the host
+    computes for it: time tiles, whether one is the last."""
+    name, grids = kernel.name, [grid for grid, _ in found]
+    yield from ((name, "launch", n) for n in range(1, min(len(found), SEVERAL) + 1))
+    computed = {p.name for p in kernel.parameters if p.buffer is None}.difference(given)
+    for argument in sorted(computed.intersection(*(scope.keys() for _, scope in found))):
+        different = len({scope[argument] for _, scope in found})
+        yield from ((name, argument, n) for n in range(1, min(different, SEVERAL) + 1))
+    varying = [k for k in range(3) if any(grid[k] > 1 for grid in grids)]
+    for grid in grids:
+        yield from ((name, "blocks", k, n) for k in varying for n in range(1, min(grid[k], MANY) + 1))
+        yield name, "within", min((min(grid[k], MANY) for k in varying), default=MANY)
+
+
+def _sampled(found: _Launched) -> _Launched:
+    """The first and the last launches, and one between them."""
+    return [found[k] for k in _positions(len(found), MANY)]
+
+
+def _positions(size: int, most: int) -> list[int]:
+    """Some of the numbers below `size`: the first, the last ones, and some between."""
+    if size <= most:
+        return list(range(size))
+    return sorted({*range(most // 2), size // 2, *range(size - most // 2, size)})
+
+
+def _threads(block: Grid) -> Iterator[Grid]:
+    x, y, z = (size - 1 for size in block)
+    yield from dict.fromkeys(((0, 0, 0), (x // 2, y // 2, z // 2), (x, y, z), (0, y, z), (x, 0, 0)))

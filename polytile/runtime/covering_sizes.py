@@ -1,0 +1,189 @@
+"""Sizes for validation with which every kernel runs, with tiles inside and at both sides, and remainders.
+
+before: n = 13, tsteps = 17: a time tile has 32 steps, which run in pairs of tiles; only the kernel for the rest runs
+after:  n = 13, tsteps = 17; then n = 389, tsteps = 131: two pairs of time tiles, a rest, four strips of 64
+
+What sizes run is asked of the control flow of the program (control_flow.py), not of the plans that it was made of: so
+it is right for every schedule. The sizes that reach most are looked for among growing ones, with multiples of the steps
+of the host's loops between them; then each is made as small as what is reached allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+
+from polytile.dataclass import dataclass
+from polytile.diagnostics import PolytileError
+from polytile.ir.evaluate import evaluate
+from polytile.ir.expr import Binary, Call, Expr, For, Literal, statements, walk
+from polytile.ir.expr import expressions as expressions_of
+from polytile.ir.host import HostProgram
+from polytile.ir.scop import Scop
+from polytile.runtime.control_flow import ControlFlow, Part, Reach, control_flow
+from polytile.runtime.parameters import FreeSizes, free_sizes
+
+SCALES = (24, 48, 96, 192, 384, 768)
+OFFSETS = (13, 17, 11, 19)  # to the scale, so that sizes differ and divide nothing
+MOST_RUNS = 4  # beside the one with small sizes
+MOST_WORK = 4e9  # of all runs, in nodes that threads execute: about 2 s in the emulator
+MOST_EVALUATIONS = 240  # of control flow
+WORK_OF_ELEMENT = 200.0  # to fill, copy and compare one
+UNITS = 4  # steps of host loops that sizes are multiples of, the largest ones
+
+Sizes = Mapping[str, int]
+
+
+def covering_sizes(scop: Scop, program: HostProgram, given: Sizes, base: Sizes) -> tuple[Sizes, ...]:
+    """Sizes to run beside `base`; as many as it takes to run what can run within some seconds."""
+    search = Search(scop, control_flow(program), free_sizes(scop, given))
+    return tuple(search.runs(base)) if search.sizes.free else ()
+
+
+def sizes_that_run(scop: Scop, program: HostProgram, kernel: str) -> Sizes | None:
+    """Values of all parameters with which a kernel runs, as small as they are found; None where none are found."""
+    search = Search(scop, control_flow(program), free_sizes(scop, {}))
+    return search.smallest((kernel, "launch", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search for sizes, and what was found of those that were looked at."""
+
+    scop: Scop
+    flow: ControlFlow
+    sizes: FreeSizes
+    known: dict[tuple[int, ...], Reach] = field(default_factory=dict, compare=False)
+
+    def runs(self, base: Sizes) -> Iterator[Sizes]:
+        """Sizes that reach together what some sizes reach and `base` does not."""
+        candidates = list(self._candidates())
+        wanted = frozenset().union(*(self.reach(c).parts for c in candidates)) - self.reach(base).parts
+        room = MOST_WORK
+        for _ in range(MOST_RUNS):
+            best = max(candidates, key=lambda c: (_worth(self.reach(c).parts & wanted), -self.reach(c).work), default=None)
+            if best is None or not self.reach(best).parts & wanted:
+                return
+            chosen = self._apart(self._within(self._smaller(best, wanted), wanted, room), wanted, room)
+            found = self.reach(chosen)
+            if not found.parts & wanted or found.work > room:
+                candidates.remove(best)
+                continue
+            yield chosen
+            wanted -= found.parts
+            room -= found.work
+
+    def smallest(self, part: Part) -> Sizes | None:
+        """The smallest sizes that reach a part, if any do."""
+        reaching = (c for c in self._candidates() if part in self.reach(c).parts)
+        best = min(reaching, key=lambda c: self.reach(c).work, default=None)
+        return None if best is None else self._smaller(best, frozenset({part}))
+
+    def reach(self, sizes: Sizes) -> Reach:
+        """What runs for these sizes, and its work with that of the arrays."""
+        key = tuple(sizes.values())
+        if key not in self.known:
+            self.known[key] = self._reach(sizes)
+        return self.known[key]
+
+    def _reach(self, sizes: Sizes) -> Reach:
+        try:
+            found = self.flow.reach(sizes)
+            elements = sum(max(0, evaluate(b.elements, sizes)) for b in self.flow.program.buffers)
+        except PolytileError:  # a division by a size of 0
+            return Reach(frozenset(), {}, 0.0)
+        return Reach(found.parts, found.launches, found.work + elements * WORK_OF_ELEMENT)
+
+    def _candidates(self) -> Iterator[Sizes]:
+        """Growing sizes, until larger ones reach nothing more; those that are no use twice are found once."""
+        units = _units(self.flow.program)
+        seen: set[tuple[int, ...]] = set()
+        reached: set[Part] = set()
+        idle = 0
+        for scale in SCALES:
+            before = len(reached)
+            for sizes in (self._at(scale), *(self._at(scale, unit) for unit in units)):
+                if sizes is not None and tuple(sizes.values()) not in seen:
+                    seen.add(tuple(sizes.values()))
+                    reached |= self.reach(sizes).parts
+                    yield sizes
+            idle = 0 if len(reached) > before else idle + 1
+            if idle == 2:
+                return
+
+    def _at(self, scale: int, unit: int = 0) -> Sizes | None:
+        """Sizes of about a scale: all multiples of a unit, or none of them anything."""
+        wanted = {
+            name: -(-scale // unit) * unit if unit else scale + OFFSETS[k % len(OFFSETS)]
+            for k, name in enumerate(self.sizes.free)
+        }
+        return self.sizes.near(wanted)
+
+    def _with(self, sizes: Sizes, name: str, value: int) -> Sizes | None:
+        found = self.sizes.near({**sizes, name: value})
+        return found if found is not None and len(self.known) < MOST_EVALUATIONS else None
+
+    def _smaller(self, sizes: Sizes, wanted: frozenset[Part]) -> Sizes:
+        """The same parts that are wanted, with each size in turn as small as bisection finds it."""
+        kept = self.reach(sizes).parts & wanted
+        for name in sorted(self.sizes.free, key=lambda n: -self._saved(sizes, n)):
+            low, high = 0, sizes[name]
+            while high - low > max(1, high // 16):
+                tried = self._with(sizes, name, (low + high) // 2)
+                if tried is not None and tried[name] < high and kept <= self.reach(tried).parts:
+                    sizes, high = tried, tried[name]
+                else:
+                    low = (low + high) // 2
+        return sizes
+
+    def _saved(self, sizes: Sizes, name: str) -> float:
+        """How much work less half of a size is."""
+        half = self._with(sizes, name, sizes[name] // 2)
+        return 0.0 if half is None else self.reach(sizes).work - self.reach(half).work
+
+    def _within(self, sizes: Sizes, wanted: frozenset[Part], room: float) -> Sizes:
+        """Sizes with less work than there is room for, which lose as little of what is wanted as halving them does."""
+        while self.reach(sizes).work > room:
+            halves = [h for n in self.sizes.free if sizes[n] > 1 and (h := self._with(sizes, n, sizes[n] // 2)) is not None]
+            less = [h for h in halves if self.reach(h).work < self.reach(sizes).work]
+            if not less:
+                return sizes
+            sizes = max(less, key=lambda h: (_worth(self.reach(h).parts & wanted), -self.reach(h).work))
+        return sizes
+
+    def _apart(self, sizes: Sizes, wanted: frozenset[Part], room: float) -> Sizes:
+        """Sizes that differ, where that loses nothing: with equal ones, rows taken for columns do not show."""
+        kept = self.reach(sizes).parts & wanted
+        for name in self.sizes.free:
+            taken = [value for other, value in sizes.items() if other != name]
+            for more in (1, 2, 3, 5):
+                if sizes[name] not in taken:
+                    break
+                tried = self._with(sizes, name, sizes[name] + more)
+                if tried is not None and kept <= self.reach(tried).parts and self.reach(tried).work <= room:
+                    sizes = tried
+        return sizes
+
+
+def _worth(parts: Iterable[Part]) -> int:
+    """How much parts count: kernels that run first, then tiles within."""
+    return sum(_WORTH.get((part[1], part[2]), 1) for part in parts)
+
+
+_WORTH = {("launch", 1): 1000, ("within", 3): 30, ("launch", 2): 10}
+
+
+def _units(program: HostProgram) -> tuple[int, ...]:
+    """Constants that the loops and launches of the host step or divide by: the lengths of tiles."""
+    steps = {s.step for s in statements(*program.body) if isinstance(s, For) and isinstance(s.step, int)}
+    roots = [e for s in statements(*program.body) for e in expressions_of(s)]
+    divisors = {value for node in walk(*roots) if (value := _divisor(node)) is not None}
+    sizes = sorted({abs(u) for u in steps | divisors if 1 < abs(u) <= max(SCALES)})
+    return tuple(sizes[-UNITS:])
+
+
+def _divisor(node: object) -> int | None:
+    match node:
+        case Binary(op="/" | "%", right=Literal(text=text)) | Call(function="floord", arguments=(Expr(), Literal(text=text))):
+            return int(text.rstrip("L")) if text.rstrip("L").isdecimal() else None
+    return None
