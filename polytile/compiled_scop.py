@@ -277,7 +277,8 @@ class CompiledScop:
 
         Parameters that are not given get small values in a first run, and in further ones values with which all kernels
         run, with tiles inside and at the sides; `unrun` of a result names kernels that did not run in any of them (see
-        `sizes_that_run`). On a GPU it runs through nvcc and through CuPy, as far as they exist. Empty when the SCoP stays sequential.
+        `sizes_that_run`). On a GPU it runs through nvcc and through CuPy, as far as they exist. Empty when the SCoP
+        stays sequential.
         `sanitize` names checks that the emulator makes on the way (address, undefined, race, uninitialised, or all;
         `unit` is the .cu that their findings name, by default that of this SCoP alone). Raises ValidationError when
         the results disagree, and FindingsError, which is one, when a check finds something.

@@ -127,46 +127,8 @@ class Execution:
             return ()
         self._require_definitions()
         ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
-        seed = new_seed() if seed is None else seed
-        first = self._checked(parameters, seed)
-        every = [first, *self._further(parameters, seed, first[0].values)]
-        return tuple(self._validated(way, every) for way in ways)
-
-    def _further(
-        self, parameters: Mapping[str, int] | None, seed: int, small: Mapping[str, int]
-    ) -> Iterator[tuple[Expectation, str]]:
-        """Inputs of further sizes, with which what does not run for small ones does: kernels, tiles within."""
-        program = self.compilation.program
-        assert program is not None
-        for sizes in covering_sizes(self.compilation.scop, program, self._given(parameters), small):
-            try:
-                yield self._checked(parameters, seed, sizes)
-            except UserError:  # the C is undefined for these sizes, as it is not for small ones
-                continue
-
-    def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int) -> tuple[Expectation, str]:
-        """The small sizes, or further ones with which more kernels run."""
-        program = self.compilation.program
-        assert program is not None
-
-        def launched(inputs: tuple[Expectation, str]) -> int:
-            return sum(kernel.launches > 0 for kernel in launches_of(program, inputs[0].values))
-
-        first = self._checked(parameters, seed)
-        if launched(first) == len(program.kernels):
-            return first
-        return max((first, *self._further(parameters, seed, first[0].values)), key=launched)
-
-    def _validated(self, way: Engine, inputs: Iterable[tuple[Expectation, str]]) -> Validation:
-        """A validation in one place, a run for each of the inputs."""
-        strict = self.compilation.options.strict
-        runs = [validate(expectation, way, strict=strict).with_note(note) for expectation, note in inputs]
-        return reduce(Validation.followed_by, runs)
-
-    def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
-        """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
-        program = self.compilation.program
-        return None if program is None else sizes_that_run(self.compilation.scop, program, kernel)
+        inputs = list(self.inputs(parameters, seed))
+        return tuple(self._validated(way, inputs) for way in ways)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
@@ -174,9 +136,44 @@ class Execution:
             return None
         self._require_definitions()
         engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
-        expectation, note = self._most_kernels(parameters, new_seed() if seed is None else seed)
-        validation = validate(expectation, engine, strict=self.compilation.options.strict)
-        return Counted(validation.with_note(note), engine.counts)
+        inputs = self._most_kernels(parameters, seed)
+        return Counted(self._validated(engine, [inputs]), engine.counts)
+
+    def inputs(self, parameters: Mapping[str, int] | None, seed: int | None) -> Iterator[tuple[Expectation, str]]:
+        """What a validation runs on, each with a note: small sizes, then further ones with which what does not run for
+        small ones does, kernels and tiles within."""
+        program, seed = self.compilation.program, new_seed() if seed is None else seed
+        assert program is not None
+        small = self._checked(parameters, seed)
+        yield small
+        for sizes in covering_sizes(self.compilation.scop, program, self._given(parameters), small[0].values):
+            try:
+                yield self._checked(parameters, seed, sizes)
+            except UserError:  # the C is undefined for these sizes, as it is not for small ones
+                continue
+
+    def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
+        """The first inputs with which all kernels run, or else as many as do."""
+        program = self.compilation.program
+        assert program is not None
+        found: dict[int, tuple[Expectation, str]] = {}
+        for inputs in self.inputs(parameters, seed):
+            launched = sum(kernel.launches > 0 for kernel in launches_of(program, inputs[0].values))
+            found.setdefault(launched, inputs)
+            if launched == len(program.kernels):
+                break
+        return found[max(found)]
+
+    def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
+        """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
+        program = self.compilation.program
+        return None if program is None else sizes_that_run(self.compilation.scop, program, kernel)
+
+    def _validated(self, way: Engine, inputs: Iterable[tuple[Expectation, str]]) -> Validation:
+        """A validation in one place, a run for each of the inputs."""
+        strict = self.compilation.options.strict
+        runs = [validate(expectation, way, strict=strict).with_note(note) for expectation, note in inputs]
+        return reduce(Validation.followed_by, runs)
 
     def _checked(
         self, parameters: Mapping[str, int] | None, seed: int, chosen: Mapping[str, int] | None = None

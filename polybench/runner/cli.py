@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     imported.set_defaults(command=_import)
     _digests_parser(commands.add_parser("digests", help="which kernels and schedules a change of the compiler changes"))
+    _damage_parser(commands.add_parser("damage", help="whether validation notices kernels that are damaged on purpose"))
     _counts_parser(commands.add_parser("counts", help="sectors per request: the emulator's, and those of a GPU by ncu"))
     taken = commands.add_parser("resources", help="registers and code of kernels: estimated, and by ptxas (needs nvcc)")
     _selection(taken, "the programs (all)")
@@ -145,6 +146,13 @@ def _digests_parser(parser: argparse.ArgumentParser) -> None:
     )
     _jobs(parser)
     parser.set_defaults(command=_digests)
+
+
+def _damage_parser(parser: argparse.ArgumentParser) -> None:
+    _selection(parser, "the programs (all)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append what was said of each damage to FILE")
+    _jobs(parser)
+    parser.set_defaults(command=_damage)
 
 
 def _counts_parser(parser: argparse.ArgumentParser) -> None:
@@ -299,6 +307,12 @@ def _digests(chosen: argparse.Namespace) -> int:
     from polybench.runner.digests.command import digests
 
     return digests(chosen)
+
+
+def _damage(chosen: argparse.Namespace) -> int:
+    from polybench.runner.damage.experiment import damage
+
+    return damage(chosen, _entries(chosen))
 
 
 def _resources(chosen: argparse.Namespace) -> int:

@@ -10,12 +10,15 @@ Control flow that integers decide is made a Python function for each kernel. Wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
 from polytile.dataclass import dataclass
+from polytile.ir.arith import known
+from polytile.ir.expr import statements
 from polytile.ir.host import HostProgram
-from polytile.ir.kernel import Kernel
+from polytile.ir.kernel import Kernel, Launch
 from polytile.runtime.control_text import control_text
 from polytile.runtime.host_interpreter import execute
 
@@ -24,6 +27,8 @@ MANY = 3  # blocks along an axis, iterations of a loop: a first one, one within,
 SEVERAL = 2  # launches of a kernel, time tiles
 MOST_LAUNCHES = 4000  # of a run that are looked at
 MOST_ITERATIONS = 5  # of a loop
+MOST_BLOCKS = 16  # of a grid along one axis
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class ControlFlow:
     program: HostProgram
     recorders: Mapping[str, _Recorder]
     functions: Mapping[str, Callable[..., float]]
+    varying: Mapping[str, tuple[int, ...]]  # axes of grids whose blocks are not always as many
 
     def reach(self, values: Mapping[str, int]) -> Reach:
         """What runs for these values of all parameters."""
@@ -97,14 +103,14 @@ class ControlFlow:
         for name, found in launches.items():
             kernel, recorder = self.program.kernel(name), self.recorders[name]
             recorder.parts = parts
-            parts.update(_launch_parts(kernel, values, found))
+            parts.update(_launch_parts(kernel, values, self.varying[name], found))
             each = [self._walk(kernel, grid, scope) for grid, scope in _sampled(found)]
             work += sum(each) / max(1, len(each)) * len(found)
         return Reach(frozenset(parts), {name: len(found) for name, found in launches.items()}, work)
 
     def _walk(self, kernel: Kernel, grid: Grid, scope: Mapping[str, int]) -> float:
         """Walk through a kernel at a few places; an estimate of the work of all of its threads."""
-        places = list(product(*(_positions(size, MANY) for size in grid)))
+        places = _blocks(grid)
         threads = list(_threads(kernel.block))
         function, work = self.functions[kernel.name], 0.0
         for block in places:
@@ -127,7 +133,12 @@ def control_flow(program: HostProgram) -> ControlFlow:
         space: dict[str, Any] = {**asked, "some": some, "divide": divide, "remainder": remainder}
         exec(control_text(kernel), space)
         functions[kernel.name] = space["walk"]
-    return ControlFlow(program, recorders, functions)
+    launches = [s for s in statements(*program.body) if isinstance(s, Launch)]
+    varying = {
+        name: tuple(k for k in range(3) if any(known(s.grid[k]) is None for s in launches if s.kernel == name))
+        for name in functions
+    }
+    return ControlFlow(program, recorders, functions, varying)
 
 
 class _Enough(Exception):
@@ -146,26 +157,24 @@ def _launches(program: HostProgram, values: Mapping[str, int]) -> dict[str, _Lau
             raise _Enough
         found.setdefault(name, []).append((grid, dict(scope)))
 
-    try:
+    with suppress(_Enough):
         execute(program.body, values, launch)
-    except _Enough:
-        pass
     return found
 
 
-def _launch_parts(kernel: Kernel, given: Iterable[str], found: _Launched) -> Iterable[Part]:
-    """How often a kernel is launched, on how many blocks along each axis, and for how many values of what the host
-    computes for it: time tiles, whether one is the last."""
+def _launch_parts(kernel: Kernel, given: Iterable[str], varying: Iterable[int], found: _Launched) -> Iterable[Part]:
+    """How often a kernel is launched, on how many blocks along each axis where that varies, and for how many values of
+    what the host computes for it: time tiles, whether one is the last."""
     name, grids = kernel.name, [grid for grid, _ in found]
     yield from ((name, "launch", n) for n in range(1, min(len(found), SEVERAL) + 1))
     computed = {p.name for p in kernel.parameters if p.buffer is None}.difference(given)
     for argument in sorted(computed.intersection(*(scope.keys() for _, scope in found))):
         different = len({scope[argument] for _, scope in found})
         yield from ((name, argument, n) for n in range(1, min(different, SEVERAL) + 1))
-    varying = [k for k in range(3) if any(grid[k] > 1 for grid in grids)]
     for grid in grids:
         yield from ((name, "blocks", k, n) for k in varying for n in range(1, min(grid[k], MANY) + 1))
-        yield name, "within", min((min(grid[k], MANY) for k in varying), default=MANY)
+        fewest = min((grid[k] for k in varying), default=MANY)
+        yield from ((name, "within", n) for n in range(1, min(fewest, MANY) + 1))
 
 
 def _sampled(found: _Launched) -> _Launched:
@@ -178,6 +187,18 @@ def _positions(size: int, most: int) -> list[int]:
     if size <= most:
         return list(range(size))
     return sorted({*range(most // 2), size // 2, *range(size - most // 2, size)})
+
+
+def _blocks(grid: Grid) -> list[Grid]:
+    """Some blocks of a grid: first, inner and last ones along each axis. Blocks along one axis may be tiles of several
+    dimensions, whose numbers are remainders: those between are spread over all remainders by the golden ratio."""
+    if sum(size > 1 for size in grid) != 1:
+        x, y, z = (_positions(size, MANY) for size in grid)
+        return list(product(x, y, z))
+    total = max(grid)
+    spread = (int(total * (k * GOLDEN_RATIO % 1)) for k in range(1, MOST_BLOCKS))
+    numbers = range(total) if total <= MOST_BLOCKS else sorted({0, total - 1, *spread})
+    return [tuple(n if size > 1 else 0 for size in grid) for n in numbers]
 
 
 def _threads(block: Grid) -> Iterator[Grid]:

@@ -12,16 +12,16 @@ meets; it returns how many nodes were executed. Conditions on data run both bran
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from polytile.dataclass import dataclass
+from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.def_use import mentioned_names, value_names
 from polytile.ir.evaluate import integer_literal
 from polytile.ir.expr import (
     COMPARISONS,
     Access,
-    Assign,
     Binary,
     Call,
     Cast,
@@ -35,7 +35,6 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
-    While,
     bodies,
     expressions,
     statements,
@@ -49,7 +48,7 @@ from polytile.ir.trip_count import trips
 
 _PLAIN = ("+", "-", "*", "<<", ">>", "&", "|", "^")
 _CALLS = {"floord": "{0} // {1}", "pmod()": "{0} % {1}", "min": "least({n}, {0}, {1})", "max": "most({n}, {0}, {1})"}
-_HEAD = "block_x block_y block_z grid_x grid_y grid_z thread_x thread_y thread_z".split()
+_HEAD = ["block_x", "block_y", "block_z", "grid_x", "grid_y", "grid_z", "thread_x", "thread_y", "thread_z"]
 
 
 def control_text(kernel: Kernel) -> str:
@@ -138,7 +137,9 @@ class _Writer:
                 return _Lines(work=inside.work * len(fixed))
             return _Lines((f"for n_{loop.iterator} in {tuple(_some(fixed))}:",)) + inside.inside()
         number = self.number()
-        head = _Lines((f"r{number} = runs({number}, {self.expr(loop.lower)}, {self.end(loop)}, {self.step(loop)})",), True)
+        head = _Lines(
+            (f"r{number} = runs({number}, {self.expr(loop.lower)}, {self.end(loop)}, {self.step(loop)})",), True
+        )
         if not inside.asks:
             return head + _Lines((f"work += {inside.work} * len(r{number})",))
         loop_head = (f"s{number} = some(r{number})", f"w{number} = work", f"for n_{loop.iterator} in s{number}:")
@@ -205,7 +206,7 @@ class _Writer:
                 return self.expr(value)
             case Aligned(addresses=addresses, bytes=size):
                 return self.asked("way", " and ".join(f"{self.address(a)} % {size} == 0" for a in addresses))
-        raise AssertionError(expr)
+        raise InternalError(f"not known from the launch: {expr}")
 
     def address(self, access: Access) -> str:
         """The distance of an element from the beginning of its buffer, in bytes."""
@@ -283,15 +284,15 @@ def _counted(loop: For, known: frozenset[str] | set[str], kernel: Kernel) -> boo
 
 def _known_names(kernel: Kernel) -> frozenset[str]:
     """The names with one value, an integer that follows from the launch and the place."""
-    given = {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"}
-    found = given | {c.name for c in kernel.coordinates}
+    found, changing = {c.name for c in kernel.coordinates}, kernel.changing
+    found |= {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"} - changing
     for stmt in statements(*kernel.body):  # parents and earlier ones first
-        if isinstance(stmt, For) and _counted(stmt, found, kernel):
-            found.add(stmt.iterator)
-        elif isinstance(stmt, Declare) and stmt.value is not None and stmt.name not in kernel.changing:
-            if _integer(stmt.value, found, kernel):
-                found.add(stmt.name)
-    return frozenset(found - kernel.changing)
+        match stmt:
+            case For(iterator=name) if name not in changing and _counted(stmt, found, kernel):
+                found.add(name)
+            case Declare(name=name, value=Expr() as value) if name not in changing and _integer(value, found, kernel):
+                found.add(name)
+    return frozenset(found)
 
 
 def _needed_names(kernel: Kernel) -> frozenset[str]:

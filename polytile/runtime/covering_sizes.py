@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from itertools import product
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
+from polytile.ir.arith import known
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import Binary, Call, Expr, For, Literal, statements, walk
+from polytile.ir.expr import Binary, Call, For, statements, walk
 from polytile.ir.expr import expressions as expressions_of
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
@@ -26,9 +28,10 @@ from polytile.runtime.parameters import FreeSizes, free_sizes
 SCALES = (24, 48, 96, 192, 384, 768)
 OFFSETS = (13, 17, 11, 19)  # to the scale, so that sizes differ and divide nothing
 MOST_RUNS = 4  # beside the one with small sizes
-MOST_WORK = 4e9  # of all runs, in nodes that threads execute: about 2 s in the emulator
-MOST_EVALUATIONS = 240  # of control flow
+MOST_WORK = 6e9  # of all runs, in nodes that threads execute: about 3 s in the emulator
+MOST_EVALUATIONS = 160  # of control flow
 WORK_OF_ELEMENT = 200.0  # to fill, copy and compare one
+LARGER = (300.0, 30.0, 3.0)  # times as much work as there is room for, of sizes that are made smaller
 UNITS = 4  # steps of host loops that sizes are multiples of, the largest ones
 
 Sizes = Mapping[str, int]
@@ -36,24 +39,27 @@ Sizes = Mapping[str, int]
 
 def covering_sizes(scop: Scop, program: HostProgram, given: Sizes, base: Sizes) -> tuple[Sizes, ...]:
     """Sizes to run beside `base`; as many as it takes to run what can run within some seconds."""
-    search = Search(scop, control_flow(program), free_sizes(scop, given))
+    search = _search(scop, program, given)
     return tuple(search.runs(base)) if search.sizes.free else ()
 
 
 def sizes_that_run(scop: Scop, program: HostProgram, kernel: str) -> Sizes | None:
     """Values of all parameters with which a kernel runs, as small as they are found; None where none are found."""
-    search = Search(scop, control_flow(program), free_sizes(scop, {}))
-    return search.smallest((kernel, "launch", 1))
+    return _search(scop, program, {}).smallest((kernel, "launch", 1))
+
+
+def _search(scop: Scop, program: HostProgram, given: Sizes) -> Search:
+    return Search(control_flow(program), free_sizes(scop, given), _units(program))
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """A search for sizes, and what was found of those that were looked at."""
 
-    scop: Scop
     flow: ControlFlow
     sizes: FreeSizes
-    known: dict[tuple[int, ...], Reach] = field(default_factory=dict, compare=False)
+    units: tuple[int, ...]
+    found: dict[tuple[int, ...], Reach] = field(default_factory=dict, compare=False)
 
     def runs(self, base: Sizes) -> Iterator[Sizes]:
         """Sizes that reach together what some sizes reach and `base` does not."""
@@ -61,17 +67,32 @@ class Search:
         wanted = frozenset().union(*(self.reach(c).parts for c in candidates)) - self.reach(base).parts
         room = MOST_WORK
         for _ in range(MOST_RUNS):
-            best = max(candidates, key=lambda c: (_worth(self.reach(c).parts & wanted), -self.reach(c).work), default=None)
-            if best is None or not self.reach(best).parts & wanted:
+            chosen = self._chosen(candidates, wanted, room)
+            if chosen is None:
                 return
-            chosen = self._apart(self._within(self._smaller(best, wanted), wanted, room), wanted, room)
-            found = self.reach(chosen)
-            if not found.parts & wanted or found.work > room:
-                candidates.remove(best)
-                continue
             yield chosen
-            wanted -= found.parts
-            room -= found.work
+            wanted -= self.reach(chosen).parts
+            room -= self.reach(chosen).work
+
+    def _chosen(self, candidates: Iterable[Sizes], wanted: frozenset[Part], room: float) -> Sizes | None:
+        """Sizes that reach as much of what is wanted as there is room for."""
+        reaching = [c for c in candidates if self.reach(c).parts & wanted]
+        for times in LARGER:
+            best = self._best((c for c in reaching if self.reach(c).work <= times * room), wanted)
+            if best is not None:
+                smaller = self._within(self._smaller(best, wanted), wanted, room)
+                if self.reach(smaller).parts & wanted and self.reach(smaller).work <= room:
+                    return self._apart(smaller, wanted, room)
+        return None
+
+    def _best(self, candidates: Iterable[Sizes], wanted: frozenset[Part]) -> Sizes | None:
+        """The sizes that reach most of what is wanted; of those, the ones with the least work."""
+
+        def worth(sizes: Sizes) -> tuple[int, float]:
+            found = self.reach(sizes)
+            return _worth(found.parts & wanted), -found.work
+
+        return max(candidates, key=worth, default=None)
 
     def smallest(self, part: Part) -> Sizes | None:
         """The smallest sizes that reach a part, if any do."""
@@ -82,9 +103,9 @@ class Search:
     def reach(self, sizes: Sizes) -> Reach:
         """What runs for these sizes, and its work with that of the arrays."""
         key = tuple(sizes.values())
-        if key not in self.known:
-            self.known[key] = self._reach(sizes)
-        return self.known[key]
+        if key not in self.found:
+            self.found[key] = self._reach(sizes)
+        return self.found[key]
 
     def _reach(self, sizes: Sizes) -> Reach:
         try:
@@ -95,23 +116,15 @@ class Search:
         return Reach(found.parts, found.launches, found.work + elements * WORK_OF_ELEMENT)
 
     def _candidates(self) -> Iterator[Sizes]:
-        """Growing sizes, until larger ones reach nothing more; those that are no use twice are found once."""
-        units = _units(self.flow.program)
+        """Growing sizes: of no length of a tile, and multiples of each."""
         seen: set[tuple[int, ...]] = set()
-        reached: set[Part] = set()
-        idle = 0
-        for scale in SCALES:
-            before = len(reached)
-            for sizes in (self._at(scale), *(self._at(scale, unit) for unit in units)):
-                if sizes is not None and tuple(sizes.values()) not in seen:
-                    seen.add(tuple(sizes.values()))
-                    reached |= self.reach(sizes).parts
-                    yield sizes
-            idle = 0 if len(reached) > before else idle + 1
-            if idle == 2:
-                return
+        for scale, unit in product(SCALES, (0, *self.units)):
+            sizes = self._at(scale, unit)
+            if sizes is not None and tuple(sizes.values()) not in seen:
+                seen.add(tuple(sizes.values()))
+                yield sizes
 
-    def _at(self, scale: int, unit: int = 0) -> Sizes | None:
+    def _at(self, scale: int, unit: int) -> Sizes | None:
         """Sizes of about a scale: all multiples of a unit, or none of them anything."""
         wanted = {
             name: -(-scale // unit) * unit if unit else scale + OFFSETS[k % len(OFFSETS)]
@@ -121,7 +134,7 @@ class Search:
 
     def _with(self, sizes: Sizes, name: str, value: int) -> Sizes | None:
         found = self.sizes.near({**sizes, name: value})
-        return found if found is not None and len(self.known) < MOST_EVALUATIONS else None
+        return found if found is not None and len(self.found) < MOST_EVALUATIONS else None
 
     def _smaller(self, sizes: Sizes, wanted: frozenset[Part]) -> Sizes:
         """The same parts that are wanted, with each size in turn as small as bisection finds it."""
@@ -129,12 +142,18 @@ class Search:
         for name in sorted(self.sizes.free, key=lambda n: -self._saved(sizes, n)):
             low, high = 0, sizes[name]
             while high - low > max(1, high // 16):
-                tried = self._with(sizes, name, (low + high) // 2)
-                if tried is not None and tried[name] < high and kept <= self.reach(tried).parts:
-                    sizes, high = tried, tried[name]
-                else:
-                    low = (low + high) // 2
+                smaller = self._keeping(sizes, name, (low + high) // 2, kept)
+                low, sizes = (low, smaller) if smaller is not None else ((low + high) // 2, sizes)
+                high = sizes[name]
         return sizes
+
+    def _keeping(self, sizes: Sizes, name: str, value: int, kept: frozenset[Part]) -> Sizes | None:
+        """Sizes with about this smaller value that reach all of this: one with the same remainder of a tile, maybe."""
+        for unit in (1, *self.units):
+            tried = self._with(sizes, name, value - (value - sizes[name]) % unit)
+            if tried is not None and 0 <= tried[name] < sizes[name] and kept <= self.reach(tried).parts:
+                return tried
+        return None
 
     def _saved(self, sizes: Sizes, name: str) -> float:
         """How much work less half of a size is."""
@@ -144,7 +163,9 @@ class Search:
     def _within(self, sizes: Sizes, wanted: frozenset[Part], room: float) -> Sizes:
         """Sizes with less work than there is room for, which lose as little of what is wanted as halving them does."""
         while self.reach(sizes).work > room:
-            halves = [h for n in self.sizes.free if sizes[n] > 1 and (h := self._with(sizes, n, sizes[n] // 2)) is not None]
+            halves = [
+                h for n in self.sizes.free if sizes[n] > 1 and (h := self._with(sizes, n, sizes[n] // 2)) is not None
+            ]
             less = [h for h in halves if self.reach(h).work < self.reach(sizes).work]
             if not less:
                 return sizes
@@ -184,6 +205,6 @@ def _units(program: HostProgram) -> tuple[int, ...]:
 
 def _divisor(node: object) -> int | None:
     match node:
-        case Binary(op="/" | "%", right=Literal(text=text)) | Call(function="floord", arguments=(Expr(), Literal(text=text))):
-            return int(text.rstrip("L")) if text.rstrip("L").isdecimal() else None
+        case Binary(op="/" | "%", right=by) | Call(function="floord", arguments=(_, by)):
+            return known(by)
     return None

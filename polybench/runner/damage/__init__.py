@@ -1,0 +1,1 @@
+"""Kernels that are damaged on purpose, to see whether validation notices."""
