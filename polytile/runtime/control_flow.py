@@ -198,7 +198,8 @@ def _blocks(grid: Grid) -> list[Grid]:
     total = max(grid)
     spread = (int(total * (k * GOLDEN_RATIO % 1)) for k in range(1, MOST_BLOCKS))
     numbers = range(total) if total <= MOST_BLOCKS else sorted({0, total - 1, *spread})
-    return [tuple(n if size > 1 else 0 for size in grid) for n in numbers]
+    axis = grid.index(total)
+    return [(n * (axis == 0), n * (axis == 1), n * (axis == 2)) for n in numbers]
 
 
 def _threads(block: Grid) -> Iterator[Grid]:

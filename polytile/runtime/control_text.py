@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
-from polytile.ir.def_use import mentioned_names, value_names
+from polytile.ir.def_use import value_names
 from polytile.ir.evaluate import integer_literal
 from polytile.ir.expr import (
     COMPARISONS,
@@ -31,7 +31,6 @@ from polytile.ir.expr import (
     If,
     Literal,
     Name,
-    Node,
     Stmt,
     Ternary,
     Unary,
@@ -80,9 +79,12 @@ class _Writer:
         self.kernel = kernel
         self.numbers = 0
         self.known = _known_names(kernel)
-        self.needed = _needed_names(kernel)
+        self.needed: frozenset[str] = frozenset()
+        self.used: set[str] = set()
 
     def text(self) -> str:
+        self.body(self.kernel.body)  # once to see which names conditions use
+        self.needed, self.numbers = _closed(self.kernel, self.used), 0
         scalars = [p.name for p in self.kernel.parameters if p.buffer is None and p.name in self.known]
         start = [f"{', '.join(_HEAD)} = place", "work = 0"]
         start += [f"n_{name} = scope[{name!r}]" for name in scalars if name in self.needed]
@@ -178,6 +180,7 @@ class _Writer:
             case BuiltIn(name=name):
                 return name.replace(".", "_")
             case Name(name=name):
+                self.used.add(name)
                 return f"n_{name}"
             case Unary(op="!", operand=x):
                 return f"(not {self.expr(x)})"
@@ -295,33 +298,15 @@ def _known_names(kernel: Kernel) -> frozenset[str]:
     return frozenset(found)
 
 
-def _needed_names(kernel: Kernel) -> frozenset[str]:
-    """The names that conditions and bounds of loops are made of, directly or not."""
-    needed: set[str] = set()
+def _closed(kernel: Kernel, names: Iterable[str]) -> frozenset[str]:
+    """These names, and those that their values are made of."""
     sources: dict[str, set[str]] = {c.name: value_names(c.source) for c in kernel.coordinates}
     for stmt in statements(*kernel.body):
         if isinstance(stmt, Declare) and stmt.value is not None:
             sources.setdefault(stmt.name, set()).update(value_names(stmt.value))
-        needed |= _asked_names(kernel, stmt)
-    waiting = list(needed)
+    found, waiting = set(names), list(names)
     while waiting:
-        more = sources.get(waiting.pop(), set()) - needed
-        needed |= more
+        more = sources.get(waiting.pop(), set()) - found
+        found |= more
         waiting += more
-    return frozenset(needed)
-
-
-def _asked_names(kernel: Kernel, stmt: Stmt) -> set[str]:
-    nodes: list[Node] = []
-    if isinstance(stmt, For):
-        nodes += expressions(stmt)
-    elif isinstance(stmt, If):
-        nodes.append(stmt.condition)
-    for node in (n for e in expressions(stmt) for n in walk(e)):
-        if isinstance(node, Ternary):
-            nodes.append(node.condition)
-        if isinstance(node, Aligned):
-            nodes += [e for a in node.addresses for e in kernel.root(a.array).extents if e is not None]
-            nodes += [node]
-    guard = getattr(stmt, "guard", None)
-    return set(mentioned_names(*nodes, *([guard] if guard is not None else [])))
+    return frozenset(found)

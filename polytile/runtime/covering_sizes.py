@@ -188,10 +188,10 @@ class Search:
 
 def _worth(parts: Iterable[Part]) -> int:
     """How much parts count: kernels that run first, then tiles within."""
-    return sum(_WORTH.get((part[1], part[2]), 1) for part in parts)
+    return sum(_WORTH.get(part[1:3], 1) for part in parts)
 
 
-_WORTH = {("launch", 1): 1000, ("within", 3): 30, ("launch", 2): 10}
+_WORTH: Mapping[Part, int] = {("launch", 1): 1000, ("within", 3): 30, ("launch", 2): 10}
 
 
 def _units(program: HostProgram) -> tuple[int, ...]:

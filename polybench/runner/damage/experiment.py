@@ -17,7 +17,7 @@ from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import Entry
 from polytile.api import CompiledScop
 from polytile.dataclass import dataclass
-from polytile.diagnostics import DeviceError, PolytileError, ValidationError
+from polytile.diagnostics import DeviceError, ValidationError
 from polytile.execution import Execution
 from polytile.runtime.engine import EmulatorEngine, emulator_engine
 from polytile.runtime.expectation import Expectation
@@ -55,9 +55,9 @@ def damage(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     for entry in entries:
         try:
             own = [o for scop in _scops(entry) for o in outcomes(entry.id, scop, chosen.jobs)]
-        except (PolytileError, RunnerError) as error:
+        except Exception as error:  # a bug of the compiler is the failure of one program
             failed += 1
-            print(f"{entry.id}: {str(error).splitlines()[0]}", flush=True)
+            print(f"{entry.id}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
             continue
         found += own
         print(f"{entry.id}: {_summary(own)}", flush=True)

@@ -124,8 +124,13 @@ def _places() -> tuple[Expr, ...]:
         )
         for block, grid in at
     ]
-    several = reduce(_either, [Binary(">", grid, Literal("1")) for _, grid in at])
-    return reduce(_both, first), _both(several, reduce(_both, inner)), reduce(_both, last), Name(SECOND)
+    several: list[Expr] = [Binary(">", grid, Literal("1")) for _, grid in at]
+    return (
+        reduce(_both, first),
+        _both(reduce(_either, several), reduce(_both, inner)),
+        reduce(_both, last),
+        Name(SECOND),
+    )
 
 
 def _stores(kernel: Kernel, node: Node) -> bool:

@@ -15,6 +15,7 @@ from polytile.options import Options
 from polytile.runtime.compare import compare
 from polytile.runtime.engine import emulator_engine
 from polytile.runtime.expectation import chain_length, expect, wide_seconds
+from polytile.runtime.launches import KernelRuns, launches_of
 from polytile.runtime.layout import Layout
 from polytile.runtime.reference import widen
 from polytile.runtime.validate import validate
@@ -28,10 +29,14 @@ class Fake:
 
     change: Callable[[Mapping[str, np.ndarray[Any, Any]]], None] = field(default=lambda memory: None)
     label: str = "a fake"
+    last: int = 1  # launches of its second kernel
 
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
         memory["y"][...] += memory["a"] * memory["x"]
         self.change(memory)
+
+    def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
+        return (KernelRuns("update_scop0_k0", 2, 10), KernelRuns("update_scop0_k1", self.last, 3 * self.last))
 
 
 def test_the_reference_computes_what_c_says(sample: Any) -> None:
@@ -48,7 +53,17 @@ def test_sizes_that_no_machine_has_memory_for_are_refused(sample: Any) -> None:
 def test_agreement(sample: Any) -> None:
     expectation = expect(sample.scop, sample.scop.source, VALUES, 3)
     result = validate(expectation, Fake(), strict=True)
-    assert result.line == "update_scop0: validated on a fake (n=5 m=7; y: bitwise equal)"
+    line = "update_scop0: validated on a fake (n=5 m=7; y: bitwise equal; launches: k0 2, k1 1)"
+    assert result.line == line and result.unrun == ()
+
+
+def test_a_kernel_that_no_run_has_launched_is_not_validated(sample: Any) -> None:
+    first = validate(expect(sample.scop, sample.scop.source, VALUES, 3), Fake(last=0), strict=True)
+    both = first.followed_by(validate(expect(sample.scop, sample.scop.source, VALUES, 3), Fake(), strict=True))
+    assert first.unrun == ("update_scop0_k1",) and both.unrun == ()
+    assert first.line.startswith("update_scop0: not validated in full on a fake (n=5 m=7; ")
+    assert both.line.startswith("update_scop0: validated on a fake (n=5 m=7, then n=5 m=7; ")
+    assert both.kernels == (KernelRuns("update_scop0_k0", 4, 20), KernelRuns("update_scop0_k1", 1, 3))
 
 
 def test_the_last_bit_counts_only_when_strict(sample: Any) -> None:
@@ -149,7 +164,8 @@ def test_chains(sample: Any) -> None:
 def test_the_emulator_agrees(sample: Any, values: dict[str, int], strict: bool) -> None:
     engine = emulator_engine(sample.scop, sample.program, Options(strict=strict))
     expectation = expect(sample.scop, sample.scop.source, values, 5)
-    assert validate(expectation, engine, strict=True).label == "the emulator"
+    result = validate(expectation, engine, strict=True)
+    assert result.label == "the emulator" and result.kernels == launches_of(sample.program, values)
 
 
 @pytest.mark.parametrize("ctype", [FLOAT, INT])

@@ -212,6 +212,9 @@ class Sequential:
     def run(self, layouts: Any, values: Any, memory: Any) -> None:
         self.compiled(layouts, values, memory)
 
+    def launched(self, values: Any) -> tuple[Any, ...]:
+        return ()
+
     @cached_property
     def compiled(self) -> Reference:
         return reference(self.scop, sequential_text(self.scop))
