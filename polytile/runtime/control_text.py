@@ -243,8 +243,8 @@ def _some(values: Sequence[int]) -> Sequence[int]:
 def _bound(loop: For) -> Expr | None:
     """What the iterator of a loop whose step is a name stays below."""
     match loop.condition:
-        case Binary(op="<", left=Name(name=name), right=bound) if name == loop.iterator:
-            return bound
+        case Binary(op="<" | "<=" as op, left=Name(name=name), right=bound) if name == loop.iterator:
+            return bound if op == "<" else Binary("+", bound, Literal("1"))
     return None
 
 
@@ -286,16 +286,22 @@ def _counted(loop: For, known: frozenset[str] | set[str], kernel: Kernel) -> boo
 
 
 def _known_names(kernel: Kernel) -> frozenset[str]:
-    """The names with one value, an integer that follows from the launch and the place."""
-    found, changing = {c.name for c in kernel.coordinates}, kernel.changing
-    found |= {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"} - changing
-    for stmt in statements(*kernel.body):  # parents and earlier ones first
-        match stmt:
-            case For(iterator=name) if name not in changing and _counted(stmt, found, kernel):
-                found.add(name)
-            case Declare(name=name, value=Expr() as value) if name not in changing and _integer(value, found, kernel):
-                found.add(name)
-    return frozenset(found)
+    """The names that never have other values than integers that follow from the launch and the place."""
+    lost = set(kernel.changing)
+    while True:
+        found = {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"}
+        found |= {c.name for c in kernel.coordinates}
+        found -= lost
+        before = len(lost)
+        for stmt in statements(*kernel.body):  # parents and earlier ones first
+            match stmt:
+                case For(iterator=name):
+                    (found if name not in lost and _counted(stmt, found, kernel) else lost).add(name)
+                case Declare(name=name, value=value):
+                    sound = name not in lost and value is not None and _integer(value, found, kernel)
+                    (found if sound else lost).add(name)
+        if len(lost) == before:
+            return frozenset(found - lost)
 
 
 def _closed(kernel: Kernel, names: Iterable[str]) -> frozenset[str]:

@@ -27,7 +27,7 @@ from polytile.runtime.parameters import FreeSizes, free_sizes
 
 SCALES = (24, 48, 96, 192, 384, 768)
 OFFSETS = (13, 17, 11, 19)  # to the scale, so that sizes differ and divide nothing
-MOST_RUNS = 4  # beside the one with small sizes
+MOST_RUNS = 6  # beside the one with small sizes
 MOST_WORK = 6e9  # of all runs, in nodes that threads execute: about 3 s in the emulator
 MOST_EVALUATIONS = 160  # of control flow
 WORK_OF_ELEMENT = 200.0  # to fill, copy and compare one
@@ -63,20 +63,23 @@ class Search:
 
     def runs(self, base: Sizes) -> Iterator[Sizes]:
         """Sizes that reach together what some sizes reach and `base` does not."""
-        candidates = list(self._candidates())
-        wanted = frozenset().union(*(self.reach(c).parts for c in candidates)) - self.reach(base).parts
-        room = MOST_WORK
+        for candidate in self._candidates():
+            self.reach(candidate)
+        done, room = self.reach(base).parts, MOST_WORK
         for _ in range(MOST_RUNS):
-            chosen = self._chosen(candidates, wanted, room)
+            wanted = frozenset[Part]().union(*(reach.parts for reach in self.found.values())) - done
+            chosen = self._chosen(wanted, room)
             if chosen is None:
                 return
             yield chosen
-            wanted -= self.reach(chosen).parts
+            done |= self.reach(chosen).parts
             room -= self.reach(chosen).work
 
-    def _chosen(self, candidates: Iterable[Sizes], wanted: frozenset[Part], room: float) -> Sizes | None:
+    def _chosen(self, wanted: frozenset[Part], room: float) -> Sizes | None:
         """Sizes that reach as much of what is wanted as there is room for."""
-        reaching = [c for c in candidates if self.reach(c).parts & wanted]
+        names = [p.name for p in self.sizes.scop.parameters]
+        tried = [dict(zip(names, values, strict=True)) for values in self.found]
+        reaching = [c for c in tried if self.reach(c).parts & wanted]
         for times in LARGER:
             best = self._best((c for c in reaching if self.reach(c).work <= times * room), wanted)
             if best is not None:

@@ -70,7 +70,7 @@ class Programs:
             if not library.exists():
                 compile_shared(unit, library)
             self._library.append(EmulatorLibrary.open(library))
-        return EmulatorEngine(state.source, state.program.name, self._library[0])
+        return EmulatorEngine(state.source, state.program, self._library[0])
 
     def _native(self, name: str) -> Engine:
         state, compiler = self.states[name], nvcc()
@@ -81,4 +81,4 @@ class Programs:
         if not library.exists():
             command = [compiler, "-std=c++17", "-O3", f"-arch={driver_arch()}", "-Xcompiler", "-fPIC", "-shared"]
             check_command([*command, "--threads", "0", str(unit), "-o", str(library)], "compiling the tests' programs")
-        return NativeEngine(state.source, function(load(library), state.program.name, ctypes.c_int))
+        return NativeEngine(state.source, state.program, function(load(library), state.program.name, ctypes.c_int))

@@ -159,5 +159,5 @@ def test_a_target(tmp_path: Path) -> None:
     assert "(void)__syncthreads_count(1);  // smooth.c:10 depends on smooth.c:8 through t" in unit.read_text()
     compile_shared(unit, tmp_path / "unit.so")
     library = EmulatorLibrary.open(tmp_path / "unit.so")
-    engine = EmulatorEngine(found.scop, found.program.name, library, "the emulator counting threads")
+    engine = EmulatorEngine(found.scop, found.program, library, "the emulator counting threads")
     assert validate(found.expect(seed=1), engine, strict=True).bitwise
