@@ -1,4 +1,4 @@
-"""Constants whose values and types the compiler's flags choose, written out.
+r"""Constants whose values and types the compiler's flags choose, written out.
 
 before: y[i] = (c[i] > '\377') * 0.1;    with -funsigned-char, or where `char` is unsigned anyway,
 after:  y[i] = (c[i] > 255) * 0.1f;                             and -fsingle-precision-constant
