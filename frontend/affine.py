@@ -77,6 +77,7 @@ class Evaluator(KnownSizes):
     atoms: dict[str, Atom] = field(default_factory=dict)
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
     compared: list[tuple[isl.PwAff, isl.Set]] = field(default_factory=list)  # what C compares in 64 bits, and where
+    signed_wraps: bool = False  # signed integers that overflow wrap around, too
     may_wrap: bool = False  # sums may wrap around where expressions are looked at
 
     # Values ---------------------------------------------------------------------------------------------------------
@@ -143,11 +144,15 @@ class Evaluator(KnownSizes):
         )
 
     def used(self, expr: Expr, known: isl.Set) -> Polynomial:
-        """The value where C looks at it as a whole number: an unsigned one must not have wrapped around."""
+        """The value where C looks at it as a whole number: one that may wrap around must not have done so."""
         value = self.polynomial(expr, known)
-        if expr.type.kind == "int" and not expr.type.signed and value.degree <= 1:
+        if self.wraps(expr.type) and value.degree <= 1:
             self.must_not_wrap(value, expr, known)
         return value
+
+    def wraps(self, ctype: CType) -> bool:
+        """Whether C lets numbers of a type wrap around."""
+        return ctype.kind == "int" and (self.signed_wraps or not ctype.signed)
 
     @contextmanager
     def behind_the_end(self) -> Iterator[None]:
@@ -159,13 +164,15 @@ class Evaluator(KnownSizes):
             self.may_wrap = before
 
     def must_not_wrap(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
-        """An unsigned value must be what the sums that it is made of are in all integers."""
+        """A value must be what the sums that it is made of are in all integers."""
         within = self.known_ranges(known)
         if not self.proves(within, self._fitting(value, expr.type, expr)):
-            self._must_be_natural(value, expr, known)
+            if not expr.type.signed:
+                self._must_be_natural(value, expr, known)
             if not self.may_wrap and not self._ask_to_fit(value, expr.type, expr, within):
-                hint = "use signed or wider types, or promise that it stays below with `#pragma polytile assume(...)`"
-                raise NotAffineError(expr, f"`{describe(expr)}` is unsigned and may wrap around", hint=hint, wraps=True)
+                kind, other = ("signed", "wider") if expr.type.signed else ("unsigned", "signed or wider")
+                hint = f"use {other} types, or promise that it stays below with `#pragma polytile assume(...)`"
+                raise NotAffineError(expr, f"`{describe(expr)}` is {kind} and may wrap around", hint=hint, wraps=True)
 
     def _fitting(self, value: Polynomial, ctype: CType, expr: Expr) -> isl.Set:
         """Where a value is one of a type."""
@@ -179,7 +186,8 @@ class Evaluator(KnownSizes):
         if self.proves(known, claim) or self.require(known, claim):
             return True
         for bits in (31, 24, 16):
-            sizes = (isl.Set(f"[{name}] -> {{ : {name} < {2**bits} }}") for name in sorted(self.parameters))
+            least = -(2**bits) if self.signed_wraps else -(2**63)
+            sizes = (isl.Set(f"[{n}] -> {{ : {least} <= {n} < {2**bits} }}") for n in sorted(self.parameters))
             small = reduce(isl.Set.intersect, sizes, isl.Set("{ : }"))
             if self.proves(known.intersect(small), claim):
                 return self.ask(small)
@@ -241,7 +249,7 @@ class Evaluator(KnownSizes):
     # Arithmetic -----------------------------------------------------------------------------------------------------
     def _operand(self, operand: Expr, common: CType, known: isl.Set) -> Polynomial:
         """An operand after its conversion to the common type of the operation."""
-        if not operand.type.signed and operand.type.size < common.size:
+        if self.wraps(operand.type) and operand.type.size < common.size:
             return self.used(operand, known)
         return self.polynomial(operand, known)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from polytile.c_flags import aliases_by_type
 from polytile.dataclass import dataclass
 from polytile.frontend.scop_region import HostRead, Region
 from polytile.frontend.type_based_aliasing import may_change
@@ -25,6 +26,7 @@ def alias_checks(
     if not region.host_reads:
         return ()
     use = _Use.of(statements, {a.name: [ctype for _, ctype in a.fields] for a in arrays})
+    typed = aliases_by_type(region.cflags)
     written = [a for a in arrays if a.origin is Origin.EXTERNAL and a.name in use.written]
     passed = [p.name for p in parameters] + [a.name for a in arrays if a.rank or a.name not in use.written]
     found: dict[str, AliasCheck] = {}
@@ -32,7 +34,6 @@ def alias_checks(
         others = (a for a in written if a.name != read.owner)
         reached = [a for a in others if (a.name in region.reachable if read.indirect else a.may_alias)]
         for lvalue, types in use.parts(read):
-            typed = region.typed_aliasing
             names = tuple(a.name for a in reached if not typed or _may_change(use.written[a.name], types, read))
             if names:
                 _add(found, AliasCheck(lvalue, names, read.guard))

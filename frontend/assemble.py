@@ -7,7 +7,6 @@ from dataclasses import field, replace
 
 from pycparser import c_ast
 
-from polytile.c_flags import aliases_by_type
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, Location, UserError
 from polytile.frontend.access_summaries import (
@@ -224,7 +223,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
-        typed_aliasing=aliases_by_type(context.file.source.cflags),
+        cflags=context.file.source.cflags,
         whiles=made.whiles,
         rotations=made.rotations,
     )

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 import islpy as isl
 from pycparser import c_ast, c_generator
 
+from polytile.c_flags import wraps
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
@@ -73,6 +74,7 @@ class _Extractor:
     def of(cls, region: Region, *, merging: bool) -> _Extractor:
         names = Names.of(region)
         evaluator = Evaluator(lambda name: eligible(name, names.variable(name)), products=region.products)
+        evaluator.signed_wraps = wraps(region.cflags)
         translator = Translator(names)
         return cls(region, names, translator, evaluator, Shapes(names, translator, evaluator), merging)
 

@@ -173,6 +173,7 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     _check_bounded(result, head)
     if not head.type.signed:
         _check_unsigned(result, here, head, evaluator)
+    if evaluator.wraps(head.type):
         _check_wrapping(result, head, evaluator, known)
     if head.type.size < INT.size:
         _check_narrow(result, here, head, evaluator)
@@ -195,14 +196,15 @@ def _awaited(head: Header) -> Expr | None:
 def _before(
     target: Expr, here: isl.PwAff, lower: isl.PwAff, head: Header, evaluator: Evaluator, known: isl.Set
 ) -> isl.Set:
-    """Where `i != e` has not become false yet. A loop that misses e overflows, which C leaves undefined."""
+    """Where `i != e` has not become false yet. A loop that misses e overflows, which C leaves undefined or wraps."""
     end = evaluator.of_polynomial(evaluator.used(target, known), target)
     gap = end.sub(lower) if head.step > 0 else lower.sub(end)
     zero = isl.PwAff("{ [(0)] }")
     hit = gap.mod_val(isl.Val(abs(head.step))).eq_set(zero)
-    ahead = known if head.type.signed else known.intersect(gap.nonneg_set())
-    ahead = ahead.intersect(gap.nonneg_set())
-    if not evaluator.proves(ahead, hit) or (not head.type.signed and not evaluator.proves(known, gap.nonneg_set())):
+    forwards = gap.nonneg_set()
+    asked = evaluator.signed_wraps and head.type.signed and evaluator.require(known, forwards)
+    misses = evaluator.wraps(head.type) and not asked and not evaluator.proves(known, forwards)
+    if misses or not evaluator.proves(known.intersect(forwards), hit):
         raise UserError(
             f"`{describe(head.condition)}` may never become false",
             location=head.condition_location,
@@ -266,7 +268,8 @@ def _check_narrow(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Eva
 
 def _check_wrapping(values: isl.Set, head: Header, evaluator: Evaluator, known: isl.Set) -> None:
     """Neither the iterator nor its condition wraps around, up to where the condition fails."""
-    order = isl.Map(f"{{ [a] -> [b] : 0 <= b - a <= {1 if head.by_number else max(head.step, 0)} }}")
+    low, high = (0, 1) if head.by_number else (min(head.step, 0) if head.type.signed else 0, max(head.step, 0))
+    order = isl.Map(f"{{ [a] -> [b] : {low} <= b - a <= {high} }}")
     tested = _moved(values, order, head).intersect(known)
     evaluator.must_not_wrap(evaluator.polynomial(head.value, tested), head.value, tested)
     if _awaited(head) is None:

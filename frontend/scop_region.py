@@ -120,5 +120,5 @@ class Region:
     summaries: Mapping[str, AccessSummary] = field(default_factory=dict)  # of functions that it calls
     device_source: str = ""  # the text that defines these for the device
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order
-    typed_aliasing: bool = True  # pointers to different types point to different memory
+    cflags: tuple[str, ...] = ()  # of the C compiler, those that change what it means among them
     whiles: frozenset[Location] = frozenset()  # the `while` and `do` loops of the C, also those made `for` loops

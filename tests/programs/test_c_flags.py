@@ -88,6 +88,45 @@ int main(void)
     return 0;
 }
 """
+# What is indexed, compared and counted; with arguments near the end of int the C runs.
+INDICES = r"""
+#include <limits.h>
+int store[4 * N], *a = store + N, b[N]; long l[N]; double m[N * N];
+void shifted(int n, int k) { for (int i = 0; i < n; i++) a[i + k] += i; }
+void sum_and_part(int n, int k) { for (int i = 0; i < n; i++) if (i + k > k) b[i] += 1; }
+void sum(int n, int k) { for (int i = 0; i < n; i++) if (i + k > 5) b[i] += 3; }
+void from(int lo) { for (int i = lo; i < lo + 10; i++) b[i - lo] += 7; }
+void up_to(int n) { for (int i = 0; i < n + 3 && i < N; i++) b[i] += 11; }
+void inclusive(int n) { for (int i = n - 3; i <= n && i < N; i++) b[i & 63] += 13; }
+void until(int s, int e) { int q = 0; for (int i = s; i != e; i++) q += i; b[0] += q; }
+void hashed(int n, int s) { for (int i = 0; i < n; i++) a[(i * 1103515245 + s) & 63] += i; }
+void divided(int n, int k) { for (int i = 0; i < n; i++) l[i] += (i + k) / 4; }
+void widened(int n, int k) { for (int i = 0; i < n; i++) if ((long)(i + k) < 100) l[i] += 17; }
+void multiplied(int n, int k) { for (int i = 0; i < n; i++) if (i * 3 + k < 2 * k) l[i] += 19; }
+void down(int n, int lo) { for (int i = n; i >= lo && i >= n - 5; i--) b[n - i] += 23; }
+void rows(int n, int w) { for (int i = 0; i < n; i++) for (int j = 0; j < w; j++) m[i * w + j] += i - j; }
+void counted(int n, int k) { int t = k; for (int i = 0; i < n; i++) { t += 3; if (t > 10) b[i] += t; } }
+void chosen(int n, int k) { for (int i = 0; i < n; i++) l[i] = i + k > k ? 1 : 2; }
+long long all(void)
+{
+    volatile int *seen = store;
+    long long s = 0;
+    for (int i = 0; i < 4 * N; i++) s = s * 31 + seen[i];
+    for (int i = 0; i < N; i++) s = s * 31 + b[i] + l[i] * 3 + (long)m[i * 7];
+    return s;
+}
+int main(void)
+{
+    shifted(10, 3); SAY; shifted(10, -5); SAY; sum_and_part(20, 5); SAY; sum_and_part(20, INT_MAX - 7); SAY;
+    sum(20, INT_MIN); SAY; sum(20, -3); SAY; sum(20, INT_MAX - 2); SAY; from(5); SAY; from(INT_MAX - 4); SAY;
+    up_to(10); SAY; up_to(INT_MAX - 1); SAY; inclusive(10); SAY; until(3, 9); SAY; hashed(50, 3); SAY;
+    hashed(50, INT_MAX); SAY; divided(20, 7); SAY; divided(20, INT_MAX - 4); SAY; widened(20, 90); SAY;
+    widened(20, INT_MAX - 4); SAY; multiplied(20, 30); SAY; multiplied(20, INT_MAX / 2 + 40); SAY;
+    multiplied(20, INT_MAX - 10); SAY; down(10, 2); SAY; down(INT_MIN + 8, INT_MIN + 2); SAY; rows(5, 9); SAY;
+    counted(20, 2); SAY; counted(20, INT_MAX - 20); SAY; chosen(20, 3); SAY; chosen(20, INT_MAX - 3); SAY;
+    return 0;
+}
+"""
 CONSTANTS = r"""
 #define PI 3.14159265358979323846
 typedef double real;
@@ -163,6 +202,7 @@ CASES = {
     "signed characters again": ("-funsigned-char -fsigned-char", CHARACTERS, 10, False),
     "characters that are not signed": ("-fno-signed-char", CHARACTERS, 10, True),
     "integers that wrap": ("-fwrapv", WRAPPING, 12, None),
+    "indices that wrap": ("-fwrapv", INDICES, 13, None),
     "no use of overflow": ("-O2 -fno-strict-overflow", WRAPPING, 12, None),
     "short enumerations": ("-fshort-enums", TYPES, 7, True),
     "packed structs": ("-fpack-struct", TYPES, 7, True),
