@@ -24,6 +24,7 @@ from polytile.ir.expr import (
     USHORT,
     CType,
 )
+from polytile.ir.integer_constants import integer_value
 
 FIXED_WIDTH = {
     "int8_t": SCHAR,
@@ -141,30 +142,10 @@ def declared_type(node: c_ast.Node, types: Mapping[str, CType]) -> tuple[CType, 
     raise UserError("this type cannot be declared inside a SCoP", location=location, hint="declare it before the SCoP")
 
 
-def integer_value(text: str) -> int | None:
-    """The value of an integer or character constant as spelt in C, or None for another constant."""
-    if text.startswith("'"):
-        return _character_value(text[1:-1])
-    digits = text.rstrip("uUlL")
-    try:
-        if digits[:2].lower() in ("0x", "0b"):
-            return int(digits, 0)
-        return int(digits, 8 if digits.startswith("0") and len(digits) > 1 else 10)
-    except ValueError:
-        return None
-
-
-def _character_value(text: str) -> int | None:
-    escapes = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
-    if len(text) == 1:
-        return ord(text) if text.isascii() else None
-    return escapes.get(text[1]) if len(text) == 2 and text[0] == "\\" else None
-
-
 def literal_type(text: str) -> CType | None:
     """The type of a numeric constant: `1` int, `1u` unsigned int, `1.0f` float, `3000000000` long."""
-    if text.startswith("'"):
-        return INT
+    if "'" in text:
+        return None  # of a character that compilers do not agree on
     value = integer_value(text)
     if value is None:
         if text[-1] in "lL":

@@ -8,10 +8,10 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.ir.expr import INT, LLONG, LONG, UINT, ULLONG, ULONG, CType
+from polytile.ir.integer_constants import character_value, integer_value
 
 _RANK = {"int": 0, "unsigned int": 0, "long": 1, "unsigned long": 1, "long long": 2, "unsigned long long": 2}
 _SUFFIX = {INT: "", UINT: "U", LONG: "L", ULONG: "UL", LLONG: "LL", ULLONG: "ULL"}
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +97,13 @@ def _promoted(constant: Constant) -> Constant:
 
 
 def _literal(node: c_ast.Constant) -> Constant | None:
-    if node.type == "char":
-        return _character(node.value[1:-1])
+    if (character := character_value(node.value)) is not None:  # of C that the parser has not read
+        return Constant(character[1], INT) if 0 <= character[1] < 128 else None
+    value = integer_value(node.value) if node.type != "string" else None
+    if value is None:
+        return None
     text = node.value.lower()
-    if node.type in ("string", "float", "double", "long double") or text[:1] not in "0123456789":
-        return None
-    digits = text.rstrip("ul")
-    suffix = text[len(digits) :]
-    decimal = not (digits.startswith("0") and len(digits) > 1)
-    try:
-        value = int(digits, 10) if decimal else int(digits, 0 if digits[1] in "xb" else 8)
-    except ValueError:
-        return None
+    suffix, decimal = text[len(text.rstrip("ul")) :], text[0] != "0"
     ladder: list[CType] = [INT, UINT, LONG, ULONG] if "ll" not in suffix else [LLONG, ULLONG]
     if "l" in suffix and "ll" not in suffix:
         ladder = [LONG, ULONG]
@@ -117,14 +112,6 @@ def _literal(node: c_ast.Constant) -> Constant | None:
     elif decimal:
         ladder = [t for t in ladder if t.signed]
     return next((Constant(value, t) for t in ladder if fits(value, t)), None)
-
-
-def _character(text: str) -> Constant | None:
-    if len(text) == 1 and ord(text) < 128:
-        return Constant(ord(text), INT)
-    if len(text) == 2 and text[0] == "\\" and text[1] in _ESCAPES:
-        return Constant(_ESCAPES[text[1]], INT)
-    return None
 
 
 def _common(left: Constant, right: Constant) -> CType:

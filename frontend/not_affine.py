@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from polytile.frontend.c_types import integer_value
 from polytile.frontend.describe import describe
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Expr, Literal
+from polytile.ir.integer_constants import integer_value
 
 LARGEST = 2**63 - 1  # the largest number that generated code can hold
 

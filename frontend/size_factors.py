@@ -10,6 +10,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.trees import copied
+from polytile.ir.integer_constants import integer_value
 
 FEW_ROWS = 4  # for which a quotient is a sum for each
 Factors = list[c_ast.Node]
@@ -45,9 +46,10 @@ def are_many(rows: Factors) -> bool:
     """Whether there may be more rows than quotients are sums for."""
     number = 1
     for factor in rows:
-        if not isinstance(factor, c_ast.Constant):
+        value = integer_value(factor.value) if isinstance(factor, c_ast.Constant) else None
+        if value is None:
             return True
-        number *= int(factor.value.rstrip("uUlL"), 0)
+        number *= value
     return number > FEW_ROWS
 
 

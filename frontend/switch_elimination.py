@@ -16,6 +16,7 @@ from polytile.frontend.gnu_c import RANGE
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import block_items, copied, map_statements
+from polytile.ir.integer_constants import integer_value
 
 MOST_COPIES = 64  # of statements that are reached from several cases
 _Section = tuple[list[c_ast.Node | None], list[c_ast.Node]]  # the values (None: `default`) and what follows them
@@ -136,12 +137,9 @@ def _plain(value: c_ast.Node | None) -> bool:
     if not isinstance(value, c_ast.Constant | c_ast.UnaryOp | c_ast.BinaryOp):
         return False
     constants = [n for n in nodes_below(value) if isinstance(n, c_ast.Constant)]
-    small = all(n.type == "char" or (n.type == "int" and n.value.isalnum() and _is_small(n.value)) for n in constants)
+    small = all(n.type == "int" and _is_small(integer_value(n.value)) for n in constants)
     return small and all(isinstance(n, c_ast.Constant | c_ast.UnaryOp | c_ast.BinaryOp) for n in nodes_below(value))
 
 
-def _is_small(text: str) -> bool:
-    try:
-        return int(text, 8 if text.startswith("0") and text.isdigit() else 0) < 2**31
-    except ValueError:
-        return False
+def _is_small(value: int | None) -> bool:
+    return value is not None and value < 2**31

@@ -12,6 +12,7 @@ from pycparser.c_parser import ParseError
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
+from polytile.frontend.character_tokens import as_numbers, chars_are_unsigned
 from polytile.frontend.implicit_int import declared_name, lacks_only_a_type
 from polytile.frontend.preprocess import Preprocessed
 from polytile.frontend.shipped_declarations import ContinuingParser
@@ -54,7 +55,8 @@ def read_piece(
     text = f"# {piece.line}\n{' ' * (piece.column - 1)}{piece.text}"
     while True:
         reached: list[tuple[int, int, str]] = []
-        parser = ContinuingParser(_recording_lexer(reached, implied.keys()), names)
+        lexer = _recording_lexer(reached, implied.keys(), unsigned_char=chars_are_unsigned(source))
+        parser = ContinuingParser(lexer, names)
         try:
             return list(parser.parse(text, source.path).ext), parser.names
         except ParseError as error:
@@ -70,21 +72,29 @@ def read_piece(
             raise UserError(what, location=Location(start.file, start.line), hint=hint) from None
 
 
-def _recording_lexer(reached: list[tuple[int, int, str]], implied: Set[tuple[int, int]]) -> type[CLexer]:
+def _recording_lexer(
+    reached: list[tuple[int, int, str]], implied: Set[tuple[int, int]], *, unsigned_char: bool
+) -> type[CLexer]:
     """A lexer that notes the last token it gave, because some syntax errors carry no place; before the tokens at the
-    places `implied` it gives an `int` that is not in the text."""
+    places `implied` it gives an `int` that is not in the text, and numbers for character constants."""
 
     class RecordingLexer(CLexer):  # type: ignore[misc]
-        held: Any = None
+        held: tuple[Any, ...] = ()
 
         def token(self) -> Any:
-            token = self.held or super().token()
-            if self.held is None and token is not None and (token.lineno, token.column) in implied:
-                self.held = token
-                return Token("INT", "int", token.lineno, token.column, token.filename)
-            self.held = None
-            if token is not None:
-                reached[:] = [(token.lineno, token.column, token.value)]
+            if self.held:
+                token, *rest = self.held
+                self.held = tuple(rest)
+            else:
+                token = super().token()
+                if token is None:
+                    return None
+                token, *rest = as_numbers(token, unsigned_char=unsigned_char)
+                if (token.lineno, token.column) in implied:
+                    self.held = (token, *rest)
+                    return Token("INT", "int", token.lineno, token.column, token.filename)
+                self.held = tuple(rest)
+            reached[:] = [(token.lineno, token.column, token.value)]
             return token
 
     return RecordingLexer

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.expr import Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
+from polytile.ir.integer_constants import literal_value
 
 
 def _divide(a: int, b: int) -> int:
@@ -52,14 +53,6 @@ _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def integer_literal(text: str) -> int:
-    """The value of a C integer constant: `10`, `0x1fUL`, `017`."""
-    digits = text.rstrip("uUlL")
-    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
-        return int(digits, 8)
-    return int(digits, 0)
-
-
 def wrap(value: int, ctype: CType) -> int:
     """`value` converted to the integer type `ctype`, modulo its range."""
     if ctype.name == "_Bool":
@@ -81,7 +74,9 @@ def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
     """The integer value of an expression over `values`."""
     match expr:
         case Literal(text=text, type=ctype) if ctype.kind == "int":
-            return integer_literal(text)
+            if (value := literal_value(text)) is None:
+                raise InternalError(f"not an integer constant: {text}")
+            return value
         case Name(name=name):
             if name not in values:
                 raise InternalError(f"{name} has no value in a host expression")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polytile.ir.expr import Binary, Cast, Expr, Literal, Name, Unary
+from polytile.ir.integer_constants import literal_value
 from polytile.ir.scop import Array
 from polytile.ir.struct_fields import offsets
 
@@ -39,7 +40,7 @@ def constant(expression: Expr, parameters: Mapping[str, int]) -> int | None:
     """The value of an extent, None where it is not known."""
     match expression:
         case Literal():
-            return int(expression.text.rstrip("uUlL"), 0) if expression.type.kind == "int" else None
+            return literal_value(expression.text)
         case Name():
             return parameters.get(expression.name)
         case Cast():

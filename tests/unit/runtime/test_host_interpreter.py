@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.ir.evaluate import evaluate, integer_literal, integer_range, wrap
+from polytile.ir.evaluate import evaluate, integer_range, wrap
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -25,6 +25,7 @@ from polytile.ir.expr import (
     Ternary,
     Unary,
 )
+from polytile.ir.integer_constants import integer_value
 from polytile.ir.kernel import Comment, Launch
 from polytile.runtime.host_interpreter import execute
 
@@ -61,7 +62,7 @@ def test_expressions_have_the_values_of_c(expr: Expr, value: int) -> None:
 
 
 def test_literals() -> None:
-    assert [integer_literal(t) for t in ("10", "0x1fUL", "017", "0", "5LL")] == [10, 31, 15, 0, 5]
+    assert [integer_value(t) for t in ("10", "0x1fUL", "017", "0", "5LL")] == [10, 31, 15, 0, 5]
 
 
 def test_ranges_and_wrapping() -> None:
