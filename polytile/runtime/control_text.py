@@ -18,7 +18,6 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.def_use import value_names
-from polytile.ir.evaluate import integer_literal
 from polytile.ir.expr import (
     COMPARISONS,
     Access,
@@ -41,6 +40,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import Aligned, BuiltIn, Offset, Shuffle
+from polytile.ir.integer_constants import literal_value
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.trip_count import trips
@@ -175,8 +175,8 @@ class _Writer:
 
     def expr(self, expr: Expr) -> str:
         match expr:
-            case Literal(text=text):
-                return str(integer_literal(text))
+            case Literal(text=text) if (value := literal_value(text)) is not None:
+                return str(value)
             case BuiltIn(name=name):
                 return name.replace(".", "_")
             case Name(name=name):
