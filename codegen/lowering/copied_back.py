@@ -47,15 +47,16 @@ def without_fields(array: Array, elements: isl.Set) -> isl.Set:
     return elements.project_out(SET, array.rank, 1).set_tuple_name(array.name)
 
 
-def is_certain(scop: Scop, array: Array, elements: isl.Set) -> bool:
-    """Whether the SCoP accesses all of some elements, with all of their fields, whatever the data are."""
+def is_within(scop: Scop, array: Array, elements: isl.Set, certain: isl.Set | None) -> bool:
+    """Whether all of some elements, with all of their fields, are among those that the SCoP accesses for certain."""
+    if certain is None or array.members:
+        return False
     try:
         with budget(OPERATIONS):
-            certain = _certain(scop, array)
             if array.fields:
                 fields = isl.Set(f"{{ [f] : 0 <= f < {len(array.fields)} }}")
                 elements = elements.flat_product(fields).set_tuple_name(array.name)
-            return not array.members and bool(elements.intersect_params(scop.context).is_subset(certain))
+            return bool(elements.intersect_params(scop.context).is_subset(certain))
     except (OverBudgetError, isl.Error):
         return False
 
@@ -124,13 +125,17 @@ def _below(constraint: isl.Constraint, extent: Expr) -> isl.Constraint | None:
     return None if form is None else constraint
 
 
-def _certain(scop: Scop, array: Array) -> isl.Set:
-    """What the SCoP accesses whatever the data are."""
+def certain_elements(scop: Scop, array: Array) -> isl.Set | None:
+    """What the SCoP accesses whatever the data are; None where that is not found in time."""
     found = [m for s in scop.statements for _, m in s.united(AccessKind.WRITE, arrays=_only(array))]
-    for statement in scop.statements:
-        if _reads_for_certain(statement, array):
-            found += _of_one_element(statement, array)
-    return _elements(scop, array, found)
+    try:
+        with budget(OPERATIONS):
+            for statement in scop.statements:
+                if _reads_for_certain(statement, array):
+                    found += _of_one_element(statement, array)
+            return _elements(scop, array, found)
+    except (OverBudgetError, isl.Error):
+        return None
 
 
 def _reads_for_certain(statement: Statement, array: Array) -> bool:
@@ -146,11 +151,11 @@ def _reads_for_certain(statement: Statement, array: Array) -> bool:
 
 def _of_one_element(statement: Statement, array: Array) -> Iterator[isl.Map]:
     """The reads of one element each: data choose among several."""
-    for access in statement.relations(AccessKind.READ):
-        if access.array == array.name:
-            relation = access.relation.intersect_domain(statement.domain)
-            if relation.is_single_valued():
-                yield relation
+    reads = [a.relation for a in statement.relations(AccessKind.READ) if a.array == array.name]
+    if all(relation.is_single_valued() for relation in reads):
+        yield from (m for _, m in statement.united(AccessKind.READ, arrays=_only(array)))
+        return
+    yield from (r.intersect_domain(statement.domain) for r in reads if r.is_single_valued())
 
 
 def _elements(scop: Scop, array: Array, relations: list[isl.Map]) -> isl.Set:

@@ -7,7 +7,8 @@ from functools import reduce
 import islpy as isl
 
 from polytile.codegen.lowering.copied_back import (
-    is_certain,
+    certain_elements,
+    is_within,
     rows_between,
     rows_up_to,
     without_fields,
@@ -55,7 +56,8 @@ def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
 def _scalar_back(scop: Scop, array: Array) -> CopiedBack | None:
     """A number that the SCoP changes for certain, if it runs at all."""
     written = written_elements(scop, array)
-    return CopiedBack(ZERO, ONE, (), _where(scop, written)) if is_certain(scop, array, written) else None
+    certain = certain_elements(scop, array)
+    return CopiedBack(ZERO, ONE, (), _where(scop, written)) if is_within(scop, array, written, certain) else None
 
 
 def _where(scop: Scop, written: isl.Set) -> Expr | None:
@@ -73,14 +75,14 @@ def _back(scop: Scop, transfer: Transfer, first: Expr, elements: Expr) -> Copied
     array = transfer.array
     assert transfer.touched is not None
     touched = without_fields(array, transfer.touched)
-    known = array.extents[0] is not None
+    certain, known = certain_elements(scop, array), array.extents[0] is not None
     window = rows_up_to(array, touched) if known else rows_between(scop, array, touched, 0)
-    if window is not None and is_certain(scop, array, window):
+    if window is not None and is_within(scop, array, window, certain):
         return CopiedBack(first, elements)
     written = written_elements(scop, array)
     for depth in range(array.rank):
         between = rows_between(scop, array, written, depth)
-        if between is not None and is_certain(scop, array, between):
+        if between is not None and is_within(scop, array, between, certain):
             return _rows(scop, array, written, depth)
     return None
 

@@ -255,7 +255,7 @@ public:
         if (ok()) check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "launch of", kernel_name);
     }
 
-    // Waits for the kernels, not for the device: another thread may be recording a graph.
+    // Waits for the kernels, not for the device, of which other threads may record launches.
     void finish()
     {
         if (timing && ok()) check(cudaEventRecord(end), "recording", "an event");
