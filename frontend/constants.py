@@ -29,6 +29,8 @@ class Meanings:
     name: Callable[[str], Constant | None]
     size: Callable[[c_ast.Node], int | None]
     type: Callable[[c_ast.Node], CType | None]
+    alignment: Callable[[c_ast.Node], int | None]
+    offset: Callable[[c_ast.Node, c_ast.Node], int | None]  # of a member in a type
 
 
 def fits(value: int, ctype: CType) -> bool:
@@ -79,6 +81,12 @@ def evaluate(node: c_ast.Node, meanings: Meanings) -> Constant | None:
         case c_ast.UnaryOp(op="sizeof", expr=operand):
             size = meanings.size(operand)
             return None if not size else Constant(size, ULONG)
+        case c_ast.UnaryOp(op="_Alignof", expr=operand):
+            alignment = meanings.alignment(operand)
+            return None if not alignment else Constant(alignment, ULONG)
+        case c_ast.FuncCall(name=c_ast.ID(name="offsetof"), args=c_ast.ExprList(exprs=[kind, member])):
+            offset = meanings.offset(kind, member)
+            return None if offset is None else Constant(offset, ULONG)
         case c_ast.UnaryOp(op=("+" | "-" | "~" | "!") as op, expr=operand):
             return _unary(op, evaluate(operand, meanings))
         case c_ast.BinaryOp(op=op, left=left, right=right):

@@ -62,13 +62,15 @@ class _Normaliser:
                 return node
             case c_ast.ID():
                 return self._identifier(node)
+            case c_ast.FuncCall(name=c_ast.ID(name="offsetof")):
+                return self._known(node)
             case c_ast.FuncCall(name=c_ast.ID()):
                 return self._call(node)
             case c_ast.StructRef():
                 node.name = self.visit(node.name)
                 return node
-            case c_ast.UnaryOp(op="sizeof"):
-                return self._sizeof(node)
+            case c_ast.UnaryOp(op="sizeof" | "_Alignof"):
+                return self._known(node)
             case c_ast.UnaryOp(op="&"):
                 return self._address(node)
             case c_ast.Typename():
@@ -177,7 +179,7 @@ class _Normaliser:
             node.args = self.visit(node.args)
         return node
 
-    def _sizeof(self, node: c_ast.UnaryOp) -> c_ast.Node:
+    def _known(self, node: c_ast.Node) -> c_ast.Node:
         value = self.scope.constant(node)
         return map_children(node, self.visit) if value is None else constant_node(value, node.coord)
 

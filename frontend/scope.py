@@ -330,7 +330,8 @@ class Scope:
 
     def constant(self, node: c_ast.Node) -> Constant | None:
         """The value of an integer constant expression, or None."""
-        return evaluate(node, Meanings(self._constant_name, self.size, self._scalar_type))
+        known = self._constant_name, self.size, self._scalar_type, self._alignment, self._offset
+        return evaluate(node, Meanings(*known))
 
     def _constant_name(self, name: str) -> Constant | None:
         binding = self.lookup(name)
@@ -341,16 +342,67 @@ class Scope:
         return None if shape.layers else shape.base
 
     def size(self, node: c_ast.Node) -> int | None:
-        """What `sizeof` gives for a type or a variable, when it is a constant."""
+        """What `sizeof` gives for a type or an lvalue, when it is a constant."""
+        shape = self.shape(node) if isinstance(node, c_ast.Typename) else self._operand(node)
+        return None if shape is None else layout(shape)[0] or None
+
+    def _alignment(self, node: c_ast.Node) -> int | None:
+        """What `_Alignof` gives for a type, where no attribute may say more of it."""
+        shape = self.shape(node)
+        return layout(shape)[1] if layout(shape)[0] and not shape.varies else None
+
+    def _offset(self, kind: c_ast.Node, member: c_ast.Node) -> int | None:
+        """What `offsetof` gives for a member, or a part of one."""
+        way: list[c_ast.Node] = []
+        while not isinstance(member, c_ast.ID):
+            way.insert(0, member)
+            member = member.name
+        shape: Shape | None = self.shape(kind)
+        offset = 0
+        for part in (member, *way):
+            if isinstance(part, c_ast.ArrayRef):
+                number, shape = self.constant(part.subscript), without_layer(shape)
+                step = None if number is None or shape is None else number.value * layout(shape)[0]
+            else:
+                name = str(part.name if isinstance(part, c_ast.ID) else part.field.name)
+                step, shape = _member(shape, name)
+            if step is None or shape is None:
+                return None
+            offset += step
+        return offset
+
+    def _operand(self, node: c_ast.Node) -> Shape | None:
+        """The type of an lvalue; None for what is not known."""
         match node:
-            case c_ast.Typename():
-                return layout(self.shape(node))[0] or None
             case c_ast.ID(name=name):
                 binding = self.lookup(name)
-                if binding is None or binding.kind != "variable":
-                    return None
-                return layout(binding.shape)[0] or None
+                known = binding is not None and (binding.kind == "variable" or not binding.shape.layers)
+                return binding.shape if binding is not None and known and binding.kind != "typedef" else None
+            case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
+                return without_layer(self._element(inner))
+            case c_ast.StructRef(name=inner, type=op, field=c_ast.ID(name=name)):
+                shape = self._operand(inner) if op == "." else without_layer(self._element(inner))
+                return _member(shape, name)[1]
         return None
+
+    def _element(self, node: c_ast.Node) -> Shape | None:
+        """The type of a pointer or an array, of parameters, too."""
+        binding = self.lookup(node.name) if isinstance(node, c_ast.ID) else None
+        return binding.shape if binding is not None and binding.kind == "parameter" else self._operand(node)
+
+
+def without_layer(shape: Shape | None) -> Shape | None:
+    """The type of what an array has or a pointer leads to."""
+    return replace(shape, layers=shape.layers[1:]) if shape is not None and shape.layers else None
+
+
+def _member(shape: Shape | None, name: str) -> tuple[int | None, Shape | None]:
+    """Offset and type of a member of a struct."""
+    if shape is None or shape.struct is None or shape.layers:
+        return None, None
+    known = shape.struct.layout or natural_layout(shape.struct)
+    found = next((m.shape for m in shape.struct.members if m.name == name), None)
+    return (None if known is None else known.offsets.get(name)), found
 
 
 def _reason(names: list[str]) -> str:

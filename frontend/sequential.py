@@ -37,7 +37,8 @@ _HELPERS = {  # functions that need no declaration, by what they do
 def sequential_source(region: Region, scop: Scop) -> str:
     """C99 text that defines `void NAME_reference(parameters, external arrays)`.
 
-    Arrays arrive as pointers to their first element, scalars by value when the SCoP only reads them, else as pointers.
+    Arrays arrive as pointers to their first element, numbers by value when the SCoP only reads them, else as pointers,
+    as structs do.
     """
     renamed = {name: f"{region.name}_{name}" for name in region.functions}
     taken = _names(region)
@@ -113,7 +114,7 @@ class _Argument:
     @classmethod
     def of(cls, scop: Scop, array: Array, symbol: Symbol | None, taken: set[str]) -> _Argument:
         name, element = array.name, array.element
-        if scop.by_value(array):
+        if scop.by_value(array) and not array.fields:
             return cls(array, f"{element} {name}")
         passed = fresh(f"{name}_arg", taken)
         extents = symbol.extents if symbol is not None else array.extents

@@ -166,6 +166,9 @@ class _Writer:
 
     def _declaration(self, node: c_ast.Node) -> None:
         """What a declaration around the SCoP means inside it."""
+        types = self.context.file.types
+        if types.doubts(_base(node)) or types.scalar(node) is not None:
+            raise _CannotStandAloneError(f"`{node.name or _base(node).name}` is declared in it with attributes")
         self._define_tag(node)
         binding = self.place.scope.lookup(node.name) if node.name else None
         if binding is None or binding.node is not node:

@@ -401,7 +401,7 @@ def sequential_text(scop: Scop) -> str:
     from polytile.codegen.targets.c.reference_c import print_sequential
 
     body = lower_sequential(scop)
-    by_value = frozenset(a.name for a in scop.external_arrays if scop.by_value(a))
+    by_value = frozenset(a.name for a in scop.external_arrays if scop.by_value(a) and not a.fields)
     return print_sequential(
         f"{scop.name}_reference", scop.parameters, scop.arrays, by_value, body, scop.definitions
     )

@@ -58,7 +58,7 @@ class NativeEngine:
     label: str = "the GPU through nvcc"
 
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
-        status = self.entry(*arguments(self.scop, layouts, values, memory, structs_by_address=True))
+        status = self.entry(*arguments(self.scop, layouts, values, memory))
         if status != 0:
             raise DeviceError(f"{self.scop.name} failed on {self.label} with code {status} (the reason is above)")
 
@@ -80,7 +80,7 @@ class EmulatorEngine:
 
     def call(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> int:
         """Run the SCoP once; returns what the entry point returned."""
-        passed = arguments(self.scop, layouts, values, memory, structs_by_address=True)
+        passed = arguments(self.scop, layouts, values, memory)
         with _ONE_AT_A_TIME:
             self.library.reset_counts()
             try:

@@ -96,27 +96,8 @@ def _numbers(way: str, dtype: np.dtype[Any], at: int) -> Iterator[tuple[str, np.
 
 
 def c_type(dtype: np.dtype[Any]) -> Any:
-    """The ctypes type of a NumPy type (for arguments passed by value)."""
-    if dtype.names is not None:
-        exact = {} if dtype.isalignedstruct else {"_pack_": 1, "_layout_": "ms"}
-        return type("struct", (ctypes.Structure,), {**exact, "_fields_": list(_c_fields(dtype))})
-    if dtype == np.dtype(np.longdouble):
-        return ctypes.c_longdouble
-    return np.ctypeslib.as_ctypes_type(dtype)
-
-
-def _c_fields(dtype: np.dtype[Any]) -> Iterator[tuple[str, Any]]:
-    """The numbers of a struct, and characters where padding is that their alignments do not explain."""
-    end = 0
-    for name in dtype.names or ():
-        kind, start = dtype.fields[name][:2]  # type: ignore[index]
-        alignment = kind.alignment if dtype.isalignedstruct else 1
-        if start > -(-end // alignment) * alignment:
-            yield f"until {name}", ctypes.c_char * (start - end)
-        yield name, c_type(kind)
-        end = start + kind.itemsize
-    if not dtype.isalignedstruct and dtype.itemsize > end:
-        yield "until the end", ctypes.c_char * (dtype.itemsize - end)
+    """The ctypes type of a number's NumPy type (for arguments passed by value)."""
+    return ctypes.c_longdouble if dtype == np.dtype(np.longdouble) else np.ctypeslib.as_ctypes_type(dtype)
 
 
 @dataclass(frozen=True, slots=True)

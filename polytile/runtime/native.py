@@ -47,8 +47,6 @@ def arguments(
     layouts: Mapping[str, Layout],
     values: Mapping[str, int],
     memory: Mapping[str, Any],
-    *,
-    structs_by_address: bool = False,
 ) -> list[Any]:
     """The ctypes arguments of an entry point: parameters by value, then scalars by value and pointers.
 
@@ -57,7 +55,7 @@ def arguments(
     result: list[Any] = [c_type(scalar_dtype(p.type))(values[p.name]) for p in scop.parameters]
     for array in scop.external_arrays:
         data = memory[array.name]
-        if scop.by_value(array) and not (array.fields and structs_by_address):
+        if scop.by_value(array) and not array.fields:
             host = data if isinstance(data, np.ndarray) else data.get()
             result.append(c_type(host.dtype).from_buffer_copy(host.tobytes()))
         else:
