@@ -14,6 +14,7 @@ from polytile.frontend.affine import Evaluator
 from polytile.frontend.call_effects import effects
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
+from polytile.frontend.few_alternatives import are_few
 from polytile.frontend.loops import Header, domain
 from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.polynomial import Polynomial
@@ -134,19 +135,25 @@ class Collector:
 
     def _if(self, statement: If, known: isl.Set) -> None:
         self._reads(statement.condition, known)
-        try:
-            holds = self.evaluator.condition(statement.condition, known)
-        except NotAffineError:
-            pass
-        else:
+        branches = self._branches(statement.condition, known)
+        if branches is not None:
             before = self._set
-            self.body(statement.then, known.intersect(holds))
+            self.body(statement.then, branches[0])
             then, self._set = self._set, before
-            self.body(statement.otherwise, known.subtract(holds))
+            self.body(statement.otherwise, branches[1])
             self._set &= then
             return
         known, rest = self._possible(statement.condition, known)
         self._sometimes(statement.then, known, statement.otherwise, rest)
+
+    def _branches(self, condition: Expr, known: isl.Set) -> tuple[isl.Set, isl.Set] | None:
+        """Where a condition holds and where not; None where data decide, or too many alternatives."""
+        try:
+            holds = self.evaluator.condition(condition, known)
+        except NotAffineError:
+            return None
+        then, otherwise = known.intersect(holds), known.subtract(holds)
+        return (then, otherwise) if are_few(then, known) and are_few(otherwise, known) else None
 
     def _possible(self, condition: Expr, known: isl.Set) -> tuple[isl.Set, isl.Set]:
         """Where a condition that depends on data may hold, m > 0 of m > 0 && x[i] > 0, and where it may not."""
@@ -161,6 +168,8 @@ class Collector:
                     holds = holds.intersect(here)
                 else:
                     rest = rest.subtract(here)
+                if not are_few(holds, known) or not are_few(rest, known):
+                    return known, known
         return holds, rest
 
     def _sometimes(
@@ -243,10 +252,8 @@ class Collector:
         if not any(isinstance(n, Access | Name) for side in sides if side is not None for n in walk(side)):
             return  # nothing is asked of sizes for what chooses between constants
         number, path, conditional = self._ifs, self._path, False
-        try:
-            holds = self.evaluator.condition(condition, known)
-            regions = (known.intersect(holds), known.subtract(holds))
-        except NotAffineError:
+        regions = self._branches(condition, known)
+        if regions is None:
             regions = self._possible(condition, known)
             conditional = True
             self._ifs += 1

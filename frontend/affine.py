@@ -28,6 +28,7 @@ from polytile.frontend.comparisons import (
     unconverted,
 )
 from polytile.frontend.describe import describe
+from polytile.frontend.few_alternatives import combined
 from polytile.frontend.index_width import wide_parts
 from polytile.frontend.known_sizes import KnownSizes
 from polytile.frontend.math_functions import is_known
@@ -393,10 +394,10 @@ class Evaluator(KnownSizes):
                 return self.condition(operand, known).complement()
             case Binary(op="&&", left=left, right=right):
                 first = self.condition(left, known)
-                return first.intersect(self.condition(right, known.intersect(first)))
+                return combined(first.intersect(self.condition(right, known.intersect(first))), expr)
             case Binary(op="||", left=left, right=right):
                 first = self.condition(left, known)
-                return first.union(self.condition(right, known.subtract(first))).coalesce()
+                return combined(first.union(self.condition(right, known.subtract(first))).coalesce(), expr)
             case Binary(op=op, left=left, right=right) if op in COMPARISONS:
                 return self.compare(op, *self._compared(left, right, known), (left, right))
         value = self.of_polynomial(self.polynomial(expr, known), expr)

@@ -18,6 +18,7 @@ from polytile.frontend.conditional_subscripts import choice, with_chosen_element
 from polytile.frontend.dead_code_elimination import without_dead_code
 from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.expressions import Translator
+from polytile.frontend.few_alternatives import are_few
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import Header, domain, header, numbered
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
@@ -218,13 +219,16 @@ class _Extractor:
             holds = self.evaluator.condition(self.translator.value(node.cond), here.points)
         except NotAffineError:
             return self._data_dependent(node, here)
-        then = self._statement(node.iftrue, replace(here, points=here.points.intersect(holds).coalesce()))
-        rest = replace(here, points=here.points.subtract(holds).coalesce())
-        return then + self._statement(node.iffalse, rest)
+        points = here.points.intersect(holds).coalesce()
+        rest = points if node.iffalse is None else here.points.subtract(holds).coalesce()
+        if not are_few(points, here.points) or not are_few(rest, here.points):
+            return self._in_statements(node, here)
+        then = self._statement(node.iftrue, replace(here, points=points))
+        return then + self._statement(node.iffalse, replace(here, points=rest))
 
     def _data_dependent(self, node: c_ast.If, here: _Here) -> list[Order]:
         """before: if (i > 0 && A[i] > x) S;   after: S' = { if (A[i] > x) S; } where i > 0"""
-        tests = conjuncts(node.cond)
+        tests, everywhere = conjuncts(node.cond), here
         while node.iffalse is None and len(tests) > 1:
             try:
                 holds = self.evaluator.condition(self.translator.value(tests[0]), here.points)
@@ -232,12 +236,16 @@ class _Extractor:
                 break
             here = replace(here, points=here.points.intersect(holds))
             tests = tests[1:]
+            if not are_few(here.points, everywhere.points):
+                return self._in_statements(node, everywhere)
         condition = tests[0]
         for other in tests[1:]:
             condition = c_ast.BinaryOp("&&", condition, other, condition.coord)
-        rest = c_ast.If(condition, node.iftrue, node.iffalse, node.coord)
-        parts = self._apart(rest, here)
-        return [order for part, body in parts for order in self._emit((body,), part, here)]
+        return self._in_statements(c_ast.If(condition, node.iftrue, node.iffalse, node.coord), here)
+
+    def _in_statements(self, node: c_ast.If, here: _Here) -> list[Order]:
+        """A condition with what stands under it, at all points."""
+        return [order for part, body in self._apart(node, here) for order in self._emit((body,), part, here)]
 
     def _apart(self, node: c_ast.If, here: _Here) -> list[tuple[c_ast.If, If]]:
         """A statement for each of several assignments under one condition, where one of them is a reduction, and none
