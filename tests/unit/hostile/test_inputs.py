@@ -103,7 +103,6 @@ REFUSED = {
     "utf-16": (SOURCE.encode("utf-16"), "error"),
     "comment that goes on": (edited("endscop", "endscop /* a\nint evil; */"), "is not on a line of its own"),
     "pragma that goes on": (edited("endscop", "endscop \\\nint evil;"), "is not on a line of its own"),
-    "universal character name": (edited("double A", "double caf\\u00e9; double A"), "illegal character"),
 }
 
 
@@ -126,6 +125,13 @@ def test_such_a_file_is_refused(name: str, tmp_path: Path) -> None:
         polytile.compile(tmp_path / "a.c")
     assert message in str(refused.value)
     assert refused.value.location is not None
+
+
+def test_universal_character_names_cost_the_declaration(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_bytes(edited("double A", "double caf\\u00e9; double A"))
+    program = polytile.compile(tmp_path / "a.c")
+    (lost,) = program.unread
+    assert "illegal character" in lost.error.message and program.scops
 
 
 @pytest.mark.parametrize("kind", ["folder", "loop", "dangling"])
