@@ -252,15 +252,15 @@ class Scope:
             return self.shape(binding.node.type, names[0]) if shape.incomplete else shape
         if names == ["void"]:
             return Shape(None, void=True, reason="its type is void")
+        if "_Complex" in names:
+            kind = tuple(sorted(n for n in names if n != "_Complex")) or ("double",)
+            part = _BASIC.get(kind)
+            return struct_shape(complex_type(part)) if part in (FLOAT, DOUBLE) else Shape(None, reason=_reason(names))
         plain = list(names)
         if "int" in plain and len(plain) > 1:
             plain.remove("int")
         if "signed" in plain and len(plain) > 1 and "char" not in plain:
             plain.remove("signed")
-        if "_Complex" in plain:
-            plain.remove("_Complex")
-            part = _BASIC.get(tuple(plain or ["double"]))
-            return struct_shape(complex_type(part)) if part in (FLOAT, DOUBLE) else Shape(None, reason=_reason(names))
         base = _BASIC.get(tuple(sorted(plain)))
         if base == CHAR:
             return Shape(UCHAR if self.facts.compiler.unsigned_char else CHAR, varies=True)

@@ -11,7 +11,7 @@ import polytile
 from polybench.runner.tables import load
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from tests.every_schedule import source
-from tests.nvrtc.library import compile_to_ptx, nvrtc
+from tests.nvrtc.library import compile_to_ptx, nvrtc, ptx_of
 
 REGRESSIONS = Path(__file__).resolve().parents[1] / "property" / "regressions"
 CASES = (  # program, type, strategy: each kind of kernel, both types where vectors differ
@@ -54,9 +54,7 @@ def test_kernels_compile_without_headers(
 
 
 @pytest.mark.parametrize("dtype", ["double", "float"])
-def test_offsets_compile_without_headers(
-    dtype: str, compiler: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_offsets_compile_without_headers(dtype: str, compiler: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = load()["reorder/derivative"]
     monkeypatch.chdir(entry.path.parents[1])
     compiled = polytile.compile(Path(entry.file), defines=entry.defines("large", dtype), registers=64)
@@ -101,3 +99,21 @@ def test_what_host_compilers_take_and_these_do_not(name: str, compiler: ctypes.C
         assert scop.program is not None
         good, log = compile_to_ptx(compiler, print_kernels(scop.program))
         assert good, log
+
+
+def test_packed_structs_are_loaded_byte_by_byte() -> None:
+    """NVRTC leaves out attributes behind the brace of a struct, and GPUs fault where a load is not aligned."""
+    text = """
+struct __attribute__((packed)) s { char c; int x; };
+struct __attribute__((aligned(4))) t { char c[3]; };
+void f(int n, struct s a[n], struct t b[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) { a[i].x = i; b[i].c[1] = i; }
+#pragma endscop
+}
+"""
+    (scop,) = polytile.compile(text, name="f.c").scops
+    assert scop.program is not None
+    ptx = ptx_of(print_kernels(scop.program))
+    assert "st.global.u8" in ptx and "st.global.u32" not in ptx

@@ -1,0 +1,10 @@
+// expect: 8:34: error: 'a' cannot be used in a SCoP: it has the attribute `frobnicate` (unknown_attribute.c:3)
+// hint: use a variable of a type without what polytile does not know
+struct s { int x; int y __attribute__((frobnicate)); };
+struct t { struct s inside; int z __attribute__((unused, aligned(8))); };
+void f(struct t *a)
+{
+#pragma scop
+    for (int i = 0; i < 64; i++) a[i].z = i;
+#pragma endscop
+}
