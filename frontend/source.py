@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.find_scops import ScopPlace, marked_places
 from polytile.frontend.gnu_nodes import with_c99_nodes
-from polytile.frontend.implied_constants import write_out_constants
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
 from polytile.frontend.scop_region import Region
+from polytile.frontend.single_precision import make_constants_single
 
 
 def read_regions(
@@ -38,7 +38,7 @@ def read_places(
         path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags, cflags=cflags
     )
     file = with_c99_nodes(parse(source))
-    write_out_constants(file)
+    make_constants_single(file)
     return FileContext.of(file, device_source), marked_places(file)
 
 

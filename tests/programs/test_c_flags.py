@@ -190,6 +190,43 @@ int main(void)
     return 0;
 }
 """
+WIDE_CHARACTERS = r"""
+#include <stddef.h>
+struct glyph { wchar_t code; int width; };
+wchar_t w[N]; struct glyph g[N]; long l[N];
+void tripled(void) { for (int i = 0; i < N; i++) w[i] = w[i] * 3 + i; }
+void fields(void) { for (int i = 0; i < N; i++) { g[i].code = -i; g[i].width = g[i].code + sizeof(struct glyph); } }
+void compared(void) { for (int i = 0; i < N; i++) l[i] = w[i] == L'\xffff' ? 1 : (wchar_t)(i * 70000) - L'a'; }
+long long all(void)
+{
+    volatile wchar_t *seen = w;
+    long long s = 0;
+    for (int i = 0; i < N; i++) s = s * 31 + seen[i] + g[i].code * 3LL + g[i].width + l[i];
+    return s;
+}
+void first(volatile wchar_t *v) { for (int i = 0; i < N; i++) v[i] = 60000 + 100 * i; }
+int main(void) { first(w); tripled(); SAY; fields(); SAY; compared(); SAY; return 0; }
+"""
+# What the host reads is changed through pointers to another type.
+ALIASES = r"""
+struct header { int n; float v[7]; };
+void cleared(struct header *p, float *w) { for (int i = 0; i < p->n; i++) w[i] = 0; }
+void moved(int n, float *x, int *y) { for (int i = 0; i < n; i++) x[i] = y[i] + 1; }
+long long all(void) { return 0; }
+int main(void)
+{
+    static struct header h[4];
+    static int y[N];
+    long long s = 0;
+    h[1].n = 3;
+    cleared(&h[1], (float *)&h[1].n);
+    for (int i = 0; i < N; i++) { volatile int *v = y; v[i] = i; }
+    moved(N - 1, (float *)y + 1, y);
+    for (int i = 0; i < N; i++) s = s * 31 + ((volatile int *)y)[i];
+    printf("%d %lld\n", h[1].n, s);
+    return 0;
+}
+"""
 HEAD = """#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +245,9 @@ CASES = {
     "packed structs": ("-fpack-struct", TYPES, 7, True),
     "structs packed to two": ("-fpack-struct=2 -fshort-enums", TYPES, 7, True),
     "types as they are": ("-fno-short-enums -fno-pack-struct -mms-bitfields", TYPES, 7, False),
+    "short wide characters": ("-fshort-wchar", WIDE_CHARACTERS, 3, True),
+    "wide characters as they are": ("", WIDE_CHARACTERS, 3, False),
+    "memory of any type": ("-fno-strict-aliasing", ALIASES, 2, None),
     "constants of single precision": ("-fsingle-precision-constant", CONSTANTS, 7, True),
 }
 
