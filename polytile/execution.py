@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, reduce
 from threading import Lock
 
@@ -22,7 +23,7 @@ from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
-from polytile.runtime.launches import launches_of
+from polytile.runtime.launches import launched_alone, launches_of, with_other_versions
 from polytile.runtime.parameters import MOST_CHOSEN, check_parameters, choose_parameters
 from polytile.runtime.reference import reference
 from polytile.runtime.source_reference import TooFewElementsError, check_extraction
@@ -122,13 +123,25 @@ class Execution:
         """Compare the generated code with the sequential C, and that with the user's own text; one result for each way
         to run it."""
         checks = _checks(sanitize, on)
-        scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
-        if program is None:
+        if self.compilation.program is None:
             return ()
         self._require_definitions()
-        ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
+        ways = self._ways(on, checks, unit)
         inputs = list(self.inputs(parameters, seed))
-        return tuple(self._validated(way, inputs) for way in ways)
+        return tuple(self._validated(engines, inputs) for engines in ways)
+
+    def _ways(self, on: str, checks: tuple[str, ...], unit: Unit) -> tuple[tuple[Engine, ...], ...]:
+        """The engines of each way to run: the program, and the one that takes the other versions of its kernels."""
+        scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
+        assert program is not None
+        other = with_other_versions(program)
+        if checks:  # the lines of kernels in the .cu stay
+            programs = [other if p.name == program.name and other is not None else p for p in unit.programs]
+            units = [(program, unit)] + ([(other, replace(unit, programs=programs))] if other is not None else [])
+            return (tuple(checked_engine(scop, one, own, checks) for one, own in units),)
+        found = [engines(scop, program, options, on)]
+        found += [engines(scop, launched_alone(other), options, on)] if other is not None else []
+        return tuple(zip(*found, strict=True))
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
@@ -137,7 +150,7 @@ class Execution:
         self._require_definitions()
         engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
         inputs = self._most_kernels(parameters, seed)
-        return Counted(self._validated(engine, [inputs]), engine.counts)
+        return Counted(self._validated((engine,), [inputs]), engine.counts)
 
     def inputs(self, parameters: Mapping[str, int] | None, seed: int | None) -> Iterator[tuple[Expectation, str]]:
         """What a validation runs on, each with a note: small sizes, then further ones with which what does not run for
@@ -169,10 +182,10 @@ class Execution:
         program = self.compilation.program
         return None if program is None else sizes_that_run(self.compilation.scop, program, kernel)
 
-    def _validated(self, way: Engine, inputs: Iterable[tuple[Expectation, str]]) -> Validation:
-        """A validation in one place, a run for each of the inputs."""
+    def _validated(self, ways: Iterable[Engine], inputs: Sequence[tuple[Expectation, str]]) -> Validation:
+        """A validation in one place: runs of each program on each of the inputs."""
         strict = self.compilation.options.strict
-        runs = [validate(expectation, way, strict=strict).with_note(note) for expectation, note in inputs]
+        runs = [validate(given, way, strict=strict).with_note(note) for way in ways for given, note in inputs]
         return reduce(Validation.followed_by, runs)
 
     def _checked(

@@ -7,20 +7,30 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from polytile.api import CompiledScop, Program, compile_file
+from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
 from polytile.fuzz.case import Case, Choices
-from polytile.fuzz.evaluate import with_known
+from polytile.fuzz.evaluate import holds, with_known
 from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
+from polytile.fuzz.printing import LARGEST
+from polytile.fuzz.ptx import check_ptx
+from polytile.fuzz.tile_sizes import Fitting, sizes_by_tiles
+from polytile.fuzz.tree import SIZES
 from polytile.fuzz.whole import compare_builds, same_bits_on_gpus
 from polytile.runtime.compilers import nvcc
 
 NAME = "fuzz.c"
 OTHER_SIZES = "contradicts what is known of the parameters"  # what the host file checks is false
 NOTHING_RUNS = "contains no statement"  # every loop and condition is known to be empty
+
+
+def _no_others(_: Mapping[str, int]) -> None:
+    """For programs that run at no other sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,7 @@ class Trial:
     sanitize: tuple[str, ...] = ()
     driver: str = ""  # the same with a `main`, to be built as a whole
     on: str = "emulator"
+    fitting: Fitting = _no_others
 
     def run(self) -> Outcome:
         """Run in this process; whatever is raised becomes an outcome."""
@@ -52,7 +63,9 @@ class Trial:
                 continue
             seen.add(program.cuda)
             kernels |= bool(program.programs)
-            found = self._validated(program, strategy) or self._built(strategy)
+            found = (
+                self._validated(program, strategy) or self._compiled_to_ptx(program, strategy) or self._built(strategy)
+            )
             if found is not None:
                 return found
         return Outcome(AGREED if kernels else ON_HOST)
@@ -96,6 +109,29 @@ class Trial:
                     if isinstance(error, UsageError) and OTHER_SIZES in error.message:
                         continue  # the C runs then, as the host file finds: whole programs are built for that
                     return outcome_of(error, number, strategy)
+        return self._validated_by_tiles(program, strategy)
+
+    def _validated_by_tiles(self, program: Program, strategy: str) -> Outcome | None:
+        """Run each SCoP at sizes around a tile; what went wrong, with the sizes, or None."""
+        for scop in program.scops:
+            if scop.program is None or not self.sizes:
+                continue
+            sizes = sizes_by_tiles(scop.program, self.sizes[-1], self.fitting, self.inputs)
+            try:
+                if sizes is not None:
+                    self._validate(scop, sizes)
+            except Exception as error:
+                if not (isinstance(error, UsageError) and OTHER_SIZES in error.message):
+                    return outcome_of(error, None, strategy)
+        return None
+
+    def _compiled_to_ptx(self, program: Program, strategy: str) -> Outcome | None:
+        """Look into what NVRTC makes of the kernels, where it is installed; what went wrong, or None."""
+        try:
+            for one in program.programs:
+                check_ptx(print_kernels(one))
+        except Exception as error:
+            return outcome_of(error, None, strategy)
         return None
 
     def _validate(self, scop: CompiledScop, sizes: Mapping[str, int]) -> None:
@@ -130,7 +166,18 @@ def attempt(case: Case) -> Outcome:
         case.sanitize,
         case.driver if whole else "",
         case.on,
+        partial(_fitting, case),
     ).run()
+
+
+def _fitting(case: Case, sizes: Mapping[str, int]) -> Mapping[str, int] | None:
+    """All sizes of a program for these ones; None where its arrays are too small or its assumptions do not hold."""
+    found = {**sizes, **dict(case.program.fixed), **dict(case.choices.parameters)}
+    static = any(a.form == "static" and a.rank > 0 for a in case.program.arrays)
+    largest = max(found[name] for name in SIZES)
+    if (static and largest > LARGEST) or not all(holds(a, found) for a in case.program.assumptions):
+        return None
+    return with_known(case.program, found)
 
 
 def _shapes(program: Program) -> list[list[tuple[tuple[int, ...], int]]]:

@@ -49,7 +49,7 @@ def sizes_that_run(scop: Scop, program: HostProgram, kernel: str) -> Sizes | Non
 
 
 def _search(scop: Scop, program: HostProgram, given: Sizes) -> Search:
-    return Search(control_flow(program), free_sizes(scop, given), _units(program))
+    return Search(control_flow(program), free_sizes(scop, given), tile_lengths(program))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _worth(parts: Iterable[Part]) -> int:
 _WORTH: Mapping[Part, int] = {("launch", 1): 1000, ("within", 3): 30, ("launch", 2): 10}
 
 
-def _units(program: HostProgram) -> tuple[int, ...]:
+def tile_lengths(program: HostProgram) -> tuple[int, ...]:
     """Constants that the loops and launches of the host step or divide by: the lengths of tiles."""
     steps = {s.step for s in statements(*program.body) if isinstance(s, For) and isinstance(s.step, int)}
     roots = [e for s in statements(*program.body) for e in expressions_of(s)]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from polytile.dataclass import dataclass
+from polytile.ir.expr import If, rewrite, statements
 from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Launch
 from polytile.runtime.host_interpreter import execute
 
 
@@ -25,6 +29,30 @@ def together(found: Iterable[KernelRuns]) -> tuple[KernelRuns, ...]:
         before = sums.get(one.kernel, KernelRuns(one.kernel, 0, 0))
         sums[one.kernel] = KernelRuns(one.kernel, before.launches + one.launches, before.blocks + one.blocks)
     return tuple(sums.values())
+
+
+def with_other_versions(program: HostProgram) -> HostProgram | None:
+    """The program that takes the second version of each kernel that has two, which is right for all sizes; None where
+    none has: sizes at which the host takes it may need more memory than there is.
+
+    before: if (n * m < 2147418111) launch k0; else launch k0_wide;
+    after:  launch k0_wide;
+    """
+
+    def second(node: Any) -> Any:
+        match node:
+            case If(then=(Launch(kernel=one, grid=grid),), otherwise=(Launch(kernel=other) as launch,)):
+                return launch if one != other and grid == launch.grid else node
+        return node
+
+    body = tuple(rewrite(stmt, second) for stmt in program.body)
+    return None if body == program.body else replace(program, body=body)
+
+
+def launched_alone(program: HostProgram) -> HostProgram:
+    """The program without kernels that it never launches."""
+    names = {s.kernel for s in statements(*program.body) if isinstance(s, Launch)}
+    return replace(program, kernels=tuple(k for k in program.kernels if k.name in names))
 
 
 def launches_of(program: HostProgram, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:

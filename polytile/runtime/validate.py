@@ -90,7 +90,8 @@ class Validation:
     @property
     def line(self) -> str:
         """`gemm_scop0: validated on the emulator (ni=13 nj=17 nk=11; C: max error 0; launches: k0 1)`."""
-        sizes = ", then ".join(" ".join(f"{n}={v}" for n, v in run.values.items()) for run in self.runs if run.values)
+        every = (" ".join(f"{n}={v}" for n, v in run.values.items()) for run in self.runs if run.values)
+        sizes = ", then ".join(dict.fromkeys(every))
         arrays = ", ".join(f"{c.array}: {_agreement(c, self.bitwise)}" for c in self.comparisons) or "no array"
         launches = ", ".join(f"{_short(k.kernel, self.scop)} {k.launches}" for k in self.kernels)
         said = "; ".join(filter(None, (sizes, arrays, launches and f"launches: {launches}", self.note)))

@@ -10,8 +10,9 @@ import pytest
 import polytile
 from polybench.runner.tables import load
 from polytile.codegen.targets.cuda.cuda import print_kernels
+from polytile.runtime.nvrtc import compile_to_ptx, nvrtc
 from tests.every_schedule import source
-from tests.nvrtc.library import compile_to_ptx, nvrtc, ptx_of
+from tests.nvrtc.library import ptx_of
 
 REGRESSIONS = Path(__file__).resolve().parents[1] / "property" / "regressions"
 CASES = (  # program, type, strategy: each kind of kernel, both types where vectors differ

@@ -19,7 +19,7 @@ from polytile.cli.main import main
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import FindingsError, OpaqueCallError, UsageError, UserError
-from tests.nvrtc.library import compile_to_ptx, nvrtc
+from polytile.runtime.nvrtc import compile_to_ptx, nvrtc
 
 DECLARED = """
 #define WIDTH 3

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from polytile.api import CompiledScop
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, ValidationError
 from polytile.execution import Execution
+from polytile.ir.host import HostProgram
 from polytile.runtime.engine import EmulatorEngine, emulator_engine
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.host_interpreter import execute
-from polytile.runtime.launches import KernelRuns
+from polytile.runtime.launches import KernelRuns, launched_alone, with_other_versions
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import validate
 
@@ -78,17 +80,19 @@ def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     assert scop.program is not None
     damaged = planted(scop.program, scop.scop)
     inputs = [expectation for expectation, _ in Execution(scop.compilation, {}).inputs(None, SEED)]
-    engine = emulator_engine(damaged.scop, damaged.program, scop.compilation.options)
+    other = with_other_versions(damaged.program)
+    programs = [damaged.program] + ([launched_alone(other)] if other is not None else [])
+    engines = [emulator_engine(damaged.scop, program, scop.compilation.options) for program in programs]
     strict = scop.compilation.options.strict
     for expectation in () if strict else inputs:
         dict(expectation.tolerances)  # measured once, here, not in each process
-    works = [partial(_said, engine, inputs, number, strict) for number in range(len(damaged.damages) + 1)]
+    works = [partial(_said, engines, inputs, number, strict) for number in range(len(damaged.damages) + 1)]
     found: dict[int, str] = {}
     for number, result in forked(works, jobs, SECONDS):
         found[number] = CRASHED if isinstance(result, Ended) else result
     if found[0] != MISSED:
         raise RunnerError(f"{scop.name} is {found[0]} without any damage")
-    places = _places_that_run(damaged, inputs)
+    places = _places_that_run(damaged, programs, inputs)
     return [
         Outcome(
             program, d, UNRUN if found[d.number] == MISSED and d.what in PLACES and d not in places else found[d.number]
@@ -97,9 +101,9 @@ def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     ]
 
 
-def _said(engine: EmulatorEngine, inputs: Sequence[Expectation], number: int, strict: bool) -> str:
+def _said(engines: Sequence[EmulatorEngine], inputs: Sequence[Expectation], number: int, strict: bool) -> str:
     """What validation says of one damage."""
-    for expectation in inputs:
+    for engine, expectation in product(engines, inputs):
         try:
             validate(expectation, _Numbered(engine, number), strict=strict)
         except ValidationError:
@@ -124,15 +128,15 @@ class _Numbered:
         return self.engine.launched(values)
 
 
-def _places_that_run(damaged: Damaged, inputs: Iterable[Expectation]) -> set[Damage]:
+def _places_that_run(damaged: Damaged, programs: Iterable[HostProgram], inputs: Iterable[Expectation]) -> set[Damage]:
     """The damages of places that there are: a block within, a second time tile."""
     found: set[tuple[str, str]] = set()
 
     def launch(kernel: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> None:
         found.update((kernel, place) for place, there in zip(PLACES, _there(grid, scope), strict=True) if there)
 
-    for expectation in inputs:
-        execute(damaged.program.body, {**expectation.values, NUMBER: 0}, launch)
+    for body, expectation in product((p.body for p in programs), inputs):
+        execute(body, {**expectation.values, NUMBER: 0}, launch)
     return {d for d in damaged.damages if (d.kernel, d.what) in found}
 
 

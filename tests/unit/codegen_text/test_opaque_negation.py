@@ -9,6 +9,7 @@ from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.codegen.targets.cuda.opaque_negation import with_opaque_negations
 from polytile.codegen.targets.expressions import NEGATIVE
 from polytile.compiled_scop import CompiledScop
+from polytile.fuzz.ptx import lost_signs
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -28,7 +29,6 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Kernel
 from tests.nvrtc.library import ptx_of
-from tests.nvrtc.ptx import lost_signs
 
 # The end of the inner loop is -k, and where it begins the greater of two numbers.
 DOWN = """

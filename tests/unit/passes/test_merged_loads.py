@@ -10,11 +10,11 @@ import polytile
 from polytile.codegen.passes.merged_loads import without_promises
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.compiled_scop import CompiledScop
+from polytile.fuzz.ptx import stale_loads
 from polytile.ir.gpu_ops import Load
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from tests.nvrtc.library import ptx_of
-from tests.nvrtc.ptx import stale_loads
 
 ROWS = """
 void f(int n, int m, {type} x[n][m], {type} y[n][m], int c[n][m], {other} z[n][m])

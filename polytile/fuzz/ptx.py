@@ -9,7 +9,10 @@ import re
 from collections import defaultdict
 
 from polytile.dataclass import dataclass
+from polytile.diagnostics import DeviceError, ValidationError
+from polytile.runtime.nvrtc import compile_to_ptx, nvrtc
 
+WRONG = "NVRTC makes something else of a kernel"
 _INSTRUCTION = re.compile(r"\s*(?:@!?%p\d+\s+)?([a-z0-9_.]+)\s+(%\w+), (.*);")
 _MINIMA = ("max.s32", "min.s32", "max.u32", "min.u32")
 
@@ -33,6 +36,22 @@ def kernels(ptx: str) -> list[dict[str, list[Instruction]]]:
                 registers[m[2]].append(Instruction(m[1], tuple(m[3].split(", ")), line.strip()))
         found.append(dict(registers))
     return found
+
+
+def check_ptx(text: str) -> None:
+    """Look into the PTX of kernels, where NVRTC is installed.
+
+    Raises DeviceError where NVRTC refuses them, ValidationError where it, or ptxas behind it, makes something else.
+    """
+    library = nvrtc()
+    if library is None:
+        return
+    good, found = compile_to_ptx(library, text)
+    if not good:
+        raise DeviceError(f"NVRTC refuses the kernels: {found}")
+    for wrong, what in ((stale_loads, "a load of memory that is written"), (lost_signs, "a negation that is lost")):
+        for instruction in wrong(found):
+            raise ValidationError(f"{WRONG}, {what}: {instruction}")
 
 
 def stale_loads(ptx: str) -> list[str]:
