@@ -6,6 +6,7 @@ import operator
 from collections.abc import Mapping
 
 from polytile.fuzz.tree import (
+    START_VALUE,
     Choice,
     Clamped,
     Compare,
@@ -104,6 +105,8 @@ def with_known(program: Program, sizes: Values) -> dict[str, int]:
         for let in function.known:
             found[let.name] = value_set(let, found)
     for loop in (n for n in walk(program.functions) if isinstance(n, Loop)):
+        if loop.start:
+            found[loop.start] = START_VALUE
         if loop.stride is None:
             continue
         low, high, step = (value_of(e, found) for e in (loop.low, loop.high, loop.stride))

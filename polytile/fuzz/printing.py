@@ -17,6 +17,8 @@ from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,
     SIZES,
+    START,
+    START_VALUE,
     Array,
     Element,
     Entry,
@@ -42,6 +44,7 @@ def c_text(program: Program) -> str:
     bodies = [printer.function(f) for f in program.functions]
     text = "\n\n".join("\n".join(lines) for lines in bodies)
     head = ["#include <math.h>", *(["#include <stdlib.h>"] if "abs(" in text.replace("fabs(", "") else [])]
+    head += ["#include <stddef.h>"] if "size_t " in text else []
     head += [f"#define {FIXED_NAMES[name]} {value}" for name, value in program.fixed]
     head += [f"#define {m} {d}" for m, d in _MACROS.items() if re.search(rf"\b{m.split('(')[0]}\(", text)]
     types = {a.type for a in used_arrays(program, program.functions)}
@@ -136,6 +139,8 @@ class _Printer:
         names = {n.iterator for n in walk(function.parts) if isinstance(n, Loop) and not n.type}
         names |= {n.name for n in walk(function.parts) if isinstance(n, Let) and not n.declared}
         lines += [f"int {', '.join(sorted(names))};"] if names else []
+        late = any(isinstance(n, Loop) and n.start for n in walk(function.parts))
+        lines += [f"int {START} = {START_VALUE};"] if late else []
         return lines + self.printer.block(function.known, PARAMETERS)
 
     def between(self, arrays: list[Array]) -> list[str]:

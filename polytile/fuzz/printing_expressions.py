@@ -70,7 +70,7 @@ class Speller:
             case Num(value):
                 return str(value)
             case Name(name):
-                return self.spelt.get(name, name)
+                return (names[name].spelt if name in names else "") or self.spelt.get(name, name)
             case PostStep(name):
                 return f"{name}++"
             case Sum(left, Num(value)) if value < 0:
@@ -182,13 +182,14 @@ class Speller:
 
     def bounds(self, loop: Loop, names: Ranges) -> tuple[str, str]:
         """The first value of the iterator, and the condition."""
-        i, low, high = loop.iterator, self.index(loop.low, names), self.index(loop.high, names)
-        last = self.index(moved(loop.high, -1), names)
+        i, before = loop.iterator, f"{loop.start} + " if loop.start else ""
+        low, high = before + self.index(loop.low, names), before + self.index(loop.high, names)
+        last = before + self.index(moved(loop.high, -1), names)
         match loop.form:
             case ">=":
                 start, test = last, f"{i} >= {low}"
             case ">":
-                start, test = last, f"{i} > {self.index(moved(loop.low, -1), names)}"
+                start, test = last, f"{i} > {before}{self.index(moved(loop.low, -1), names)}"
             case "<=":
                 start, test = low, f"{i} <= {last}"
             case "flipped":

@@ -8,6 +8,7 @@ from polytile.dataclass import dataclass
 from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,
+    UNSIGNED_ITERATORS,
     Choice,
     Clamped,
     Entry,
@@ -63,17 +64,18 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """All values lie between `low` and `high`."""
+    """All values lie between `low` and `high`; `spelt` is how C text has a name with them, if not by the name alone."""
 
     low: Linear
     high: Linear
+    spelt: str = ""
 
     def __add__(self, other: Range) -> Range:
         return Range(self.low + other.low, self.high + other.high)
 
     def __mul__(self, by: int) -> Range:
-        ends = (self.low * by, self.high * by)
-        return Range(*ends) if by >= 0 else Range(*reversed(ends))
+        low, high = self.low * by, self.high * by
+        return Range(low, high) if by >= 0 else Range(high, low)
 
     def joined(self, other: Range) -> Range:
         """The values of both."""
@@ -137,7 +139,15 @@ def _towards_zero(value: int, by: int) -> int:
 def below(loop: Loop, names: Ranges) -> dict[str, Range]:
     """The names in the body of a loop. The body of `do` runs once in any case."""
     low, high = range_of(loop.low, names), range_of(loop.high, names).high + Linear(c=-1)
-    return {**names, loop.iterator: Range(low.low, high.most(low.high) if loop.form == "do" else high)}
+    last = high.most(low.high) if loop.form == "do" else high
+    return {**names, loop.iterator: Range(low.low, last, _spelt(loop))}
+
+
+def _spelt(loop: Loop) -> str:
+    """How the number of an iteration is written: differences of unsigned iterators would wrap around."""
+    if loop.start:
+        return f"({loop.iterator} - {loop.start})"
+    return f"(int){loop.iterator}" if loop.type in UNSIGNED_ITERATORS else ""
 
 
 def within(until: Until, names: Ranges) -> dict[str, Range]:

@@ -283,6 +283,8 @@ def _loops(loop: Loop) -> Iterator[Loop]:
         yield replace(loop, step=1)
     if loop.type != "int":
         yield replace(loop, type="int")
+    if loop.start:
+        yield replace(loop, start="")
     for name, simple in (("low", Num(0)), ("high", Name("n")), ("high", Num(4))):
         if getattr(loop, name) != simple:
             yield _with(loop, name, simple)

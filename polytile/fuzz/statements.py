@@ -9,9 +9,12 @@ from polytile.dataclass import dataclass
 from polytile.fuzz.expressions import Context, ExpressionWriter
 from polytile.fuzz.forms import FACTORS, INPUT_SUMMANDS, SUMMANDS, UNSIGNED, WHOLE_CALLS
 from polytile.fuzz.helpers import SWEEP_FUNCTIONS
-from polytile.fuzz.ranges import below
+from polytile.fuzz.ranges import below, range_of
 from polytile.fuzz.structs import fields_of, kind
 from polytile.fuzz.tree import (
+    LARGEST_TILED,
+    START,
+    UNSIGNED_ITERATORS,
     Apply,
     Array,
     Assign,
@@ -64,9 +67,22 @@ class StatementWriter(ExpressionWriter):
         ctype = draw.pick(*("int",) * 8, "long", "")
         free = [i for i in ITERATORS if i not in at.names] or [self.fresh("i")]
         loop = Loop(free[0] if not draw.chance(6) else draw.one_of(free), low, high, step, form, (), None, ctype)
+        loop = self.counted_otherwise(loop, at) if ctype and draw.chance(8) else loop
         inner = replace(at, names=below(loop, at.names), iterators=(*at.iterators, loop.iterator))
         also = self.affine(inner, 0) if form != "!=" and draw.chance(14) else None
         return replace(loop, body=self.block(inner, depth - 1), also=also)
+
+    def counted_otherwise(self, loop: Loop, at: Context) -> Loop:
+        """The loop with an iterator of another width or sign, where its values and ends fit, or one that starts near
+        the end of int."""
+        if loop.type == "int" and self.draw.chance(2):
+            return replace(loop, start=START)
+        low, high = range_of(loop.low, at.names), range_of(loop.high, at.names)
+        upwards = loop.form in ("<", "flipped") and low.never_negative and high.low.never_negative
+        types = ("short", *(UNSIGNED_ITERATORS if upwards else ()))
+        ctype = self.draw.one_of(types)
+        fits = ctype != "unsigned char" or high.high.at(LARGEST_TILED, LARGEST_TILED) < 255
+        return replace(loop, type=ctype if fits else "unsigned")
 
     # Blocks
     def block(self, at: Context, depth: int) -> tuple[Statement, ...]:

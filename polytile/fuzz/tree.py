@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from polytile.dataclass import dataclass
 
+UNSIGNED_ITERATORS = ("unsigned", "size_t", "unsigned char", "unsigned short")
+LARGEST_TILED = 70  # of n and m, where they are drawn around a tile
+START, START_VALUE = "t0", 2147480000  # where iterators of large values start: near the end of int
 SIZES = ("n", "m")  # at least 0
 OFFSET = "k"  # of any sign, within OFFSET_RANGE
 OFFSET_RANGE = (-3, 5)
@@ -341,6 +344,7 @@ class Loop:
 
     `form` is `<`, `<=`, `flipped` (`high > i`), `!=` (step 1 from 0 only), `>=` or `>` (these two count down), or
     `while` or `do` (step 1, the last statement counts). A `stride` is a step that is a sum of sizes, at least 1.
+    The iterator runs from `start` on, if there is one: from a variable that has a value near the end of its type.
     """
 
     iterator: str
@@ -352,6 +356,7 @@ class Loop:
     also: Condition | None = None  # joined to the bound with &&
     type: str = "int"  # empty: declared at the top of the function
     stride: Index | None = None
+    start: str = ""
 
 
 _Simple = Assign | Update | Sweep | Declare | DeclareArray | Let | Place | Advance | Leave

@@ -20,7 +20,7 @@ from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
 from polytile.fuzz.printing import LARGEST
 from polytile.fuzz.ptx import check_ptx
 from polytile.fuzz.tile_sizes import Fitting, sizes_by_tiles
-from polytile.fuzz.tree import SIZES
+from polytile.fuzz.tree import LARGEST_TILED, SIZES
 from polytile.fuzz.whole import compare_builds, same_bits_on_gpus
 from polytile.runtime.compilers import nvcc
 
@@ -175,7 +175,7 @@ def _fitting(case: Case, sizes: Mapping[str, int]) -> Mapping[str, int] | None:
     found = {**sizes, **dict(case.program.fixed), **dict(case.choices.parameters)}
     static = any(a.form == "static" and a.rank > 0 for a in case.program.arrays)
     largest = max(found[name] for name in SIZES)
-    if (static and largest > LARGEST) or not all(holds(a, found) for a in case.program.assumptions):
+    if largest > (LARGEST if static else LARGEST_TILED) or not all(holds(a, found) for a in case.program.assumptions):
         return None
     return with_known(case.program, found)
 

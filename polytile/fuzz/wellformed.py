@@ -11,6 +11,7 @@ from polytile.fuzz.extents import counted, scope_of
 from polytile.fuzz.ranges import PARAMETERS, Linear, Range, Ranges, below, range_of, set_by, within, wraps
 from polytile.fuzz.structs import field_of
 from polytile.fuzz.tree import (
+    UNSIGNED_ITERATORS,
     Advance,
     Array,
     Assign,
@@ -156,9 +157,12 @@ def _loop(loop: Loop | Until, scope: _Scope) -> bool:
 
 
 def _head(loop: Loop, names: Ranges) -> bool:
-    """Bounds in scope, `!=` only where it ends, and steps that are at least 1."""
-    high = range_of(loop.high, names)
-    range_of(loop.low, names)
+    """Bounds in scope, `!=` only where it ends, steps that are at least 1, and no unsigned number below 0."""
+    low, high = range_of(loop.low, names), range_of(loop.high, names)
+    if loop.type in UNSIGNED_ITERATORS and not (
+        loop.form in ("<", "flipped") and low.never_negative and high.low.never_negative
+    ):
+        return False
     if loop.stride is not None:
         sizes = all(n.name in PARAMETERS for n in walk((loop.low, loop.high, loop.stride)) if isinstance(n, Name))
         return sizes and (range_of(loop.stride, names).low + Linear(c=-1)).never_negative and loop.form in ("<", "<=")

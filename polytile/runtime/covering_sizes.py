@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from itertools import product
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
@@ -25,7 +24,7 @@ from polytile.ir.scop import Scop
 from polytile.runtime.control_flow import ControlFlow, Part, Reach, control_flow
 from polytile.runtime.parameters import FreeSizes, free_sizes
 
-SCALES = (24, 48, 96, 192, 384, 768)
+SCALES = (24, 48, 96, 192, 384, 768, 1536, 3072)
 OFFSETS = (13, 17, 11, 19)  # to the scale, so that sizes differ and divide nothing
 MOST_RUNS = 6  # beside the one with small sizes
 MOST_WORK = 6e9  # of all runs, in nodes that threads execute: about 3 s in the emulator
@@ -121,11 +120,13 @@ class Search:
     def _candidates(self) -> Iterator[Sizes]:
         """Growing sizes: of no length of a tile, and multiples of each."""
         seen: set[tuple[int, ...]] = set()
-        for scale, unit in product(SCALES, (0, *self.units)):
-            sizes = self._at(scale, unit)
-            if sizes is not None and tuple(sizes.values()) not in seen:
-                seen.add(tuple(sizes.values()))
-                yield sizes
+        for scale in SCALES:
+            for sizes in (self._at(scale, unit) for unit in (0, *self.units)):
+                if sizes is not None and tuple(sizes.values()) not in seen:
+                    seen.add(tuple(sizes.values()))
+                    yield sizes
+            if all(reach.work > LARGER[0] * MOST_WORK for key, reach in self.found.items() if max(key) >= scale):
+                return
 
     def _at(self, scale: int, unit: int) -> Sizes | None:
         """Sizes of about a scale: all multiples of a unit, or none of them anything."""

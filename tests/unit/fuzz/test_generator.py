@@ -105,3 +105,9 @@ def test_some_are_time_loops_in_tiles_of_several_steps() -> None:
     assert {s for case in found for s in case.strategies} == set(OVER_TIME) and all(case.sizes for case in found)
     assert all("for (int t = " in c_text(case.program) for case in found)
     assert f"--time-tile {found[0].choices.time_tile}" in found[0].command("f.c")
+
+
+def test_iterators_have_other_widths_and_signs_and_large_values() -> None:
+    loops = [n for index in range(600) for n in walk(case_of(1, index).program.functions) if isinstance(n, Loop)]
+    assert {"unsigned", "size_t", "unsigned char", "unsigned short", "short", "long"} <= {loop.type for loop in loops}
+    assert any(loop.start for loop in loops)
