@@ -29,8 +29,8 @@ class Meanings:
     name: Callable[[str], Constant | None]
     size: Callable[[c_ast.Node], int | None]
     type: Callable[[c_ast.Node], CType | None]
-    alignment: Callable[[c_ast.Node], int | None]
-    offset: Callable[[c_ast.Node, c_ast.Node], int | None]  # of a member in a type
+    alignment: Callable[[c_ast.Node], int | None] = lambda _: None
+    offset: Callable[[c_ast.Node, c_ast.Node], int | None] = lambda _, __: None  # of a member in a type
 
 
 def fits(value: int, ctype: CType) -> bool:
