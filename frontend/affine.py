@@ -7,10 +7,9 @@ signed types; where unsigned sums may wrap around, the host asks for sizes with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import field
-from functools import reduce
 
 import islpy as isl
 
@@ -30,11 +29,11 @@ from polytile.frontend.comparisons import (
 from polytile.frontend.describe import describe
 from polytile.frontend.few_alternatives import combined
 from polytile.frontend.index_width import wide_parts
-from polytile.frontend.known_sizes import KnownSizes
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.not_affine import LARGEST, NotAffineError, held, literal, must_not_wrap
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.scop_region import SizeProduct
+from polytile.frontend.value_ranges import ValueRanges
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import (
     DOUBLE,
@@ -50,7 +49,6 @@ from polytile.ir.expr import (
     Ternary,
     Unary,
     includes,
-    value_range,
     walk,
 )
 
@@ -68,7 +66,7 @@ class Atom:
 
 
 @dataclass(slots=True)
-class Evaluator(KnownSizes):
+class Evaluator(ValueRanges):
     """Evaluates expressions; collects the integer scalars that are used as parameters on the way.
 
     `eligible` gives the type of a scalar that may be a parameter, and for any other name the reason why not.
@@ -78,8 +76,6 @@ class Evaluator(KnownSizes):
     atoms: dict[str, Atom] = field(default_factory=dict)
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
     compared: list[tuple[isl.PwAff, isl.Set]] = field(default_factory=list)  # what C compares in 64 bits, and where
-    signed_wraps: bool = False  # signed integers that overflow wrap around, too
-    may_wrap: bool = False  # sums may wrap around where expressions are looked at
 
     # Values ---------------------------------------------------------------------------------------------------------
     def pw_aff(self, expr: Expr, known: isl.Set) -> isl.PwAff:
@@ -148,68 +144,8 @@ class Evaluator(KnownSizes):
         """The value where C looks at it as a whole number: one that may wrap around must not have done so."""
         value = self.polynomial(expr, known)
         if self.wraps(expr.type) and value.degree <= 1:
-            self.must_not_wrap(value, expr, known)
+            self.must_not_wrap(self.of_polynomial(value, expr), expr, known)
         return value
-
-    def wraps(self, ctype: CType) -> bool:
-        """Whether C lets numbers of a type wrap around."""
-        return ctype.kind == "int" and (self.signed_wraps or not ctype.signed)
-
-    @contextmanager
-    def behind_the_end(self) -> Iterator[None]:
-        """Conditions of loops are looked at where they have failed before, too, and may wrap around there."""
-        before, self.may_wrap = self.may_wrap, True
-        try:
-            yield
-        finally:
-            self.may_wrap = before
-
-    def must_not_wrap(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
-        """A value must be what the sums that it is made of are in all integers."""
-        within = self.known_ranges(known)
-        if not self.proves(within, self._fitting(value, expr.type, expr)):
-            if not expr.type.signed:
-                self._must_be_natural(value, expr, known)
-            if not self.may_wrap and not self._ask_to_fit(value, expr.type, expr, within):
-                kind, other = ("signed", "wider") if expr.type.signed else ("unsigned", "signed or wider")
-                hint = f"use {other} types, or promise that it stays below with `#pragma polytile assume(...)`"
-                raise NotAffineError(expr, f"`{describe(expr)}` is {kind} and may wrap around", hint=hint, wraps=True)
-
-    def _fitting(self, value: Polynomial, ctype: CType, expr: Expr) -> isl.Set:
-        """Where a value is one of a type."""
-        low, high = (isl.PwAff(f"{{ [({end})] }}") for end in value_range(ctype))
-        number = self.of_polynomial(value, expr)
-        return number.ge_set(low).intersect(number.le_set(high))
-
-    def _ask_to_fit(self, value: Polynomial, ctype: CType, expr: Expr, known: isl.Set) -> bool:
-        """Have the host ask for sizes with which a value fits: for all those, or for some that are small enough."""
-        claim = self._fitting(value, ctype, expr)
-        if self.proves(known, claim) or self.require(known, claim):
-            return True
-        for bits in (31, 24, 16):
-            least = -(2**bits) if self.signed_wraps else -(2**63)
-            sizes = (isl.Set(f"[{n}] -> {{ : {least} <= {n} < {2**bits} }}") for n in sorted(self.parameters))
-            small = reduce(isl.Set.intersect, sizes, isl.Set("{ : }"))
-            if self.proves(known.intersect(small), claim):
-                return self.ask(small)
-        return False
-
-    def _must_be_natural(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
-        number = value.constant
-        if number is None:
-            natural = self.of_polynomial(value, expr).nonneg_set()
-            if self.proves(known, natural) or (self._is_parametric(value) and self.require(known, natural)):
-                return
-        elif number >= 0:
-            return
-        raise NotAffineError(
-            expr,
-            f"`{describe(expr)}` is converted to an unsigned type and may be below 0"
-            if expr.type.signed
-            else f"`{describe(expr)}` is unsigned and may wrap around below 0",
-            hint="use signed types, or promise that it stays above with `#pragma polytile assume(...)`",
-            wraps=True,
-        )
 
     def _name(self, name: str, ctype: CType, expr: Expr) -> Polynomial:
         if name in self.iterators:
@@ -334,9 +270,9 @@ class Evaluator(KnownSizes):
         if ctype.kind == "int" and operand.type.kind == "int" and ctype != operand.type:
             self.used(operand, known)
             if not ctype.signed and value.degree <= 1:
-                self._must_be_natural(value, expr, known)
+                self.must_be_natural(self.of_polynomial(value, expr), expr, known)
             narrow = not includes(ctype, operand.type) and value.degree <= 1
-            if narrow and not self._ask_to_fit(value, ctype, expr, self.known_ranges(known)):
+            if narrow and not self.ask_to_fit(self.of_polynomial(value, expr), ctype, self.known_ranges(known)):
                 raise NotAffineError(expr, f"the cast `{describe(expr)}` may change the value")
         return value
 
@@ -418,7 +354,7 @@ class Evaluator(KnownSizes):
             self._note_width(operand, known)
             converts = operand.type.signed and not other.type.signed and other.type.size >= max(operand.type.size, 4)
             if converts and other.type.kind == operand.type.kind == "int":
-                self._must_be_natural(value, operand, known)
+                self.must_be_natural(self.of_polynomial(value, operand), operand, known)
             values.append(value)
         return values[0], values[1]
 

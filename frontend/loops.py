@@ -271,7 +271,7 @@ def _check_wrapping(values: isl.Set, head: Header, evaluator: Evaluator, known: 
     low, high = (0, 1) if head.by_number else (min(head.step, 0) if head.type.signed else 0, max(head.step, 0))
     order = isl.Map(f"{{ [a] -> [b] : {low} <= b - a <= {high} }}")
     tested = _moved(values, order, head).intersect(known)
-    evaluator.must_not_wrap(evaluator.polynomial(head.value, tested), head.value, tested)
+    evaluator.must_not_wrap(evaluator.pw_aff(head.value, tested), head.value, tested)
     if _awaited(head) is None:
         evaluator.condition(head.condition, tested)
 
