@@ -21,7 +21,7 @@ from polytile.ir.expr import Binary, Call, For, statements, walk
 from polytile.ir.expr import expressions as expressions_of
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
-from polytile.runtime.control_flow import ControlFlow, Part, Reach, control_flow
+from polytile.runtime.control_flow import SEVERAL, ControlFlow, Part, Reach, control_flow
 from polytile.runtime.parameters import FreeSizes, free_sizes
 
 SCALES = (24, 48, 96, 192, 384, 768, 1536, 3072)
@@ -64,7 +64,8 @@ class Search:
         """Sizes that reach together what some sizes reach and `base` does not."""
         for candidate in self._candidates():
             self.reach(candidate)
-        done, room = self.reach(base).parts, MOST_WORK
+        fading = {p for p in self.reach(base).parts if p[1:] == ("launch", SEVERAL)}  # what many steps follow may fade
+        done, room = self.reach(base).parts - fading, MOST_WORK
         for _ in range(MOST_RUNS):
             wanted = frozenset[Part]().union(*(reach.parts for reach in self.found.values())) - done
             chosen = self._chosen(wanted, room)
@@ -195,7 +196,7 @@ def _worth(parts: Iterable[Part]) -> int:
     return sum(_WORTH.get(part[1:3], 1) for part in parts)
 
 
-_WORTH: Mapping[Part, int] = {("launch", 1): 1000, ("within", 3): 30, ("launch", 2): 10}
+_WORTH: Mapping[Part, int] = {("launch", 1): 1000, ("within", 3): 30, ("launch", SEVERAL): 10}
 
 
 def tile_lengths(program: HostProgram) -> tuple[int, ...]:
