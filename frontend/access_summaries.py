@@ -24,8 +24,9 @@ from polytile.frontend.find_scops import polytile_pragma
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, possible_bases, statements_below, variables_in
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CType
 from polytile.ir.external_functions import ExternalFunction
 

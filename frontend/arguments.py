@@ -12,7 +12,7 @@ from polytile.frontend.address_arguments import address_of_one
 from polytile.frontend.callees import Callee, effects_below, only_pure_calls
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Binding, Scope, Shape, is_complex
+from polytile.frontend.scope import Binding, Scope
 from polytile.frontend.trees import (
     WRITING,
     address_taken,
@@ -22,6 +22,7 @@ from polytile.frontend.trees import (
     variables_in,
     written_name,
 )
+from polytile.frontend.type_shapes import Shape, is_complex
 
 
 @dataclass(frozen=True, slots=True)

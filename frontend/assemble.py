@@ -54,13 +54,14 @@ from polytile.frontend.rotating_pointers import Surroundings, with_rotating_poin
 from polytile.frontend.row_pointers import with_row_pointers
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import PointerTable, Region, Symbol
-from polytile.frontend.scope import VOLATILE, Binding, Scope, Shape, StructType
+from polytile.frontend.scope import VOLATILE, Binding, Scope
 from polytile.frontend.searches import with_searches
 from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of, unusable
 from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
+from polytile.frontend.type_shapes import Shape, StructType
 from polytile.ir.expr import INT, UCHAR, CType
 from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_span import Span

@@ -16,7 +16,7 @@ from polytile.frontend.early_returns import with_one_value
 from polytile.frontend.normalise import normalised, spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.preprocess import is_shipped
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.trees import (
     WRITING,
@@ -27,6 +27,7 @@ from polytile.frontend.trees import (
     variables_in,
     written_name,
 )
+from polytile.frontend.type_shapes import Shape
 
 _JUMPS = (c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.While, c_ast.DoWhile)
 

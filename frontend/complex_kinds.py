@@ -8,7 +8,8 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.frontend.preprocess import IMAGINARY_UNIT
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import BOOL, DOUBLE
 
 _TAGS = {"float_complex": "float", "double_complex": "double"}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import INT, LLONG, LONG, UINT, ULLONG, ULONG, CType
+from polytile.ir.expr import INT, LLONG, LONG, UINT, ULLONG, ULONG, CType, value_range
 from polytile.ir.integer_constants import character_value, integer_value
 
 _RANK = {"int": 0, "unsigned int": 0, "long": 1, "unsigned long": 1, "long long": 2, "unsigned long long": 2}
@@ -34,15 +34,8 @@ class Meanings:
 
 
 def fits(value: int, ctype: CType) -> bool:
-    low, high = _range(ctype)
+    low, high = value_range(ctype)
     return low <= value <= high
-
-
-def _range(ctype: CType) -> tuple[int, int]:
-    if ctype.name == "_Bool":
-        return 0, 1
-    bits = 8 * ctype.size
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if ctype.signed else (0, (1 << bits) - 1)
 
 
 def convert(value: int, ctype: CType) -> Constant | None:
@@ -53,7 +46,7 @@ def convert(value: int, ctype: CType) -> Constant | None:
         return None
     if ctype.signed and not fits(value, ctype):
         return None
-    return Constant(value & _range(ctype)[1] if not ctype.signed else value, ctype)
+    return Constant(value & value_range(ctype)[1] if not ctype.signed else value, ctype)
 
 
 def constant_node(constant: Constant, coord: object) -> c_ast.Node:

@@ -6,8 +6,9 @@ from pycparser import c_ast
 
 from polytile.frontend.constants import constant_type
 from polytile.frontend.normalise import base_node
-from polytile.frontend.scope import Scope, Shape, is_complex
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied
+from polytile.frontend.type_shapes import Shape, is_complex
 from polytile.ir.expr import DOUBLE, FLOAT, INT, CType
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")

@@ -9,8 +9,9 @@ from pycparser import c_ast
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.jump_elimination import LOOPS, MOST_COPIES, jumps, rewritten
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items, copied, map_children
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.name_supply import fresh
 
 

@@ -10,8 +10,9 @@ from polytile.dataclass import dataclass
 from polytile.frontend.must_reads import part_shape
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.pointers import Chain, mentions
-from polytile.frontend.scope import Binding, Shape
+from polytile.frontend.scope import Binding
 from polytile.frontend.trees import address_taken
+from polytile.frontend.type_shapes import Shape
 
 
 @dataclass(eq=False, slots=True)

@@ -34,7 +34,7 @@ from polytile.frontend.name_binding import loop_iterator
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import SizeProduct, Symbol
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.size_factors import (
     Factors,
     are_many,
@@ -45,6 +45,7 @@ from polytile.frontend.size_factors import (
     without_factors,
 )
 from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in, written_name
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CType
 
 

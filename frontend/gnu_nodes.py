@@ -22,8 +22,9 @@ from polytile.frontend.gnu_c import CONDITION, TYPEOF, stands_for
 from polytile.frontend.must_reads import shape_of
 from polytile.frontend.normalise import declarator
 from polytile.frontend.parse import ParsedFile, nodes_below
-from polytile.frontend.scope import Layer, Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import WRITING, copied
+from polytile.frontend.type_shapes import Layer, Shape
 from polytile.frontend.unreadable import Unreadable
 from polytile.ir.expr import INT
 

@@ -18,8 +18,9 @@ from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.must_reads import pointer_of, shape_of
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.scop_region import HostRead, Symbol
-from polytile.frontend.scope import Binding, is_complex
+from polytile.frontend.scope import Binding
 from polytile.frontend.trees import possible_bases
+from polytile.frontend.type_shapes import is_complex
 from polytile.ir.expr import CHAR
 
 

@@ -16,8 +16,9 @@ from polytile.frontend.callees import Callee, Library, called_name
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, map_children, substituted
+from polytile.frontend.type_shapes import Shape
 
 _LARGEST = 4000  # nodes of a SCoP after which calls stay calls
 

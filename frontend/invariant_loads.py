@@ -22,8 +22,9 @@ from polytile.frontend.must_reads import MustReads, leads
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
-from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.scope import Binding, Scope
 from polytile.frontend.trees import WRITING, copied, map_children, possible_bases, variables_in
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.name_supply import fresh
 
 

@@ -22,9 +22,10 @@ from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import changes
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import address_taken, block_items, copied, substituted, variables_in, written_name
 from polytile.frontend.trip_counts import bound, count_of, integer, iterations, scaled, total
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CType
 from polytile.ir.name_supply import fresh
 

@@ -19,8 +19,9 @@ from polytile.dataclass import dataclass
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, substituted, variables_in
+from polytile.frontend.type_shapes import Shape
 
 _Loops = tuple[c_ast.For, ...]
 

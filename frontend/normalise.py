@@ -13,8 +13,9 @@ from polytile.frontend.builtin_functions import calls, is_builtin
 from polytile.frontend.constants import constant_node
 from polytile.frontend.gnu_c import ASSEMBLY, CONDITION, RANGE
 from polytile.frontend.parse import location_of
-from polytile.frontend.scope import UNREADABLE, Scope, Shape
+from polytile.frontend.scope import UNREADABLE, Scope
 from polytile.frontend.trees import copied, map_children
+from polytile.frontend.type_shapes import Shape
 
 
 def normalised(nodes: tuple[c_ast.Node, ...], scope: Scope) -> tuple[c_ast.Node, ...]:

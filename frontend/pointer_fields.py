@@ -26,8 +26,9 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.pointer_tables import elements_of, has_pointers, table_path, with_first_elements
 from polytile.frontend.row_tables import is_row_table
 from polytile.frontend.scop_region import PointerTable
-from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.scope import Binding, Scope
 from polytile.frontend.trees import WRITING, copied, map_children, variables_in
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CHAR, SCHAR, UCHAR
 from polytile.ir.name_supply import fresh
 

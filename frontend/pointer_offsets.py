@@ -20,8 +20,9 @@ from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.ast_builders import declared, names_in, unused
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items, copied, map_children, variables_in, written_name
+from polytile.frontend.type_shapes import Shape
 
 _STEPS = {"++": "+=", "p++": "+=", "--": "-=", "p--": "-="}
 

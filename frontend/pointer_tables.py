@@ -21,8 +21,9 @@ from polytile.frontend.ast_builders import integer
 from polytile.frontend.must_reads import shape_of
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.scop_region import PointerTable
-from polytile.frontend.scope import Layer, Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied
+from polytile.frontend.type_shapes import Layer, Shape
 
 
 @dataclass(frozen=True, slots=True)

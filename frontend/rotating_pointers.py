@@ -21,8 +21,9 @@ from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer, is_plain
 from polytile.frontend.jump_elimination import jumps
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items, copied, substituted, variables_in, written_name
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.pointer_rotation import PointerRotation
 
 _MOST = 4  # copies of a loop body

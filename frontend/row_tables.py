@@ -30,7 +30,8 @@ from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import condition_for
 from polytile.frontend.scop_region import PointerTable, Symbol
-from polytile.frontend.scope import Binding, Shape
+from polytile.frontend.scope import Binding
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import LONG, Name
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import RowTable

@@ -14,8 +14,9 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import declared, is_plain, mentions, names_in, unused
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, StructType
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items, copied, free_variables_in, map_children, possible_bases, variables_in
+from polytile.frontend.type_shapes import StructType
 
 _MOST = 120  # variables
 

@@ -17,9 +17,10 @@ from polytile.frontend.constants import constant_type
 from polytile.frontend.conversions import declared
 from polytile.frontend.normalise import base_node
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import address_taken, substituted, variables_in, written_name
 from polytile.frontend.trip_counts import Count, count_of
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CType
 from polytile.ir.name_supply import fresh
 

@@ -12,7 +12,18 @@ from polytile.diagnostics import Location
 from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate, fits
 from polytile.frontend.gnu_c import stands_for
 from polytile.frontend.parse import location_of
-from polytile.frontend.type_facts import EnumFacts, StructLayout, TypeFacts
+from polytile.frontend.type_facts import EnumFacts, TypeFacts
+from polytile.frontend.type_shapes import (
+    Field,
+    Layer,
+    Shape,
+    StructType,
+    complex_type,
+    layout,
+    natural_layout,
+    struct_shape,
+    without_layer,
+)
 from polytile.frontend.unreadable import Unreadable
 from polytile.ir.expr import (
     BOOL,
@@ -41,50 +52,6 @@ _INTEGERS = {
 UNREADABLE = "unreadable"
 VOLATILE = "it is volatile or atomic"
 _BASIC = {tuple(sorted(names)): t for names, t in _INTEGERS.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One `*` or `[extent]` of a declarator."""
-
-    pointer: bool
-    extent: c_ast.Node | None = None
-    restrict: bool = False
-    least: bool = False  # `[static extent]` of a parameter: there may be more
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    name: str | None
-    shape: Shape
-
-
-@dataclass(frozen=True, slots=True)
-class StructType:
-    """A struct with its members in order; `node` is the definition. `layout` is the compiler's, where the table of
-    x86-64 has none."""
-
-    name: str
-    members: tuple[Field, ...]
-    node: c_ast.Struct = field(compare=False)
-    layout: StructLayout | None = None
-    reason: str = ""  # why there is none
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A resolved C type: `layers`, outermost first, around `base`; `reason` says why there is no base."""
-
-    base: CType | None
-    layers: tuple[Layer, ...] = ()
-    const: bool = False
-    struct: StructType | None = None
-    reason: str = ""
-    void: bool = False
-    function: bool = False
-    incomplete: bool = False  # a struct that is not defined so far
-    varies: bool = False  # a type whose size or sign flags and compilers choose: an enumeration, `char`
-    refused: bool = False  # for an attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,11 +358,6 @@ class Scope:
         return binding.shape if binding is not None and binding.kind == "parameter" else self._operand(node)
 
 
-def without_layer(shape: Shape | None) -> Shape | None:
-    """The type of what an array has or a pointer leads to."""
-    return replace(shape, layers=shape.layers[1:]) if shape is not None and shape.layers else None
-
-
 def _member(shape: Shape | None, name: str) -> tuple[int | None, Shape | None]:
     """Offset and type of a member of a struct."""
     if shape is None or shape.struct is None or shape.layers:
@@ -407,18 +369,6 @@ def _member(shape: Shape | None, name: str) -> tuple[int | None, Shape | None]:
 
 def _reason(names: list[str]) -> str:
     return f"its type is {' '.join(names)}"
-
-
-def complex_type(part: CType) -> StructType:
-    """Complex numbers are structs of their parts, which C lays out so: `struct double_complex`."""
-    tag = f"{part}_complex"
-    members = tuple(Field(name, Shape(part)) for name in ("re", "im"))
-    return StructType(f"struct {tag}", members, c_ast.Struct(tag, None))
-
-
-def is_complex(shape: Shape) -> bool:
-    """Whether a type is one of complex numbers."""
-    return shape.struct is not None and shape.struct in (complex_type(FLOAT), complex_type(DOUBLE))
 
 
 def _around(layer: Layer, shape: Shape) -> Shape:
@@ -439,48 +389,3 @@ def _sized_by_initialiser(shape: Shape, init: c_ast.Node | None) -> Shape:
         extent = c_ast.Constant("int", str(len(init.exprs)), init.coord)
         return replace(shape, layers=(Layer(False, extent), *shape.layers[1:]))
     return shape
-
-
-def struct_shape(struct: StructType) -> Shape:
-    """The shape of a struct; there is none when it holds what has no known size, or what may not be used."""
-    size, _ = struct_layout(struct)
-    refused = next((m.shape.reason for m in struct.members if m.shape.refused), "")
-    if not size or struct.reason or refused:
-        unknown = "its struct has a member of a type without a known size"
-        known = struct.reason or refused
-        return Shape(None, struct=struct, reason=known or unknown, refused=known != "")
-    return Shape(CType(struct.name, "struct", size), struct=struct)
-
-
-def struct_layout(struct: StructType) -> tuple[int, int]:
-    """Size and alignment; (0, 1) when a member has no known size."""
-    found = struct.layout or natural_layout(struct)
-    return (0, 1) if found is None else (found.size, found.alignment)
-
-
-def natural_layout(struct: StructType) -> StructLayout | None:
-    """The layout by the sizes and alignments of members, as x86-64 has it; None when one has no known size."""
-    end, widest, offsets = 0, 1, {}
-    for member in struct.members:
-        size, alignment = layout(member.shape)
-        if not size:
-            return None
-        start = -(-end // alignment) * alignment
-        offsets[str(member.name)] = start
-        end, widest = start + size, max(widest, alignment)
-    return StructLayout(-(-end // widest) * widest, widest, offsets)
-
-
-def layout(shape: Shape) -> tuple[int, int]:
-    """Size and alignment of a type on LP64; size 0 when it is not known."""
-    if shape.layers and shape.layers[0].pointer:
-        return 8, 8
-    if shape.layers:
-        inner = Shape(shape.base, shape.layers[1:], struct=shape.struct)
-        size, alignment = layout(inner)
-        extent = shape.layers[0].extent
-        count = None if extent is None else Scope().constant(extent)
-        return (size * count.value if count else 0), alignment
-    if shape.struct is not None:
-        return struct_layout(shape.struct)
-    return (shape.base.size, shape.base.size) if shape.base else (0, 1)

@@ -17,9 +17,10 @@ from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import changes
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import alike, copied, map_statements, substituted, variables_in
 from polytile.frontend.trip_counts import Count, bound, count_of, integer, scaled, total
+from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import INT
 
 _COMPOUND = ("+=", "-=", "*=", "&=", "|=", "^=")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.scope import Shape, StructType, layout, natural_layout, struct_layout, struct_shape
+from polytile.frontend.type_shapes import Shape, StructType, layout, natural_layout, struct_layout, struct_shape
 
 
 def structs_of(shapes: Iterable[Shape], location: Location) -> list[tuple[StructType, Shape]]:

@@ -16,8 +16,9 @@ from polytile.frontend.parse import location_of
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.row_tables import extent_symbols, is_row_table, table_of_variable
 from polytile.frontend.scop_region import PointerTable, Symbol
-from polytile.frontend.scope import VOLATILE, Binding, Scope, Shape, layout, natural_layout
+from polytile.frontend.scope import VOLATILE, Binding, Scope
 from polytile.frontend.trees import variables_in
+from polytile.frontend.type_shapes import Shape, layout, natural_layout
 from polytile.ir.expr import ULONG, CType
 
 _MOST_ELEMENTS = 1000  # of an array in a struct
