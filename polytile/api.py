@@ -77,7 +77,6 @@ class Program:
     marked: tuple[UserError | InternalError, ...] = ()
     left_out: tuple[UserError, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)  # what compile_file was told besides
-    detected: frozenset[str] = frozenset()  # the SCoPs that nobody marked
     unread: tuple[Unread, ...] = ()
 
     def __repr__(self) -> str:
@@ -134,7 +133,7 @@ class Program:
         replaced = [(s.scop, s.program) for s in self.scops if s.program is not None]
         made = (s.compilation for s in self.scops)
         least = {c.source.name: (c.source, c.options.min_compute) for c in made}
-        return host_file(self.text, self.path, replaced, self.macros, least=least, detected=self.detected)
+        return host_file(self.text, self.path, replaced, self.macros, least=least)
 
     @property
     def schedules(self) -> str:
@@ -328,7 +327,7 @@ def compile_file(
         "managed": managed,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
-    return Program(*made, options, *read, tuple(marked), left, reading, source.detected, source.unread)
+    return Program(*made, options, *read, tuple(marked), left, reading, source.unread)
 
 
 def _merged_or_apart(

@@ -1,8 +1,9 @@
 """Arrays that lie among one another: `restrict` ones, of which no element is of two, are copied as one; where plain
-pointers of loops that nobody marked overlap, the C runs."""
+pointers overlap, the C runs."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,7 @@ def test_others_are_not_joined(parameters: str, body: str) -> None:
     assert "join" not in scop.cuda
 
 
-DETECTED = """
+OVERLAPPING = """
 #include <stdio.h>
 #include <stdlib.h>
 #define REAL {real}
@@ -175,10 +176,14 @@ int main(void)
 """
 
 
+@pytest.mark.parametrize("marked", [False, True])
 @pytest.mark.parametrize("real", ["float", "double"])
-def test_detected_loops_whose_arrays_overlap_run_the_c(
-    real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_c_runs_where_arrays_overlap(
+    real: str, marked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = DETECTED.format(real=real)
-    prints_the_same(text, "address,undefined", tmp_path, monkeypatch, autodetect=True)
-    assert kernel_runs(text, tmp_path, monkeypatch, autodetect=True) >= 4 * 4
+    text = OVERLAPPING.format(real=real)
+    if marked:
+        text = re.sub(r"\n\{\n(    for .*?\n)\}\n", r"\n{\n#pragma scop\n\1#pragma endscop\n}\n", text, flags=re.DOTALL)
+        assert text.count("#pragma scop") == 4
+    prints_the_same(text, "address,undefined", tmp_path, monkeypatch, autodetect=not marked)
+    assert kernel_runs(text, tmp_path, monkeypatch, autodetect=not marked) >= 4 * 4

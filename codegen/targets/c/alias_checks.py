@@ -1,6 +1,5 @@
-"""What the host asks of values that kernels get as they are: whether the SCoP may change them through a pointer; and of
-tables of rows, of arrays of which it is not known where they end, and of those in loops that nobody marked, whether
-something else lies there.
+"""What the host asks of values that kernels get as they are, whether the SCoP may change them through a pointer, and of
+arrays that C lets overlap, whether they do.
 
     int polytile_apart = 1;
     const unsigned long long polytile_from_q = (unsigned long long)(double *)q;
@@ -12,7 +11,7 @@ something else lies there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from polytile.codegen.targets.c.index_macros import with_index_macros
 from polytile.codegen.targets.cuda.entry import may_overlap
@@ -30,19 +29,16 @@ _ADDRESS = "unsigned long long"
 
 def alias_checks(
     checks: Sequence[AliasCheck],
-    compared: Collection[str],
     program: HostProgram,
     spelt: Callable[[str], str],
     pointer: Callable[[str], str],
 ) -> list[str]:
-    """Statements that set `polytile_apart`; none where no array of `checks`, no table of rows and no array of
-    `compared` is used: those of which it is not known where they end, or which nobody said to lie apart.
+    """Statements that set `polytile_apart`; none where no array of `checks` is used and no two may overlap.
 
     `spelt` turns C over parameters into C over the variables of the function, `pointer` is the C for element 0 of an
     array. Whatever overflows here, the entry point refuses.
     """
-    loose = {b.array.name for b in program.buffers if b.array.rows_apart or b.array.name in compared}
-    pairs = [(one.name, two.name) for one, two in may_overlap(program) if not loose.isdisjoint((one.name, two.name))]
+    pairs = [(one.name, two.name) for one, two in may_overlap(program)]
     names = dict.fromkeys([*(name for check in checks for name in check.arrays), *(n for pair in pairs for n in pair)])
     buffers = {name: b for name in names if (b := program.buffer(name)) is not None}
     if not buffers:

@@ -19,7 +19,7 @@ from polytile.codegen.targets.c.alias_checks import APART, alias_checks
 from polytile.codegen.targets.c.compute_checks import compute_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
-from polytile.codegen.targets.cuda.entry import BEYOND_LIMITS, DONE, FAILED, Argument, arguments, prototype
+from polytile.codegen.targets.cuda.entry import BEYOND_LIMITS, DONE, FAILED, Argument, arguments, may_overlap, prototype
 from polytile.codegen.targets.line_wrap import INDENT, broken, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
@@ -39,13 +39,11 @@ def host_file(
     macros: Collection[str] = (),
     *,
     least: Mapping[str, tuple[Scop, int]] | None = None,
-    detected: Collection[str] = (),
 ) -> str:
     """The text of the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
 
     `macros` are the names that are a macro somewhere in the file or in what it includes. `least` has, by the
-    name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels. `detected` are the
-    SCoPs that nobody marked: nobody said either that their arrays do not overlap, so that the C runs where they do.
+    name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels.
 
     The call declares what it needs in its own block, so nothing has to be included. The sequential C stays behind it,
     compiled but never run: variables and functions that only the SCoP uses stay in use. `#line` keeps the compiler's
@@ -59,7 +57,7 @@ def host_file(
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
         passed = {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)}
         computed = (least or {}).get(scop.name, (scop, 0))
-        asked = _asked(scop, program, passed, computed, marked=scop.name not in detected)
+        asked = _asked(scop, program, passed, computed)
         pieces += [text[position : span.start], _replacement(text, file, scop, program, newline, macros, passed, asked)]
         position = span.end
     return "".join([*pieces, text[position:]])
@@ -196,7 +194,7 @@ def _rotated(rotation: PointerRotation) -> list[str]:
 
 
 def _asked(
-    scop: Scop, program: HostProgram, spelt: Mapping[str, str], computed: tuple[Scop, int], *, marked: bool
+    scop: Scop, program: HostProgram, spelt: Mapping[str, str], computed: tuple[Scop, int]
 ) -> tuple[list[str], str, str]:
     """Statements that look at tables of rows, subscripts, addresses and how many instances run, of a SCoP and at least,
     as `computed` says; the condition under which the kernels may run, as C over the variables of the function and over
@@ -211,12 +209,11 @@ def _asked(
     why += ["arrays in memory of the host"] if scop.allocated else []
     found += [f"{name} != 0" for name in scop.needed]
     why += ["null pointers"] if scop.needed else []
-    compared = [a.array for a in scop.allocated] if marked else [b.array.name for b in program.buffers]
-    apart = alias_checks(scop.alias_checks, compared, program, partial(_wide, scop), partial(_address, program, spelt))
+    apart = alias_checks(scop.alias_checks, program, partial(_wide, scop), partial(_address, program, spelt))
     if apart:
         found.append(APART)
         why += ["values that it changes through a pointer"] if scop.alias_checks else []
-        why += [] if marked else ["arrays that overlap"]
+        why += ["arrays that overlap"] if may_overlap(program) else []
     counted, enough = compute_checks(*computed, partial(_wide, scop))
     if enough:
         found.append(enough)

@@ -9,12 +9,25 @@ static void axpy(int n, double z[n], const double *x, const double *y, double a)
     int i;
     if (n > 0) {
         { /* user.c:11-14 runs on the GPU, compiled by polytile */
-            extern int polytile_axpy(int n, double *z, const double *x, const double *y, double a);
-            if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) {
-                extern void exit(int);
-                exit(4);
+            int polytile_apart = 1;
+            const unsigned long long polytile_from_z = (unsigned long long)(double *)z;
+            const unsigned long long polytile_to_z = polytile_from_z + 8ull * (n);
+            const unsigned long long polytile_from_x = (unsigned long long)(const double *)x;
+            const unsigned long long polytile_to_x = polytile_from_x + 8ull * (n);
+            const unsigned long long polytile_from_y = (unsigned long long)(const double *)y;
+            const unsigned long long polytile_to_y = polytile_from_y + 8ull * (n);
+            if (polytile_from_z < polytile_to_x && polytile_from_x < polytile_to_z)
+                polytile_apart = 0;
+            if (polytile_from_z < polytile_to_y && polytile_from_y < polytile_to_z)
+                polytile_apart = 0;
+            if (polytile_apart) {
+                extern int polytile_axpy(int n, double *z, const double *x, const double *y, double a);
+                if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) {
+                    extern void exit(int);
+                    exit(4);
+                }
             }
-            if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
+            if (!(polytile_apart)) { /* the sequential C, for arrays that overlap */
 #line 12 "folder/user.c"
         for (i = 0; i < n; i++)
             z[i] = x[i] + a * y[i];
