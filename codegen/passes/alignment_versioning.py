@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, mentions, needed
+from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, Iteration, mentions, needed
 from polytile.dataclass import dataclass
 from polytile.ir.arith import both
 from polytile.ir.expr import (
@@ -34,7 +34,7 @@ from polytile.ir.expr import (
     walk,
 )
 from polytile.ir.gpu_ops import Aligned, Load, Store
-from polytile.ir.linear_access import Known, behind, expanded
+from polytile.ir.linear_access import Known, behind, element, expanded
 from polytile.ir.polynomial import Polynomial, difference, index_of, linear, residue, slope
 from polytile.ir.substitute import with_values
 from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS
@@ -188,17 +188,12 @@ def _is_linear(condition: Expr, changing: set[str]) -> bool:
 
 
 # Stores --------------------------------------------------------------------------------------------------------------
-def stored(
-    body: Sequence[Stmt],
-    declared: Sequence[Declare],
-    loads: Sequence[HeldLoad],
-    groups: Sequence[Group],
-    aligned: Expr | None,
-) -> tuple[Stmt, ...]:
+def stored(part: Iteration, groups: Sequence[Group], aligned: Expr | None) -> tuple[Stmt, ...]:
     """What an iteration runs, with the stores of what it holds as vectors at its end; None: they are aligned."""
+    declared, loads = part.declared, part.loads
     names = {d.name: number for number, d in enumerate(declared) if any(number in group for group in groups)}
     found: set[int] = set()
-    rest = tuple(_without_stores(body, names, found))
+    rest = tuple(_without_stores(part.body, {}, names, part.elements, found))
     ends: list[Stmt] = []
     for group in (g for g in groups if any(k in found for k in g)):
         values = [Name(declared[k].name, declared[k].type) for k in group]
@@ -211,13 +206,23 @@ def stored(
     return (*rest, *ends)
 
 
-def _without_stores(body: Sequence[Stmt], names: dict[str, int], found: set[int]) -> Iterator[Stmt]:
-    """The statements without the stores that they surely make of what is held."""
+def _without_stores(
+    body: Sequence[Stmt], known: Known, names: dict[str, int], held: Sequence[Access], found: set[int]
+) -> Iterator[Stmt]:
+    """The statements without the stores that they surely make of what is held, each to its own element."""
     for stmt in body:
         match stmt:
             case Scope():
-                yield Scope(tuple(_without_stores(stmt.body, names, found)))
-            case Assign(target=Access(), op="", value=Name(name=name)) if name in names:
+                yield Scope(tuple(_without_stores(stmt.body, known, names, held, found)))
+            case Assign(target=Access() as target, op="", value=Name(name=name)) if name in names and _same(
+                target, known, held[names[name]]
+            ):
                 found.add(names[name])
             case _:
                 yield stmt
+                known = behind(known, stmt)
+
+
+def _same(target: Access, known: Known, other: Access) -> bool:
+    form = element(target, known)
+    return target.array == other.array and form is not None and form == element(other, {})

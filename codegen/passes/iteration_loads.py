@@ -139,12 +139,14 @@ def distinct(loads: Iterator[HeldLoad]) -> list[HeldLoad]:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """An iteration of a batch, the one at `place`: the declarations that load for it, what they load, what it runs."""
+    """An iteration of a batch, the one at `place`: the declarations that load for it, what they load, what it runs, and
+    the `elements` that are held there."""
 
     place: Expr
     declared: tuple[Declare, ...]
     loads: tuple[HeldLoad, ...]
     body: tuple[Stmt, ...]
+    elements: tuple[Access, ...]
 
 
 def iteration(
@@ -165,7 +167,8 @@ def iteration(
     declared, _ = held_in(moved, suffix, runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
     body = with_held(loop.body, {}, (), held)
-    return Iteration(place, tuple(declared), moved, tuple(with_values(s, {loop.iterator: later}) for s in body))
+    here = tuple(load.moved(loop.iterator, later).access for load in loads)
+    return Iteration(place, tuple(declared), moved, tuple(with_values(s, {loop.iterator: later}) for s in body), here)
 
 
 def held_in(

@@ -91,7 +91,7 @@ def _in_vectors(run: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[
     part = iteration(loop, held, Name(_ONCE), 0, names, None)
     made = loaded(part.declared, part.loads, groups)
     read = [load for group, load in zip(groups, made.whole, strict=True) if min(group) < len(loads)]
-    works = stored(part.body, part.declared, part.loads, groups, None)
+    works = stored(part, groups, None)
     aligned = are_aligned(held, groups, _ONCE, _ZERO, _ZERO)
     condition = free.hold(_ONCE, _ZERO, _ZERO)
     holds = aligned if condition is None else both(condition, aligned)

@@ -41,13 +41,12 @@ from polytile.codegen.passes.interleave_reductions import meeting, meets
 from polytile.codegen.passes.iteration_loads import (
     HeldLoad,
     Setting,
-    distinct,
     held_in,
     iteration,
-    loads_of,
     targets,
     with_held,
 )
+from polytile.codegen.passes.lasting_loads import lasting
 from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.strip_mine import in_batches, iterations, reaches
@@ -146,7 +145,7 @@ def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[
     together = meets(*loop.body)
     few = plan.loads_first == tuning.few_iterations
     wide = None if together or few else _wide(loop, setting)
-    found = distinct(loads_of(loop, setting, alike=wide is None))
+    found = lasting(loop, setting, alike=wide is None)
     loads = [load for load in found if load.varies(loop.iterator)]
     trips = _trips(loop.lower, end, tuning.max_batch_iterations)
     if wide:
@@ -205,7 +204,7 @@ def _wide(loop: For, setting: Setting) -> _Wide | None:
     """The loop with vectors, if it has some."""
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
-    loads = tuple(f for f in distinct(loads_of(plain, setting)) if f.varies(loop.iterator) and not f.guard)
+    loads = tuple(f for f in lasting(plain, setting) if f.varies(loop.iterator) and not f.guard)
     groups = tuple(vectors(loads, loop.iterator, setting.extents))
     return _Wide(setting, plain, free, loads, groups) if groups else None
 
@@ -297,7 +296,7 @@ def _wide_batch(
     declared = [s for part in made for s in part.declared]
     whole, alone = [s for part in made for s in part.whole], [s for part in made for s in part.alone]
     joins = aligned if wide.setting.half else None
-    bodies = [stored(part.body, part.declared, part.loads, wide.groups, joins) for part in parts]
+    bodies = [stored(part, wide.groups, joins) for part in parts]
     works = _works(bodies, first, surely, last)
     if joins:
         rest: tuple[Stmt, ...] = (*declared, If(aligned, tuple(whole), tuple(alone)), *works)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polytile.codegen.passes.alignment_versioning import Group, are_aligned, loaded, unguarded, vectors
-from polytile.codegen.passes.iteration_loads import HeldLoad, Setting, distinct, iteration, loads_of
+from polytile.codegen.passes.iteration_loads import HeldLoad, Setting, iteration
+from polytile.codegen.passes.lasting_loads import lasting
 from polytile.codegen.passes.strip_mine import in_batches, iterations
 from polytile.ir.arith import both
 from polytile.ir.expr import (
@@ -58,9 +59,9 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
         many = max(iterations(size, min(tuning.tile_iterations, trips), _room(loop, setting)), 1)
         return tuple(in_batches(one, batch, many, last, names, tuning))
 
-    found = [load for load in distinct(loads_of(plain, setting)) if load.varies(loop.iterator) and not load.guard]
+    found = [load for load in lasting(plain, setting) if load.varies(loop.iterator) and not load.guard]
     groups = vectors(found, loop.iterator, setting.extents)
-    guarded = [load for load in distinct(loads_of(loop, setting)) if load.varies(loop.iterator)]
+    guarded = [load for load in lasting(loop, setting) if load.varies(loop.iterator)]
     whole = batches(plain, found, groups)
     second = folded(Binary("+", loop.lower, Literal("1"), loop.type))
     aligned = [are_aligned(found, groups, loop.iterator, loop.lower, second)] if groups else []
