@@ -62,7 +62,7 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
             return placed.detail(annotation.scop, kernel.number, build, integer)
 
     inner = annotation.names.prefix("c")
-    iterator = inner if inner != annotation.iterator else f"{inner}_"
+    iterator = inner if inner != annotation.iterator else annotation.names.prefix(f"{inner}_")
     body = _with_full_tiles(kernel, context, iterator, integer, describe)
     body = distribute_to_threads(body, kernel.threads, kernel.block, integer)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)

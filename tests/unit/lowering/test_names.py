@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import polytile
+from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.ir.name_supply import Names
 from polytile.ir.reserved_names import is_free
 
@@ -88,6 +89,18 @@ def test_host_loops_hand_their_iterators_to_kernels(validated: Validated, name: 
     found = validated(("int n, int m, double x[n], double y[n]", body), *({"n": 7, "m": m} for m in (0, 1, 2, 5)))
     for kernel in found.program.kernels:
         assert len({p.name for p in kernel.parameters}) == len(kernel.parameters)
+
+
+def test_loops_of_kernels_in_a_host_loop_have_names_of_their_own(validated: Validated) -> None:
+    """The host's loop is c0, so that loops of its kernels have another prefix; c_2 was one of them, and the array."""
+    body = """#pragma polytile assume(n >= 0 && m >= 0)
+    for (int i = 0; i < n; i++) {
+        for (int j = row[i]; j < row[i + 1]; j++) x[m - i + n] = -1;
+        for (int q = 0; q < m + 2; q++) s[i] += c_2[i] * x[n + q];
+    }"""
+    arguments = "int n, int m, double *x, long *row, double *s, double *c_2"
+    found = validated((arguments, body), {"n": 5, "m": 4}, tile=(3,), block=(1,))
+    assert "for (int c__2 = " in print_kernels(found.program)
 
 
 def test_two_host_loops_of_one_name(validated: Validated) -> None:
