@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
@@ -13,8 +14,14 @@ from polytile.frontend.tokens import Token, blank_comments, tokenize
 
 _DIRECTIVE = re.compile(r"^[ \t]*(#[ \t]*pragma\b(?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _MARKS = ("scop", "endscop")  # never part of a loop
-_WORKSHARED = ("for", "loop", "sections", "workshare")  # `omp parallel for`: one loop is the whole region
-_OPENING = {"{": 1, "}": -1}
+# The words of OpenMP's names of constructs. `parallel` and `teams` are regions that each thread runs, but for those in
+# which a loop is the whole region, `parallel for`; what others in front of a loop say is of the threads of a region.
+_EACH_THREAD = frozenset(("parallel", "teams"))
+_SHARED_OUT = frozenset(("for", "loop", "sections", "workshare", "taskloop", "distribute"))
+_CONSTRUCTS = _EACH_THREAD | _SHARED_OUT | {"target", "simd", "master", "masked"}
+_OF_A_TEAM = _SHARED_OUT | {"single", "master", "masked", "task", "critical", "ordered", "section", "scope"}
+_OPENING = {"{": 1, "(": 1, "}": -1, ")": -1}
+_HEADED = frozenset(("for", "while", "if", "switch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,8 @@ def attached_to(text: str, offset: int) -> tuple[Directive, ...]:
 
 def refuse_in_parallel(text: str, offset: int, location: Location) -> None:
     """Refuse a loop that each thread of an OpenMP team runs, or shares with the others: each would run the kernel."""
-    shares = any(d.words[:1] == ("omp",) and d.words[1:2] in (("for",), ("loop",)) for d in attached_to(text, offset))
+    names = [d.words[1:2] for d in attached_to(text, offset) if d.words[:1] == ("omp",)]
+    shares = any(not _OF_A_TEAM.isdisjoint(name) for name in names)
     if shares or any(start <= offset < end for start, end in _parallel_regions(text)):
         raise UserError(
             "this loop is in a parallel region of OpenMP, each thread of which would run its kernel",
@@ -76,16 +84,28 @@ def refuse_in_parallel(text: str, offset: int, location: Location) -> None:
 
 @lru_cache(maxsize=4)
 def _parallel_regions(text: str) -> tuple[tuple[int, int], ...]:
-    """The blocks behind `#pragma omp parallel`, as offsets."""
+    """The statements that each thread runs, behind `#pragma omp parallel` and the like, as offsets."""
     found = []
     for directive in directives(text):
-        alone = directive.words[2:3] and directive.words[2] in _WORKSHARED
-        if alone or directive.words[:2] != ("omp", "parallel"):
-            continue
-        depth = 0
-        for token in tokenize(text, directive.end):
-            depth += _OPENING.get(token.text, 0) if token.kind == "punct" else 0
-            if depth <= 0:
-                found.append((directive.end, token.offset))
-                break
+        name = set(takewhile(_CONSTRUCTS.__contains__, directive.words[1:]))
+        if directive.words[:1] == ("omp",) and name & _EACH_THREAD and not name & _SHARED_OUT:
+            tokens = without_directives(text, list(tokenize(text, directive.end)))
+            found.append((directive.end, _end_of_statement(tokens)))
     return tuple(found)
+
+
+def _end_of_statement(tokens: Sequence[Token]) -> int:
+    """Where the statement that the tokens begin with ends: behind a block, or behind the `;` of what is below loops and
+    conditions."""
+    depth, headed = 0, False
+    for number, token in enumerate(tokens):
+        before, depth = depth, depth + _OPENING.get(token.text, 0) if token.kind == "punct" else depth
+        if depth == 0 and token.text in _HEADED:
+            headed = True
+        elif depth == 0 and before == 1 and headed and token.text == ")":
+            headed = False
+        elif depth <= 0 and token.text in (";", "}"):
+            following = tokens[number + 1].text if number + 1 < len(tokens) else ""
+            if following not in ("else", "while") or depth < 0:
+                return token.offset + 1
+    return tokens[-1].offset + 1 if tokens else 0

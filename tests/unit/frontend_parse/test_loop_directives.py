@@ -90,10 +90,18 @@ def test_loops_in_parallel_regions_are_left_to_their_threads() -> None:
         f"#pragma omp parallel\n{{\n#pragma omp for\n{LOOP}\n}}",
         f"#pragma omp parallel num_threads(4)\n{{ int k = 0; {{ k++; }}\n{LOOP}\n}}",
         f"#pragma omp for nowait\n{LOOP}",
+        f"#pragma omp parallel\n#pragma omp single\n{{ {LOOP} }}",
+        f"#pragma omp parallel\n{LOOP}",
+        f"#pragma omp parallel private(k)\nif (k) {{ k++; }} else for (;;) {{ {LOOP} }}",
+        f"#pragma omp target parallel map(a)\n{{ {LOOP} }}",
+        f"#pragma omp target teams\n{{ {LOOP} }}",
+        *(f"#pragma omp {what}\n{LOOP}" for what in ("master taskloop", "single", "task", "critical (name)")),
     ):
         scops, remarks = _found(f"{region}\n{NEXT}")
         assert scops == [NEXT]
-        assert remarks == ["this loop is in a parallel region of OpenMP, each thread of which would run its kernel"]
+        assert set(remarks) == {
+            "this loop is in a parallel region of OpenMP, each thread of which would run its kernel"
+        }
 
 
 def test_conditional_directives_hide_the_loop_around_them() -> None:
