@@ -2,9 +2,9 @@
 # gcc 12.2.0, the system's, for x86-64 (the script ends with 2 where gcc and g++ are not of version 12).
 #
 # Guess: a bit-field `unsigned long long x : 40` is computed with as unsigned long long, in C as in C++.
-# Seen: g++ does so, and gcc does not: in C a bit-field that is wider than int has a type of its own 40 bits, and so have
-# sums, products and shifts of it. `s.x << 8` loses what is above bit 39, though it is put into 64 bits, and s.x + s.x is
-# 0. `s.x + 0ull` has 64 bits. sizeof says 8 for all of them.
+# Seen: g++ does so, and gcc does not: in C a bit-field that is wider than int has a type of its own 40 bits, and so
+# have sums, products and shifts of it. `s.x << 8` loses what is above bit 39, though it is put into 64 bits, and
+# s.x + s.x is 0. `s.x + 0ull` has 64 bits. sizeof says 8 for all of them.
 #
 #   C      0 0 1099511627776 8
 #   C++    140737488355328 1099511627776 1099511627776 8

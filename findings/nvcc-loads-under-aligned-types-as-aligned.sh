@@ -12,7 +12,8 @@
 #   sm_90  pointer   ld.global.f64  %fd1, [%rd4+1];
 #   sm_100           the same, by ld.global.b8 and ld.global.b64
 #
-# NVRTC 13.5.37 does the same. nvcc needs a C++ compiler that it knows.
+# NVRTC 13.5.37 does the same. polytile therefore refuses pointers to such elements (frontend/type_shapes.py). nvcc
+# needs a C++ compiler that it knows.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -6,7 +6,7 @@
 # Seen: both loads become one, of an address that `selp.b64` chooses, and this one is `ld.global.nc`. It may find in x
 # what stood there before this very thread wrote it.
 #
-#   nvcc 13.5.37     selp.b64 %rd14, %rd17, %rd16, %p2;   ld.global.nc.f64 %fd1, [%rd14];   st.global.f64 [%rd17+8], %fd1;
+#   nvcc 13.5.37     selp.b64 %rd14, %rd17, %rd16, %p2;  ld.global.nc.f64 %fd1, [%rd14];  st.global.f64 [%rd17+8], %fd1;
 #   NVRTC 13.5.37    the same
 #   NVRTC 12.4.127   the same
 #

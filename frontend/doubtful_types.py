@@ -77,16 +77,20 @@ class Doubts:
         compiler = compiler_of(self.source.compiler, self.source.cflags)
         text = DeclaredText(self.source, self.spans, self.head, self._names())
         doubtful = self._doubtful_spans(compiler.plain)
-        with_mode = {s for s, a in self._placed_attributes() if a.name == "mode"}
         entities = {
-            key_of(node): replace(entity, doubtful=entity.span in doubtful)
-            for node, entity in self.entities
-            if entity.kind != "scalar" or entity.span in with_mode
+            key_of(node): replace(entity, doubtful=entity.span in doubtful) for node, entity in self._asked_of()
         }
         refused, names, weak, inside = self._refusals()
         touching = self._touching(doubtful)
         asks = any(spans.local for spans in map(self.spans.found.__getitem__, doubtful)) or self._used(touching)
         return TypeFacts(compiler, entities, refused, names, weak, inside, asks, text)
+
+    def _asked_of(self) -> Iterator[tuple[c_ast.Node, Entity]]:
+        """What there is to ask about: of scalar types where `mode` stands, of alignments where a `typedef` has them."""
+        placed = tuple(self._placed_attributes())
+        with_mode = {s for s, a in placed if a.name == "mode"}
+        wanted = {"scalar": with_mode, "alignment": {s for s, a in placed if a.name == "aligned"} - with_mode}
+        yield from ((n, e) for n, e in self.entities if e.kind not in wanted or e.span in wanted[e.kind])
 
     # The tree ---------------------------------------------------------------------------------------------------------
     def _declare(self, node: Any, lvalue: str, *, inside: bool = False) -> None:
@@ -107,6 +111,8 @@ class Doubts:
             self._define(base, lvalue, span)
         elif lvalue and getattr(node, "bitsize", None) is None:
             self.entities.append((node, Entity("scalar", lvalue, span)))
+        if lvalue and isinstance(node, c_ast.Typedef):
+            self.entities.append((node, Entity("alignment", lvalue, span)))
 
     def _define(self, base: Any, lvalue: str, span: int) -> None:
         members = base.values if isinstance(base, c_ast.Enum) else base.decls

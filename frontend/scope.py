@@ -20,8 +20,10 @@ from polytile.frontend.type_shapes import (
     StructType,
     complex_type,
     layout,
+    loaded_whole,
     natural_layout,
     struct_shape,
+    with_alignment,
     without_layer,
 )
 from polytile.frontend.unreadable import Unreadable
@@ -151,7 +153,8 @@ class Scope:
         kind = self.facts.scalar(node)
         if reason or isinstance(kind, str):
             return replace(shape, base=None, struct=None, reason=reason or str(kind), refused=True)
-        return shape if kind is None else replace(shape, base=kind, varies=True)
+        shape = shape if kind is None else replace(shape, base=kind, varies=True)
+        return with_alignment(shape, self.facts.alignment(node))
 
     def _bind_variable(self, node: c_ast.Decl) -> None:
         shape = self._declared(node)
@@ -179,7 +182,7 @@ class Scope:
     def bind_parameter(self, node: c_ast.Node) -> None:
         """Enter a parameter; an array type is adjusted to a pointer that keeps its extent."""
         if isinstance(node, c_ast.Decl) and node.name is not None:
-            shape = self._declared(node)
+            shape = loaded_whole(self._declared(node))
             self.names[node.name] = Binding("parameter", node.name, node, shape, "parameter")
 
     def shape(self, node: c_ast.Node, declared: str | None = None) -> Shape:

@@ -130,6 +130,8 @@ def unsupported(binding: Binding) -> str:
 def _advice(shape: Shape) -> str:
     if shape.reason == VOLATILE:
         return "copy its value to a variable before the SCoP, if no other thread and no device changes it"
+    if shape.alignment and shape.refused:
+        return "copy the elements to an array of the type without `aligned`, or make them members of a packed struct"
     if len(shape.layers) > 1:
         return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
     if shape.refused:

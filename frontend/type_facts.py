@@ -68,7 +68,7 @@ class Entity:
     """What a declaration defines. `lvalue` is C of the type it defines, "" where there is none; `span` is the number
     of the declaration. With `doubtful` the table of x86-64 may be wrong about it, whatever its members say."""
 
-    kind: str  # "struct", "enum" or "scalar"
+    kind: str  # "struct", "enum", "scalar", or "alignment" of a `typedef` that has `aligned`
     lvalue: str
     span: int
     members: tuple[str, ...] = ()
@@ -83,6 +83,8 @@ class Entity:
         if self.kind == "scalar":
             cases = (f"{c}{t} *: {k}" for k, t in enumerate(_SCALARS, 1) for c in ("", "const "))
             return [f"_Generic(({kind} *)0, {', '.join(cases)}, default: 0)", f"_Alignof({kind})"]
+        if self.kind == "alignment":
+            return [f"_Alignof({kind})"]
         each = [q for m in self.members for q in (m, f"sizeof({m})", f"(__typeof__({m}))-1 < 0")]
         return ([f"sizeof({lvalue})", f"({kind})-1 < 0"] if lvalue else ["0", "0"]) + each
 
@@ -139,6 +141,14 @@ class TypeFacts:
         if entity is None or isinstance(values, str):
             return None if entity is None else str(values)
         return _SCALARS[values[0] - 1] if values[0] else "its mode is of a type that kernels do not have"
+
+    def alignment(self, node: c_ast.Node) -> int | str | None:
+        """That of what a `typedef` with `aligned` declares, without its layers; None where nothing says so."""
+        for kind in ("alignment", "scalar"):
+            entity, values = self._answer(node, kind)
+            if entity is not None:
+                return values if isinstance(values, str) else values[-1]
+        return None
 
     def refusal(self, node: c_ast.Node, name: str | None = None) -> str:
         """Why a SCoP may not use what a node declares, or ""."""

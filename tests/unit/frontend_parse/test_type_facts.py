@@ -83,3 +83,47 @@ def test_attributes_are_blanks_to_the_parser() -> None:
         ("aligned", "__aligned__(8)"),
         ("unused", "unused"),
     ]
+
+
+LOW = "typedef double low __attribute__((aligned(4))); typedef low again, *leads; typedef double wide " + (
+    "__attribute__((aligned(64))); struct s { double x; }; typedef struct s packed __attribute__((aligned(2)));\n"
+    "struct member { int k; low x; low row[3]; };\n"
+)
+TAKES = """double b[9];
+void f(int n, {})
+{{
+#pragma scop
+    for (int i = 0; i < n; i++) b[i] = {};
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("low *a", "a[i]"),
+        ("again a[n]", "a[i]"),
+        ("leads a", "a[i]"),
+        ("low (*a)[9]", "a[i][0]"),
+        ("packed *a", "a[i].x"),
+    ],
+)
+def test_pointers_to_less_aligned_elements_are_refused(parameter: str, value: str) -> None:
+    """CUDA compilers load through them as if they were aligned."""
+    (refused,) = read_program("f.c", LOW + TAKES.format(parameter, value)).refusals
+    assert "its elements lie at multiples of" in str(refused.error)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("double *a", "a[i]"),
+        ("wide *a", "a[0]"),
+        ("struct s *a", "a[i].x"),
+        ("struct member *a", "a[i].x + a[i].row[1]"),
+        ("low a", "a * i"),
+    ],
+)
+def test_other_uses_of_such_types_are_not(parameter: str, value: str) -> None:
+    only(LOW + TAKES.format(parameter, value))
