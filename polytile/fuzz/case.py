@@ -11,11 +11,13 @@ from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.driver import driver_text
 from polytile.fuzz.forms import JUMPING_TEXTS
 from polytile.fuzz.generate import over_time, program, with_pieces
+from polytile.fuzz.kinds import with_kinds
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.sizes import draw_sizes
 from polytile.fuzz.structs import kind
 from polytile.fuzz.tree import Apply, DataCompare, Element, Literal, Name, Program
 from polytile.fuzz.walking import walk
+from polytile.fuzz.wellformed import well_formed
 from polytile.options import MAX_OPERATIONS, OVERLAPPED, SCHEDULES, SPLIT, Options
 
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
@@ -117,7 +119,16 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
     """A random experiment, with a program of one family, `nests`, `stencils` or `pieces`, where one is named."""
     case = _of_family(draw, sanitize, family)
     cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
-    return replace(case, choices=replace(case.choices, cflags=cflags))
+    case = replace(case, choices=replace(case.choices, cflags=cflags))
+    return case if cflags or not draw.chance(4) else _of_kinds(draw, case)
+
+
+def _of_kinds(draw: Draw, case: Case) -> Case:
+    """The case with types and sizes that programs seldom have, built as a whole: the entry points decide what runs."""
+    drawn = with_kinds(draw, replace(case.program, autodetect=False))
+    if not well_formed(drawn) or drawn == replace(case.program, autodetect=False):
+        return case
+    return replace(case, program=drawn, choices=replace(case.choices, strict=True), whole=True)
 
 
 def _of_family(draw: Draw, sanitize: tuple[str, ...], family: str) -> Case:

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from polytile.fuzz.extents import Extents, extents
-from polytile.fuzz.printing import FIXED_NAMES, c_text, parameters, used_arrays
+from polytile.fuzz.large import LARGE
+from polytile.fuzz.printing import FIXED_NAMES, NO_ARGUMENTS, c_text, large_sizes, parameters, used_arrays
 from polytile.fuzz.printing_expressions import linear_text
 from polytile.fuzz.structs import Field, fields_of, kind
 from polytile.fuzz.tree import Array, Function, Program
@@ -49,13 +50,18 @@ def driver_text(program: Program, sizes: Sequence[Sizes]) -> str:
 
 def _run(program: Program, function: Function, needed: Extents, number: int) -> str:
     spelt = {s: FIXED_NAMES[s] for s, _ in program.fixed}
-    arrays = [a for a in used_arrays(program, [function]) if a.form not in ("own", "local", "dead", "static")]
+    arrays = [a for a in used_arrays(program, [function]) if a.form not in NO_ARGUMENTS]
     held = [a for a in arrays if a.rank > 0]
     lines = [f"static void run{number}(long n, long m, long k)", "{", "    (void)n, (void)m, (void)k;"]
     for a in held:
         shape = "".join(f"[{linear_text(e, spelt)}]" for e in needed[a.name])
         lines += [f"    {a.type} (*{a.name}){shape} = malloc(sizeof *{a.name});", *_fill(a)]
-    arguments = [*parameters(program, function), "0.75", *(_argument(a) for a in arrays)]
+    arguments = [
+        *parameters(program, function),
+        "0.75",
+        *(LARGE[s].text for s in large_sizes(function)),
+        *(_argument(a) for a in arrays),
+    ]
     lines += [f"    double result = {function.name}({', '.join(arguments)});", "    enter(&result, sizeof result);"]
     for a in held:
         lines += [*_hash(a), f"    free({a.name});"]

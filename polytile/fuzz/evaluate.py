@@ -5,7 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 
+from polytile.fuzz.large import LARGE, STARTS
 from polytile.fuzz.tree import (
+    START,
     START_VALUE,
     Choice,
     Clamped,
@@ -15,6 +17,7 @@ from polytile.fuzz.tree import (
     Extreme,
     Index,
     Junction,
+    LargeCompare,
     Let,
     Loop,
     Minus,
@@ -104,9 +107,11 @@ def with_known(program: Program, sizes: Values) -> dict[str, int]:
     for function in program.functions:
         for let in function.known:
             found[let.name] = value_set(let, found)
+    found |= {n.size: LARGE[n.size].value for n in walk(program.functions) if isinstance(n, LargeCompare)}
     for loop in (n for n in walk(program.functions) if isinstance(n, Loop)):
         if loop.start:
-            found[loop.start] = START_VALUE
+            name = STARTS[loop.start].size
+            found[name or START] = LARGE[name].value if name else START_VALUE
         if loop.stride is None:
             continue
         low, high, step = (value_of(e, found) for e in (loop.low, loop.high, loop.stride))

@@ -9,6 +9,7 @@ from dataclasses import field
 from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents, extents, scope_of
 from polytile.fuzz.helpers import needed_definitions
+from polytile.fuzz.large import LARGE, STARTS
 from polytile.fuzz.printing_expressions import Speller
 from polytile.fuzz.printing_statements import StatementPrinter, indent
 from polytile.fuzz.ranges import PARAMETERS, Ranges
@@ -23,6 +24,7 @@ from polytile.fuzz.tree import (
     Element,
     Entry,
     Function,
+    LargeCompare,
     Let,
     Literal,
     Loop,
@@ -35,6 +37,7 @@ from polytile.fuzz.tree import (
 from polytile.fuzz.walking import walk
 
 LARGEST = 19  # of n and m: what arrays with constant extents are made for
+NO_ARGUMENTS = ("own", "local", "dead", "static", "kept")  # forms of arrays and scalars
 FIXED_NAMES = {"n": "NI", "m": "NJ"}  # of sizes that are macros
 
 
@@ -71,6 +74,13 @@ def parameters(program: Program, function: Function) -> list[str]:
     return [*(s for s in SIZES if s not in fixed), *([OFFSET] if OFFSET in mentioned else [])]
 
 
+def large_sizes(function: Function) -> list[str]:
+    """The parameters of a function that have values at the ends of their types."""
+    found = {n.size for n in walk(function.parts) if isinstance(n, LargeCompare)}
+    found |= {STARTS[n.start].size for n in walk(function.parts) if isinstance(n, Loop) and n.start}
+    return sorted(found - {""})
+
+
 @dataclass
 class _Printer:
     program: Program
@@ -88,9 +98,10 @@ class _Printer:
     # Functions
     def function(self, function: Function) -> list[str]:
         arrays = used_arrays(self.program, [function])
-        outside = [a for a in arrays if a.form not in ("own", "local", "dead", "static")]
+        outside = [a for a in arrays if a.form not in NO_ARGUMENTS]
         integers = [f"{self.program.size_type} {p}" for p in parameters(self.program, function)]
-        arguments = [*integers, "double alpha", *map(self.declaration, outside)]
+        large = [f"{LARGE[name].type} {name}" for name in large_sizes(function)]
+        arguments = [*integers, "double alpha", *large, *map(self.declaration, outside)]
         lines = [f"double {function.name}({', '.join(arguments)})", "{"]
         lines += indent(self.locals(function, arrays))
         for number, part in enumerate(function.parts):
@@ -131,7 +142,9 @@ class _Printer:
     def locals(self, function: Function, arrays: list[Array]) -> list[str]:
         lines = []
         for a in arrays:
-            if a.form in ("local", "dead"):
+            if a.form == "kept":
+                lines.append(f"static {a.type} {a.name} = {'0.75' if kind(a.type) == 'f' else '3'};")
+            elif a.form in ("local", "dead"):
                 lines.append(f"{a.type} {a.name} = {'alpha' if kind(a.type) == 'f' else '3'};")
             elif a.form == "own":
                 start = "0.125 * alpha" if kind(a.type) == "f" else "1"
@@ -139,13 +152,13 @@ class _Printer:
         names = {n.iterator for n in walk(function.parts) if isinstance(n, Loop) and not n.type}
         names |= {n.name for n in walk(function.parts) if isinstance(n, Let) and not n.declared}
         lines += [f"int {', '.join(sorted(names))};"] if names else []
-        late = any(isinstance(n, Loop) and n.start for n in walk(function.parts))
+        late = any(isinstance(n, Loop) and n.start == START for n in walk(function.parts))
         lines += [f"int {START} = {START_VALUE};"] if late else []
         return lines + self.printer.block(function.known, PARAMETERS)
 
     def between(self, arrays: list[Array]) -> list[str]:
         """Code between two SCoPs of a function, which is no part of either."""
-        return [f"{a.name} = {a.name} / 2;" for a in arrays if a.rank == 0 and a.form in ("local", "static")]
+        return [f"{a.name} = {a.name} / 2;" for a in arrays if a.rank == 0 and a.form in ("local", "static", "kept")]
 
     def result(self, arrays: list[Array]) -> str:
         terms = [a.name for a in arrays if a.rank == 0 and a.form != "dead"]

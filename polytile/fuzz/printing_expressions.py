@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents
+from polytile.fuzz.large import STARTS
 from polytile.fuzz.ranges import Linear, Ranges, below, range_of, shift
 from polytile.fuzz.tree import (
     Apply,
@@ -20,6 +21,7 @@ from polytile.fuzz.tree import (
     Extreme,
     Index,
     Junction,
+    LargeCompare,
     Literal,
     Loop,
     Minus,
@@ -108,7 +110,8 @@ class Speller:
         """The index with what keeps it from being negative."""
         added = shift(range_of(e, names))
         if added == Linear():
-            return self.index(e, names)
+            text = self.index(e, names)  # a whole subscript may be unsigned
+            return text[6:-1] if isinstance(e, Name) and text.startswith("(int)(") else text
         if added.constant:
             return self.index(moved(e, added.c), names)
         return f"{self.index(e, names)} + {linear_text(added, self.spelt)}"
@@ -165,6 +168,8 @@ class Speller:
                 return f"{self.index(left, names)} {op} {self.index(right, names)}"
             case DataCompare(a, op, b):
                 return f"{self.value(a, names)} {op} {self.value(b, names)}"
+            case LargeCompare(form, index, size):
+                return form.format(i=self.index(index, names), size=size, n=self.index(Name("n"), names))
             case Not(inner):
                 return f"!({self.condition(inner, names)})"
             case Junction(op, one, other):
@@ -182,7 +187,7 @@ class Speller:
 
     def bounds(self, loop: Loop, names: Ranges) -> tuple[str, str]:
         """The first value of the iterator, and the condition."""
-        i, before = loop.iterator, f"{loop.start} + " if loop.start else ""
+        i, before = loop.iterator, f"{STARTS[loop.start].text} + " if loop.start else ""
         low, high = before + self.index(loop.low, names), before + self.index(loop.high, names)
         last = before + self.index(moved(loop.high, -1), names)
         match loop.form:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polytile.dataclass import dataclass
+from polytile.fuzz.large import STARTS
 from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,
@@ -146,7 +147,7 @@ def below(loop: Loop, names: Ranges) -> dict[str, Range]:
 def _spelt(loop: Loop) -> str:
     """How the number of an iteration is written: differences of unsigned iterators would wrap around."""
     if loop.start:
-        return f"({loop.iterator} - {loop.start})"
+        return STARTS[loop.start].number.format(i=loop.iterator)
     return f"(int){loop.iterator}" if loop.type in UNSIGNED_ITERATORS else ""
 
 

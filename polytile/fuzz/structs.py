@@ -58,6 +58,46 @@ struct site {
 }
 
 
+TYPES = (
+    *("double", "float", "int", "long", "short", "signed char", "long long"),
+    *("unsigned", "unsigned char", "unsigned short", "unsigned long long"),
+)
+LAYOUTS = {
+    "packed": "{name} {{ char tag; {type} v; short after; }} __attribute__((packed));",
+    "pack2": "#pragma pack(push, 2)\n{name} {{ char tag; {type} v; }};\n#pragma pack(pop)",
+    "close": "{name} {{ short tag; {type} v __attribute__((packed)); char after; }};",
+    "apart": "{name} {{ char tag; {type} v __attribute__((aligned(16))); short after; }};",
+    "alignas": "{name} {{ char tag; _Alignas(8) {type} v; char after[3]; }};",
+    "wide": "{name} {{ char tag; {type} v; }} __attribute__((aligned(16)));",
+    "enum": "{name} {{ char tag; {type} v; }} __attribute__((packed));",
+}
+ENUMS = {  # each has the size and the sign of its type
+    "signed char": "enum __attribute__((packed)) {{ LEAST_{n} = -128, MOST_{n} = 127 }}",
+    "unsigned char": "enum __attribute__((packed)) {{ MOST_{n} = 255 }}",
+    "short": "enum __attribute__((packed)) {{ LEAST_{n} = -32768, MOST_{n} = 32767 }}",
+    "int": "enum {{ LEAST_{n} = -1, MOST_{n} = 2147483647 }}",
+    "unsigned": "enum {{ MOST_{n} = 4294967295u }}",
+    "long": "enum {{ LEAST_{n} = -1, MOST_{n} = 9223372036854775807 }}",
+    "unsigned long long": "enum {{ MOST_{n} = 18446744073709551615u }}",
+}
+
+
+def laid_out(layout: str, ctype: str) -> str:
+    """The struct type with a field `v` of this type, or an enumeration like it, and a layout of its own."""
+    return f"struct {layout}_{ctype.replace(' ', '_')}"
+
+
+def _laid_out(layout: str, ctype: str) -> Struct:
+    name = laid_out(layout, ctype)
+    spelt = ENUMS[ctype].format(n=ctype.replace(" ", "_")) if layout == "enum" else ctype
+    return Struct(LAYOUTS[layout].format(name=name, type=spelt), (Field("v", ctype),))
+
+
+STRUCTS |= {
+    laid_out(layout, t): _laid_out(layout, t) for layout in LAYOUTS for t in TYPES if layout != "enum" or t in ENUMS
+}
+
+
 def fields_of(ctype: str) -> tuple[Field, ...]:
     """The numbers in an element of this type."""
     return STRUCTS[ctype].fields if ctype in STRUCTS else (Field("", ctype),)

@@ -180,6 +180,15 @@ class DataCompare:
 
 
 @dataclass(frozen=True, slots=True)
+class LargeCompare:
+    """A comparison of `{i}` with a `{size}` at the end of its type (`large.py`), as `form` has it."""
+
+    form: str
+    index: Index
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     inner: Condition
 
@@ -193,7 +202,7 @@ class Junction:
     right: Condition
 
 
-Condition = Compare | DataCompare | Not | Junction
+Condition = Compare | DataCompare | LargeCompare | Not | Junction
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -344,7 +353,7 @@ class Loop:
 
     `form` is `<`, `<=`, `flipped` (`high > i`), `!=` (step 1 from 0 only), `>=` or `>` (these two count down), or
     `while` or `do` (step 1, the last statement counts). A `stride` is a step that is a sum of sizes, at least 1.
-    The iterator runs from `start` on, if there is one: from a variable that has a value near the end of its type.
+    The iterator runs from `start` on, if there is one, of STARTS (`large.py`): mostly near the end of its type.
     """
 
     iterator: str
@@ -370,7 +379,8 @@ class Array:
 
     `holds`: `index` for integers from 0 to `n` that are read as subscripts, `row` for those that are bounds of loops.
     `form`: arrays are `vla`, `pointer`, `restrict`, `flat` (written `A[i * m + j]`), `static`, or `own` (of the
-    function); scalars are `parameter`, `local`, `dead` (local, not used afterwards) or `static`.
+    function); scalars are `parameter`, `local`, `dead` (local, not used afterwards), `static` or
+    `kept` (a static variable of the function).
     """
 
     name: str

@@ -16,7 +16,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
 from polytile.fuzz.case import Case, Choices
 from polytile.fuzz.evaluate import holds, with_known
-from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
+from polytile.fuzz.outcome import AGREED, ON_HOST, REFUSED, Outcome, outcome_of
 from polytile.fuzz.printing import LARGEST
 from polytile.fuzz.ptx import check_ptx
 from polytile.fuzz.tile_sizes import Fitting, sizes_by_tiles
@@ -58,7 +58,8 @@ class Trial:
             try:
                 program = self._prepared(strategy)
             except Exception as error:
-                return outcome_of(error, None, strategy)
+                refused = outcome_of(error, None, strategy)
+                return (self._built(strategy) or refused) if refused.kind == REFUSED else refused
             if program is None or program.cuda in seen:
                 continue
             seen.add(program.cuda)

@@ -8,6 +8,7 @@ from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.fuzz.extents import counted, scope_of
+from polytile.fuzz.large import STARTS
 from polytile.fuzz.ranges import PARAMETERS, Linear, Range, Ranges, below, range_of, set_by, within, wraps
 from polytile.fuzz.structs import field_of
 from polytile.fuzz.tree import (
@@ -159,8 +160,12 @@ def _loop(loop: Loop | Until, scope: _Scope) -> bool:
 def _head(loop: Loop, names: Ranges) -> bool:
     """Bounds in scope, `!=` only where it ends, steps that are at least 1, and no unsigned number below 0."""
     low, high = range_of(loop.low, names), range_of(loop.high, names)
-    if loop.type in UNSIGNED_ITERATORS and not (
-        loop.form in ("<", "flipped") and low.never_negative and high.low.never_negative
+    if loop.start and not fits_start(loop, low, high):
+        return False
+    if (
+        not loop.start
+        and loop.type in UNSIGNED_ITERATORS
+        and not (loop.form in ("<", "flipped") and low.never_negative and high.low.never_negative)
     ):
         return False
     if loop.stride is not None:
@@ -168,6 +173,17 @@ def _head(loop: Loop, names: Ranges) -> bool:
         return sizes and (range_of(loop.stride, names).low + Linear(c=-1)).never_negative and loop.form in ("<", "<=")
     exact = loop.low == Num(0) and loop.step == 1 and high.never_negative
     return loop.step >= 1 and (loop.form != "!=" or exact)
+
+
+def fits_start(loop: Loop, low: Range, high: Range) -> bool:
+    """Whether a loop from `start` on has the iterations that it has from 0 on, or fewer: the end of an unsigned one may
+    wrap around, but its iterator reaches every end that does not."""
+    start = STARTS[loop.start]
+    if loop.type != start.type:
+        return False
+    near = low.low.constant and low.low == low.high and 0 <= low.low.c <= 2
+    upwards = loop.form in ("<", "flipped", "!=") and loop.step == 1 and loop.stride is None
+    return not start.unsigned or (near and upwards and high.low.never_negative)
 
 
 def _uses(node: Any, scope: _Scope) -> bool:
