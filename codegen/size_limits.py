@@ -22,9 +22,13 @@ import islpy as isl
 from polytile.codegen.linear_spans import ANY, Number, Span, Terms, Values, is_index
 from polytile.dataclass import dataclass
 from polytile.ir.expr import (
+    INT,
+    Access,
+    Assign,
     Binary,
     CType,
     Declare,
+    Expr,
     For,
     IteratorValue,
     Name,
@@ -35,11 +39,10 @@ from polytile.ir.expr import (
     value_range,
     walk,
 )
-from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
+from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, Store, ThreadIndex
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.ranges import Range
-from polytile.ir.scop import Parameter
 from polytile.ir.size_limits import LIMIT_OF_INT, LIMIT_OF_LONG, SizeLimit
 from polytile.ir.trip_count import trips
 
@@ -67,10 +70,14 @@ def size_limits(program: HostProgram, context: isl.Set) -> tuple[SizeLimit, ...]
     return _limits(found, {p.name: value_range(p.type) for p in program.parameters}, context)
 
 
-def can_hold(limits: Iterable[SizeLimit], parameters: Iterable[Parameter]) -> bool:
-    """Whether each limit holds for some values of the sizes' types."""
-    ranges = {p.name: value_range(p.type) for p in parameters}
-    return all(sum(min(f * end for end in ranges[n]) for n, f in limit.terms) <= limit.most for limit in limits)
+def can_hold(limits: Iterable[SizeLimit], runs: Sequence[isl.Set]) -> bool:
+    """Whether each limit holds for some sizes with which something runs: those of one of these domains."""
+    return all(any(not d.params().is_disjoint(_allowed(limit)) for d in runs) for limit in limits)
+
+
+def _allowed(limit: SizeLimit) -> isl.Set:
+    total = " + ".join(f"{factor} {name}" for name, factor in limit.terms) or "0"
+    return isl.Set(f"[{', '.join(sorted(limit.names))}] -> {{ : {total} <= {limit.most} }}")
 
 
 @dataclass(slots=True)
@@ -101,7 +108,7 @@ class _Sums:
             values.names[ThreadIndex(axis).name] = Span.between(0, threads - 1)
         for coordinate in kernel.coordinates:
             values.names[coordinate.name] = values(coordinate.source)
-        self.statements(kernel.body, values, kernel.bounds, kernel.changing)
+        self.statements(kernel.body, values, kernel.bounds, kernel.changing, wide=kernel.index_type != "int")
         self.natural |= values.natural
 
     def statements(
@@ -111,10 +118,11 @@ class _Sums:
         bounds: Sequence[Range] = (),
         changing: frozenset[str] = frozenset(),
         *,
+        wide: bool = False,
         on_host: bool = False,
     ) -> None:
         """What statements compute, all of it in 64 bits on the host; `bounds` are those of names that they declare,
-        beyond what their values say."""
+        beyond what their values say. In a kernel with `wide` indices, 32 bits are the C's own."""
         known = {r.name: r for r in bounds}
         nodes = dict.fromkeys(_computed(body))
         for node in nodes:
@@ -126,22 +134,35 @@ class _Sums:
                     values.declare(name, ANY if name in changing else _iterator(node, values))
         values.found.clear()
         for node in nodes:
-            if isinstance(node, Binary | Unary) and is_index(node) and node.op in _COMPUTED:
-                self.fit(values(node), LIMIT_OF_LONG if on_host else _most(node.type))
-            elif isinstance(node, For) and is_index(Name(node.iterator, node.type)):
-                end = values.names[node.iterator] + _step(node, values)
-                self.fit(end, LIMIT_OF_LONG if on_host else _most(node.type))
+            match node:
+                case Binary(op=op) | Unary(op=op) if op in _COMPUTED and is_index(node):
+                    span, ctype = values(node), node.type
+                case For(iterator=name, type=ctype) if is_index(Name(name, ctype)):
+                    span = values.names[name] + _step(node, values)
+                case Declare(name=name, type=CType(kind="int") as ctype, value=Expr() as value) if wide and (
+                    ctype.size < value.type.size
+                ):
+                    self.fit(values(value), _most(ctype))
+                    continue
+                case _:
+                    continue
+            if not wide or ctype.size > INT.size:
+                self.fit(span, LIMIT_OF_LONG if on_host else _most(ctype))
 
 
 def _computed(body: Sequence[Stmt]) -> Iterator[Node]:
-    """The nodes of statements, in the order of the text, but those of values of the C's iterators: only instances that
-    there are compute these, and C says that they fit."""
+    """The nodes of statements, in the order of the text, but those of what is stored, subscripts apart, and of values
+    of the C's iterators: only instances that there are compute these, and C says that they fit."""
     waiting: list[Node] = [*reversed(body)]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, IteratorValue):
-            yield node
-            waiting += children(node)[::-1]
+        if isinstance(node, IteratorValue):
+            continue
+        yield node
+        below = children(node)
+        if isinstance(node, Assign | Atomic | Store) or (isinstance(node, Declare) and node.type.kind != "int"):
+            below = tuple(part for part in walk(*below) if isinstance(part, Access))
+        waiting += below[::-1]
 
 
 def _step(loop: For, values: Values) -> Span:

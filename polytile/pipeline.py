@@ -86,7 +86,8 @@ def _with_limits(state: Compilation) -> Compilation:
     if state.program is None:
         return state
     limits = size_limits(state.program, state.run.scop.context)
-    if not can_hold(limits, state.program.parameters) and not state.run.scop.wide:
+    runs = [statement.domain for statement in state.run.scop.statements]
+    if not state.run.scop.wide and not can_hold(limits, runs):
         run = replace(state.run, scop=replace(state.run.scop, wide=True))
         return generate_program(replace(state, executions=run))
     return replace(state, program=replace(state.program, limits=limits))

@@ -9,6 +9,7 @@ from itertools import product
 import islpy as isl
 import pytest
 
+import polytile
 from polytile.codegen.linear_spans import Forms, Span, Values
 from polytile.codegen.size_limits import can_hold, size_limits
 from polytile.ir.arith import lift
@@ -124,7 +125,23 @@ def test_unsigned_sizes_fit_in_signed_indices() -> None:
 def test_a_number_that_never_fits() -> None:
     program = _program(INT, INT, lift(4), Binary("+", Name("k"), lift(2**31 - 2)))
     limits = size_limits(program, isl.Set("{ : }"))
-    assert () in [limit.terms for limit in limits] and not can_hold(limits, program.parameters)
+    assert () in [limit.terms for limit in limits] and not can_hold(limits, [isl.Set("{ S[] }")])
+
+
+def test_what_statements_store_is_the_c_s_own() -> None:
+    """C says that `a[i] = 100000000 * i` does not overflow in iterations that there are."""
+    text = (
+        "void f(int n, int a[n])\n{\n#pragma scop\n    for (int i = 0; i < n; i++) a[i] = 100000000 * i;\n"
+        "#pragma endscop\n}\n"
+    )
+    (limit,) = polytile.compile(text).scops[0].program.limits
+    assert limit.holds({"n": 2**30})
+
+
+def test_limits_that_no_running_size_keeps_ask_for_wide_indices() -> None:
+    limits = (SizeLimit((("n", 1),), -5),)
+    assert not can_hold(limits, [isl.Set("[n] -> { S[i] : 0 <= i < n }")])
+    assert can_hold(limits, [isl.Set("[n] -> { S[i] : 0 <= i < n }"), isl.Set("[n] -> { T[] : n < 0 }")])
 
 
 def test_limits_in_c() -> None:
