@@ -160,7 +160,7 @@ def _of_one_element(statement: Statement, array: Array) -> Iterator[isl.Map]:
 
 def _elements(scop: Scop, array: Array, relations: list[isl.Map]) -> isl.Set:
     names = ", ".join(f"i{k}" for k in range(array.access_rank))
-    nothing = isl.Set(f"{{ {array.name}[{names}] : false }}")
+    nothing = isl.Set(f"{{ [{names}] : false }}").set_tuple_name(array.name)  # isl reads no `$` in names
     touched = reduce(lambda a, b: a.union(b), (m.range() for m in relations), nothing)
     return touched.intersect_params(scop.context).coalesce()
 

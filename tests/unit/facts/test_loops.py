@@ -10,6 +10,8 @@ import pytest
 import polytile
 from polytile.api import CompiledScop
 from polytile.facts import DependenceKind, LoopFacts, LoopKind, Witness, reasons
+from polytile.facts.witnesses import loops_around
+from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.scop import Array, Scop, SourceLoop
 from polytile.scheduling.analysis.dependences import ArrayDependences, analyse
@@ -246,7 +248,16 @@ def test_kinds_and_least_pairs_are_those_of_a_run(arguments: str, body: str) -> 
             first = next(n for n, some in enumerate(own) if some)
             assert dict(found.sizes) == {"n": first}
             ends = tuple((p.statement, tuple(v for _, v in p.iteration)) for p in (found.source, found.sink))
-            assert ends == min(own[first], key=lambda pair: (*pair[0][1], *pair[1][1]))
+            least = min(own[first], key=lambda pair: (*pair[0][1], *pair[1][1]))
+            assert ends == tuple((name, in_c(source, name, numbers, first)) for name, numbers in least)
+
+
+def in_c(source: Scop, name: str, numbers: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """What the C's iterators are in an instance."""
+    statement = source.statement(name)
+    point = {"n": n, **dict(zip(statement.iterators, numbers, strict=True))}
+    loops = zip(loops_around(source, statement), numbers, strict=True)
+    return tuple(number if loop.value is None else evaluate(loop.value, point) for loop, number in loops)
 
 
 def test_beyond_the_budget_nothing_is_guessed() -> None:

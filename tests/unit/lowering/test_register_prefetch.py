@@ -17,6 +17,7 @@ def rows(body: str) -> str:
 
 AHEAD = {
     "a division": ("for (int k = 1; k < m; k++) A[i][k] = B[i][k] / (A[i][k - 1] + 4);", 1),
+    "steps of two": ("for (int k = 2; k < m; k += 2) A[i][k] = B[i][k] / (A[i][k - 2] + 4);", 1),
     "backwards": ("for (int k = m - 2; k >= 0; k--) A[i][k] = C[k][i] / (A[i][k + 1] + 4);", 1),
     "a function": ("for (int k = 1; k < m; k++) A[i][k] = exp(-B[i][k]) + A[i][k - 1] * C[k][i] * B[i][k];", 2),
     "neighbours": ("for (int k = 1; k < m - 1; k++) A[i][k] = (B[i][k - 1] - B[i][k + 1]) / (A[i][k - 1] + 4);", 2),
@@ -53,7 +54,6 @@ USUAL = {
     "an array that the kernel writes": (
         "for (int k = 1; k < m; k++) { B[i][k - 1] = A[i][k] / 2; A[i][k] = B[i][k] / (A[i][k - 1] + 4); }"
     ),
-    "steps of two": "for (int k = 2; k < m; k += 2) A[i][k] = B[i][k] / (A[i][k - 2] + 4);",
     "nothing that moves": "for (int k = 1; k < m; k++) A[i][k] = B[i][0] / (A[i][k - 1] + 4);",
     "too many loads": (
         "for (int k = 2; k < m - 2; k++) A[i][k] = (B[i][k - 2] + B[i][k - 1] + B[i][k] + B[i][k + 1] + B[i][k + 2])"

@@ -8,6 +8,7 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polytile import Array, scop_from_isl
 from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.array_expansion import expand
@@ -103,11 +104,20 @@ def test_what_stays_as_it_is(scop: Callable[..., Scop], body: str) -> None:
 
 
 def test_a_bound_that_may_be_negative_shifts_the_new_dimension(scop: Callable[..., Scop]) -> None:
-    body = "for (int i = -m; i < n; i++) { double t = A[i + m]; B[i + m] = t * t; }"
-    after, _ = expanded(scop("int n, int m, double A[n + m], double B[n + m]", body))
-    read = next(a.relation for a in after.statement("S1").accesses if a.array == "t")
+    """As in another compiler's domain: those of C count from 0 then."""
+    source = scop_from_isl(
+        "f",
+        domain="[n, m] -> { S0[i] : -m <= i < n; S1[i] : -m <= i < n }",
+        schedule="[n, m] -> { S0[i] -> [i, 0]; S1[i] -> [i, 1] }",
+        reads="[n, m] -> { S0[i] -> A[i + m]; S1[i] -> t[] }",
+        writes="[n, m] -> { S0[i] -> t[]; S1[i] -> B[i + m] }",
+        bodies={"S0": "t = A[i + m];", "S1": "B[i + m] = t * t;"},
+        arrays=[Array("A", "double", ("n + m",)), Array("B", "double", ("n + m",)), Array("t", "double", ())],
+    )
+    after, _ = expanded(source)
+    read = next(a.relation for a in after.statement("S1").accesses if a.array == "t_x")
     assert read.intersect_domain(after.statement("S1").domain).is_equal(
-        isl.Map("[n, m] -> { S1[i] -> t[m + i] : -m <= i < n }").intersect_params(after.context)
+        isl.Map("[n, m] -> { S1[i] -> t_x[m + i] : -m <= i < n }").intersect_params(after.context)
     )
 
 
@@ -139,6 +149,7 @@ def test_an_array_whose_last_values_are_scattered_is_left_alone(scop: Callable[.
         for (int i = 0; i < m; i++) {
             C[2 * i][i % 3][i / 2] = A[i];
             C[i][n - i + m][i] = 1.5;
+            C[m - i][i % 5][i / 3] = 2.5;
         }"""
     _, notes = expanded(scop("int n, int m, double A[m], double C[2 * m + 1][n + m + 3][m + 1]", body))
     assert notes == ()

@@ -21,6 +21,7 @@ JACOBI = f"for (int t = 0; t < T; t++) {{ {INNER} B[i] = A[i-1] + A[i] / 2 + A[i
 FOUND = {
     "jacobi": JACOBI,
     "steps from one": JACOBI.replace("t = 0; t < T", "t = 1; t <= T"),
+    "steps of two": JACOBI.replace("t++", "t += 2"),
     "steps from a parameter": JACOBI.replace("t = 0", "t = s"),
     "read again behind the copy": JACOBI[:-1] + f"{INNER} C[i] = A[i-1] + B[i]; }}",
     "read in front": JACOBI.replace("{ for", f"{{ {INNER} C[i] += A[i+1]; for", 1),
@@ -36,7 +37,7 @@ REFUSED = {
     "the temporary's border": JACOBI[:-1] + f"{INNER} C[i] = B[i-1]; }}",
     "the array changes otherwise": JACOBI[:-1] + f"{INNER} A[i] += C[i]; }}",
     "another loop over the array": f"{JACOBI} for (int i = 0; i < n; i++) A[i] += 1;",
-    "every other step": JACOBI.replace("t++", "t += 2"),
+    "in every other step": JACOBI.replace(f"{INNER} A[i]", f"if (t % 2 == 0) {INNER} A[i]"),
     "steps backwards": JACOBI.replace("t = 0; t < T; t++", "t = T; t > 0; t--"),
     "other elements in each step": JACOBI.replace("i < n - 1", "i < n - 1 - t"),
     "under a condition": JACOBI.replace("A[i] = B[i];", "if (B[i] > 0) A[i] = B[i];"),
