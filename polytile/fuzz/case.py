@@ -120,7 +120,8 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
     case = _of_family(draw, sanitize, family)
     cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
     case = replace(case, choices=replace(case.choices, cflags=cflags))
-    return case if cflags or not draw.chance(4) else _of_kinds(draw, case)
+    tiled = cflags or case.choices.time_tile  # time tiles need their loops as they are
+    return case if tiled or not draw.chance(4) else _of_kinds(draw, case)
 
 
 def _of_kinds(draw: Draw, case: Case) -> Case:
