@@ -220,7 +220,8 @@ def _in_integers(terms: Terms, constant: Number) -> tuple[tuple[tuple[str, int],
 
 
 def _narrowed(ranges: Mapping[str, tuple[int, int]], context: isl.Set) -> dict[str, tuple[int, int]]:
-    """Ranges of sizes with what the context says of each alone."""
+    """Ranges of sizes with what the context says of each alone; where the host asks that, sizes from 2^63 on are
+    negative to it."""
     found, known = dict(ranges), context.params()
     for name, (least, most) in ranges.items():
         position = known.find_dim_by_name(_PARAM, name)
@@ -229,6 +230,6 @@ def _narrowed(ranges: Mapping[str, tuple[int, int]], context: isl.Set) -> dict[s
             low, high = values.dim_min_val(0), values.dim_max_val(0)
             found[name] = (
                 max(least, low.to_python()) if low.is_int() else least,
-                min(most, high.to_python()) if high.is_int() else most,
+                min(most, high.to_python()) if high.is_int() and most < 2**63 else most,
             )
     return found

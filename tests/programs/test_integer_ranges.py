@@ -71,6 +71,7 @@ F two_bounds(unsigned n, unsigned m) { for (unsigned i = 0; i < n && i < m; i++)
 F until(unsigned n) { for (unsigned i = n - 8; i != n; i++) b[i - (n - 8)] += i; }
 F signed_of(unsigned n) { for (int i = 0; i < 40; i++) if (i > (int)n) a[i] += 1; }
 F narrowed(uint64_t n) { for (unsigned i = 0; i < 30; i++) if (i < (unsigned)n) c[i] += 13; }
+F counted_narrowed(unsigned long n) { for (unsigned i = 0; i < (unsigned)n; i++) b[i] += 17; }
 F below(size_t n) { for (size_t i = 0; i < 100 && i < n; i++) a[i] += 1; }
 F next_below(size_t n) { for (size_t i = 0; i < 100; i++) if (i + 1 < n) b[i] += 1; }
 F half(size_t n) { for (size_t i = 0; i < 100; i++) if (i < n / 2) c[i] += 1; }
@@ -85,7 +86,9 @@ int main(void) {
         unsigned n = ends[k];
         sum_in_bound(n); in_condition(n); both_sides(n, n + 9); twice(n); stepped(n); down(n); two_bounds(n, 50);
         until(n); signed_of(n); narrowed(n + (uint64_t)0x100000000); narrowed(n);
+        narrowed(n + (UINT64_MAX / 2 + 1));
     }
+    counted_narrowed(40); counted_narrowed((1ul << 63) + 40); counted_narrowed((1ul << 33) + 7);
     sum_of_size(4294967295u); sum_of_size(60); in_subscript(-3u); in_subscript(4);
     const size_t sizes[] = {0, 1, 50, (size_t)-1, 0x8000000000000000, 0x7fffffffffffffff, 0x4000000000000001};
     for (int k = 0; k < 7; k++) {
