@@ -78,8 +78,6 @@ class ValueRanges(KnownSizes):
         return False
 
 
-
-
 def _fitting(value: isl.PwAff, ctype: CType) -> isl.Set:
     """Where a value is one of a type."""
     low, high = (isl.PwAff(f"{{ [({end})] }}") for end in value_range(ctype))
