@@ -319,7 +319,9 @@ class Scope:
     def _alignment(self, node: c_ast.Node) -> int | None:
         """What `_Alignof` gives for a type, where no attribute may say more of it."""
         shape = self.shape(node)
-        return layout(shape)[1] if layout(shape)[0] and not shape.varies else None
+        size, alignment = layout(shape)
+        own = shape.alignment if not any(layer.pointer for layer in shape.layers) else 0
+        return (own or alignment) if size and not shape.varies else None
 
     def _offset(self, kind: c_ast.Node, member: c_ast.Node) -> int | None:
         """What `offsetof` gives for a member, or a part of one."""

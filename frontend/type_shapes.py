@@ -56,7 +56,7 @@ class Shape:
     incomplete: bool = False  # a struct that is not defined so far
     varies: bool = False  # a type whose size or sign flags and compilers choose: an enumeration, `char`
     refused: bool = False  # for an attribute
-    alignment: int = 0  # of the base, where a `typedef` says that it is less than that of the type
+    alignment: int = 0  # of the base, where a `typedef` says it
 
 
 def without_layer(shape: Shape | None) -> Shape | None:
@@ -126,15 +126,14 @@ def with_alignment(shape: Shape, alignment: int | str | None) -> Shape:
     than that of their type, as kernels know how structs are packed, and what a pointer leads to may not."""
     if isinstance(alignment, str):
         return replace(shape, base=None, struct=None, reason=alignment, refused=True)
-    if alignment and alignment < layout(replace(shape, layers=()))[1]:
-        shape = replace(shape, alignment=alignment)
+    shape = replace(shape, alignment=alignment or shape.alignment)
     return loaded_whole(shape) if any(layer.pointer for layer in shape.layers) else shape
 
 
 def loaded_whole(shape: Shape) -> Shape:
     """The type of a pointer, refused where what it leads to may lie where kernels cannot load it: CUDA compilers load
     all bytes of an element at once, whatever its alignment."""
-    if not shape.alignment or not shape.layers:
+    if not shape.layers or not 0 < shape.alignment < layout(replace(shape, layers=()))[1]:
         return shape
     reason = f"its elements lie at multiples of {shape.alignment} bytes, which is less than kernels need"
     return replace(shape, base=None, struct=None, reason=reason, refused=True)

@@ -250,7 +250,9 @@ NOTHING = {
         "void f(void) { double *q = malloc(72); SCOP for (int i = 0; i < 9; i++) q[i] = g; END"
         " data[0] = q[8]; free(q); }"
     ),
-    "only read": "void f(const double *q, double *restrict a) { SCOP for (int i = 0; i < w; i++) a[i] = g + *q; END }",
+    "only read": (
+        "void f(const double *restrict q, double *restrict a) { SCOP for (int i = 0; i < w; i++) a[i] = g + *q; END }"
+    ),
     "restrict as a pointer to a struct": (
         "void f(const struct cfg *restrict p) { SCOP for (int i = 0; i < p->n; i++) grid[1] += i; END }"
     ),
