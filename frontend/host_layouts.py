@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from polytile.c_flags import of_types
+from polytile.c_flags import of_types, unsigned_char
 from polytile.dataclass import dataclass
 from polytile.process import RunawayError, run_bounded
 
@@ -47,7 +47,7 @@ class Compiler:
         if self.plain:
             return False
         found = self.answers("", ["(char)-1 > 0"])
-        return "-funsigned-char" in self.flags if isinstance(found, str) else found == (1,)
+        return unsigned_char(self.flags) if isinstance(found, str) else found == (1,)
 
     def answers(self, declarations: str, questions: Sequence[str]) -> tuple[int, ...] | str:
         """The values of constants that may name what `declarations` declare; or why there are none."""

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from polytile.frontend.scop_region import Symbol
+from polytile.ir.expr import LONG, ULONG
+from polytile.ir.scop import Scop
 
 _COMPLEX = ("struct float_complex", "struct double_complex")  # which C lays out so
 
@@ -17,6 +19,12 @@ _COMPLEX = ("struct float_complex", "struct double_complex")  # which C lays out
 def layout_conditions(symbols: Iterable[Symbol]) -> tuple[str, ...]:
     """The conditions on the types of variables, over these variables."""
     return tuple(condition for symbol in symbols for condition in _conditions(symbol))
+
+
+def rests_on_table(scop: Scop) -> bool:
+    """Whether another compiler could have other types than those of x86-64 for what a SCoP touches."""
+    types = {*(a.element for a in scop.arrays), *(p.type for p in scop.parameters)}
+    return bool(scop.layouts) or not types.isdisjoint((LONG, ULONG))
 
 
 def _conditions(symbol: Symbol) -> Iterator[str]:

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from types import ModuleType
 from typing import Any
 
 from polytile.dataclass import dataclass
@@ -34,9 +35,11 @@ def expand_with_pcpp(text: str, name: str, folder: str, search: Sequence[str], m
     """What `cc -E -dD` prints, made by pcpp."""
     engine = _engine()
     engine.line_directive = "#line"
-    for directory in [os.path.abspath(folder), *search]:
+    for directory in search:
         engine.add_path(directory)
+    engine.temp_path.append(os.path.abspath(folder))  # of "x.h", not of <x.h>
     engine.rewrite_paths = []
+    engine.define("__has_include __has_include")  # which only #if answers
     for macro in [*_PREDEFINED, *_platform(), *macros]:
         definition, has_value, value = macro.partition("=")
         engine.define(f"{definition} {value if has_value else 1}")
@@ -71,6 +74,17 @@ def _would_join(one: str, two: str) -> bool:
     return one.isidentifier() and (two[:1].isalnum() or two[:1] == "_") and two[:1] not in ("", "'", '"')
 
 
+def _stringified(argument: Sequence[Any]) -> str:
+    """What `#x` makes of an argument: only what stands in strings and characters has its backslashes doubled."""
+    parts: list[str] = []
+    for text in (token.value for token in argument):
+        if text.isspace() or text.startswith(("/*", "//")):
+            parts += [" "] if parts and parts[-1] != " " else []
+        else:
+            parts.append(re.sub(r'([\\"])', r"\\\1", text) if text[-1] in "'\"" else text)
+    return f'"{"".join(parts).strip()}"'
+
+
 def _platform() -> tuple[str, ...]:
     return ("__linux__=1", "__unix__=1") if sys.platform.startswith("linux") else ()
 
@@ -82,15 +96,45 @@ def _engine() -> Any:
     class Engine(Preprocessor):  # type: ignore[misc]
         """pcpp with its messages kept instead of printed."""
 
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, lexer: Any) -> None:
+            super().__init__(lexer)
             self.found: list[tuple[str, int, str]] = []
             self.undefined: set[str] = set()
 
         def define(self, tokens: Any) -> Any:
             if not isinstance(tokens, str) and any(t.value == "__VA_OPT__" for t in tokens):
                 self._refuse(tokens[0], "__VA_OPT__ needs a C compiler as the preprocessor")
-            return super().define(tokens)
+            super().define(tokens)
+            name = tokens.split()[0] if isinstance(tokens, str) else tokens[0].value
+            macro = self.macros.get(name)
+            if macro is not None and macro.arglist is None and any(t.value == "##" for t in macro.value):
+                self._paste(macro)
+
+        def _paste(self, macro: Any) -> None:
+            """pcpp joins `a ## b` only in macros with arguments."""
+            joins = [k for k, token in enumerate(macro.value) if token.value == "##"]
+            blanks = {k + side for k in joins for side in (-1, 1)}
+            macro.value = [
+                t for k, t in enumerate(macro.value) if k not in blanks or not t.value.isspace()
+            ]
+            macro.patch, macro.str_patch, macro.var_comma_patch = [], [], []
+            macro.value = super().macro_expand_args(macro, [])
+
+        def macro_expand_args(self, macro: Any, args: Any) -> Any:
+            """pcpp doubles all backslashes of `#x`, and for an empty `x` of `x ## y` joins what stands before it."""
+            prepared = copy(macro)
+            prepared.value, prepared.str_patch, prepared.patch = list(macro.value), [], []
+            for number, at in macro.str_patch:
+                prepared.value[at] = copy(macro.value[at])
+                prepared.value[at].value = _stringified(args[number])
+            for kind, number, at in macro.patch:
+                beside = [t.value for t in (*macro.value[max(at - 1, 0) : at], *macro.value[at + 1 : at + 2])]
+                if kind == "t" and not args[number] and beside != ["##", "##"]:
+                    prepared.value[at] = copy(macro.value[at])
+                    prepared.value[at].type, prepared.value[at].value = "CPP_WS", " "
+                else:
+                    prepared.patch.append((kind, number, at))
+            return super().macro_expand_args(prepared, args)
 
         def evalexpr(self, tokens: Any) -> tuple[int, None]:
             """pcpp divides as Python does, and does not know how wide integers are."""
@@ -101,7 +145,7 @@ def _engine() -> Any:
                 return 0, None
 
         def _condition(self, tokens: Any) -> list[str]:
-            found = _separated(self.expand_macros(self._without_defined(tokens)))
+            found = _separated(self.expand_macros(self._without_has_include(self._without_defined(tokens))))
             words = [token.text for token in tokenize("".join(t.value for t in found))]
             if "defined" in words:
                 raise NoConditionError("a macro of #if expands to 'defined'")
@@ -125,6 +169,32 @@ def _engine() -> Any:
                         raise NoConditionError("')' is missing behind 'defined'")
                 token.type, token.value = self.t_INTEGER, str(int(asked[0].value in self.macros))
             return done
+
+        def _without_has_include(self, tokens: Any) -> list[Any]:
+            """`__has_include(<x.h>)` and `__has_include("x.h")` as 1 or 0."""
+            left, done = list(tokens), list[Any]()
+            while left:
+                done.append(token := left.pop(0))
+                if token.value != "__has_include":
+                    continue
+                count, given, _ = self.collect_args(left, True)
+                name = "".join(t.value for t in given[0]) if len(given) == 1 else ""
+                if name[:1] not in ("<", '"'):
+                    name = "".join(t.value for t in self.expand_macros([copy(t) for t in given[0]])) if given else ""
+                if re.fullmatch(r'<[^>]+>|"[^"]+"', name.strip()) is None:
+                    raise NoConditionError("__has_include takes <x.h> or \"x.h\"")
+                folders = [*(self.temp_path if name.strip()[0] == '"' else []), *self.path]
+                token.type = self.t_INTEGER
+                token.value = str(int(any(os.path.isfile(os.path.join(f, name.strip()[1:-1])) for f in folders)))
+                del left[:count]
+            return done
+
+        def include(self, tokens: Any, original_line: Any) -> Any:
+            if tokens and tokens[0].type == self.t_ID:
+                tokens = self.tokenstrip(self.expand_macros(tokens))
+                if not tokens:
+                    self._refuse(self.lastdirective, "malformed #include")
+            return super().include(tokens, original_line)
 
         def _refuse(self, token: Any, message: str) -> None:
             self.found.append((token.source, token.lineno, message))
@@ -153,7 +223,20 @@ def _engine() -> Any:
                 self.found.append((directive.source, directive.lineno, "#error " + _spell(toks)))
             return None if directive.value == "pragma" else True
 
-    return Engine()
+    return Engine(_lexer())
+
+
+def _lexer() -> Any:
+    """pcpp's, but for numbers, which are C's: in `1x` no parameter `x` is replaced."""
+    from pcpp import parser
+
+    def t_CPP_INTEGER(token: Any) -> Any:
+        r"\.?[0-9]([eEpP][+-]|[\w.])*"
+        return token
+
+    rules = ModuleType(parser.__name__)
+    vars(rules).update({**vars(parser), "t_CPP_INTEGER": t_CPP_INTEGER})
+    return parser.lex.lex(module=rules, optimize=1, lextab="polytile_numbers")  # of which there is no table to read
 
 
 def _spell(tokens: Any) -> str:

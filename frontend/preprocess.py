@@ -7,16 +7,17 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from pathlib import Path
 
+from polytile.c_flags import predefined
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError, UserError, remember_source
 from polytile.frontend.attributes import Annotations, layout_pragma, without_annotations
 from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp
-from polytile.frontend.tokens import name_tokens
+from polytile.frontend.tokens import name_tokens, tokenize
 from polytile.ir.c_text import c_string
 from polytile.process import Result, RunawayError, run_bounded
 
@@ -40,6 +41,7 @@ _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 _DEFINITION = re.compile(r"#(?:define|undef)\s+([\w$]+)")
 _IDENTIFICATION = re.compile(r"#\s*(?:ident|sccs)\b")
 _ROUNDING = re.compile(r"\s*#\s*pragma\s+STDC\s+(FENV_ACCESS\s+ON|FENV_ROUND)\b")
+_SEPARATOR = re.compile(r"\w'\w")
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
 _MISSING = (
     re.compile(r"^(?P<name>.+): No such file or directory$"),
@@ -120,6 +122,7 @@ def preprocess(
     lines, origins = expanded(text)
     _check_rounding(lines, origins)
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
+    _check_separators(lines, origins, macros)
     lines, annotations = _parser_lines(lines)
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
     return Preprocessed(
@@ -149,6 +152,23 @@ def _check_rounding(lines: Sequence[str], origins: Sequence[tuple[str, int]]) ->
                 f"kernels round to nearest, and `#pragma STDC {' '.join(found[1].split())}` lets the program choose",
                 location=Location(file, number, line.find("#") + 1),
                 hint="move the functions with SCoPs to a file without the pragma",
+            )
+
+
+def _check_separators(lines: Sequence[str], origins: Sequence[tuple[str, int]], macros: Collection[str]) -> None:
+    """Raise UserError where a digit separator, `1'000`, has kept a preprocessor from expanding what stands behind it:
+    to one of C99 it opens a character constant."""
+    for line, (file, number) in zip(lines, origins, strict=True):
+        if "'" not in line or not _SEPARATOR.search(line):
+            continue
+        tokens = list(tokenize(line))
+        separated = next((t for t in tokens if t.kind == "number" and "'" in t.text), None)
+        left = {t.text for t in tokens if separated and t.offset > separated.offset} & set(macros)
+        if separated and left:
+            raise UserError(
+                f"C99 expands no macro behind the digit separator of {separated.text}: '{min(left)}' is left",
+                location=Location(file, number, line.find(separated.text) + 1),
+                hint=f"write {separated.text.replace(chr(39), '')}, or give --cflags=-std=gnu2x to a compiler of C23",
             )
 
 
@@ -253,7 +273,8 @@ def _expanded(command: str, request: _Request, options: Sequence[str]) -> Result
 
 
 def _run_pcpp(request: _Request) -> str:
-    result = expand_with_pcpp(request.text, request.path, request.folder, request.search, request.macros)
+    macros = [*predefined(request.flags), *request.macros]
+    result = expand_with_pcpp(request.text, request.path, request.folder, request.search, macros)
     if result.errors:
         file, line, message = result.errors[0]
         raise _error(Location(request.display(file), line), message, request)

@@ -10,6 +10,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.find_scops import ScopPlace
+from polytile.frontend.host_layouts import compiler_of
+from polytile.frontend.layout_conditions import rests_on_table
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
@@ -50,6 +52,7 @@ class SourceProgram:
     detected: frozenset[str] = frozenset()
     left_out: tuple[Refusal, ...] = ()
     unread: tuple[Unread, ...] = ()
+    unasked: Scop | None = None  # the first that rests on sizes and signs of types for which no C compiler was asked
     places: Mapping[str, tuple[FileContext, ScopPlace]] = field(default_factory=dict, repr=False, compare=False)
 
     def apart(self, name: str) -> Scop:
@@ -110,7 +113,9 @@ def read_program(
         raise _nothing_found(source.path, autodetect, left_out, remarks, unread)
     scops = tuple(sorted(search.scops, key=lambda s: s.span.start if s.span is not None else 0))
     made = source.path, source.raw, scops, tuple(search.refusals), remarks, source.macros, detected, left_out
-    return SourceProgram(*made, tuple(lost for lost in unread if not lost.marks), search.found_at)
+    asked = compiler_of(source.compiler, source.cflags).command
+    unasked = None if asked else next(filter(rests_on_table, scops), None)
+    return SourceProgram(*made, tuple(lost for lost in unread if not lost.marks), unasked, search.found_at)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ _TOKEN = re.compile(
   | (?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?\*/)
   | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")
   | (?P<char>[uUL]?'(?:\\.|[^'\\\n])*')
-  | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)
+  | (?P<number>\.?[0-9](?:[eEpP][+-]|'(?=\w)|[\w.])*)
   | (?P<name>[A-Za-z_$][\w$]*)
   | (?P<punct>\.\.\.|<<=|>>=|->|\+\+|--|&&|\|\||[-+*/%&|^!=<>]=|<<|>>|<:|:>|<%|%>|\#\#|.)
     """,
@@ -20,12 +20,13 @@ _TOKEN = re.compile(
 )
 DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}"}
 _COMMENT = r"//(?:\\\r?\n|[^\n])*|/\*.*?\*/"
+_NUMBER = r"\.?[0-9](?:[eEpP][+-]|'(?=\w)|[\w.])*"  # with the digit separators of C23
 _STRING, _CHAR = r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'"
 # For those who ask a whole file for one kind of token, in which the others need not be told apart.
 _NAMES = re.compile(
-    rf"{_COMMENT}|(?:u8|[uUL])?{_STRING}|[uUL]?{_CHAR}|\.?[0-9](?:[eEpP][+-]|[\w.])*|([A-Za-z_$][\w$]*)", re.DOTALL
+    rf"{_COMMENT}|(?:u8|[uUL])?{_STRING}|[uUL]?{_CHAR}|{_NUMBER}|([A-Za-z_$][\w$]*)", re.DOTALL
 )
-_COMMENTS = re.compile(rf"(?P<comment>{_COMMENT})|{_STRING}|{_CHAR}", re.DOTALL)
+_COMMENTS = re.compile(rf"(?P<comment>{_COMMENT})|{_STRING}|(?<![\w$]){_NUMBER}|{_CHAR}", re.DOTALL)
 
 
 class Token(NamedTuple):

@@ -78,6 +78,7 @@ class Program:
     left_out: tuple[UserError, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)  # what compile_file was told besides
     unread: tuple[Unread, ...] = ()
+    unasked: Scop | None = None  # the first that rests on types for which there was no C compiler to ask
 
     def __repr__(self) -> str:
         refused = f", {len(self.refusals)} refused" if self.refusals else ""
@@ -327,7 +328,7 @@ def compile_file(
         "managed": managed,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
-    return Program(*made, options, *read, tuple(marked), left, reading, source.unread)
+    return Program(*made, options, *read, tuple(marked), left, reading, source.unread, source.unasked)
 
 
 def _merged_or_apart(

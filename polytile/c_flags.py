@@ -122,6 +122,19 @@ _SAME = {
     **dict.fromkeys(("signed-bitfields", "unsigned-bitfields"), "bitfields"),
     **dict.fromkeys(("32", "64", "x32", "16"), "mode"),
 }
+# Macros that gcc defines with flags, by what a flag sets; those of `-O` and `-std=` are in `predefined`.
+_MACROS = {
+    "-funsigned-char": ("__CHAR_UNSIGNED__=1",),
+    "-fno-signed-char": ("__CHAR_UNSIGNED__=1",),
+    "-fshort-wchar": (
+        "__WCHAR_TYPE__=unsigned short", "__WCHAR_MAX__=0xffff", "__WCHAR_MIN__=0", "__WCHAR_WIDTH__=16",
+        "__SIZEOF_WCHAR_T__=2",
+    ),
+    "-ffast-math": ("__FAST_MATH__=1",),
+    "-ffreestanding": ("__STDC_HOSTED__=0",),
+    "-fopenmp": ("_OPENMP=201511",),
+}  # fmt: skip
+_VERSIONS = {"99": "199901L", "9x": "199901L", "11": "201112L", "1x": "201112L", "17": "201710L", "18": "201710L"}
 _UTF8 = ("utf-8", "utf8")
 _NEUTRAL = ("-O", "-W", "-g", "-w", "-std=", "--std=", "-ansi", "-pedantic", "-pthread", "-pipe", "-undef", "--param=")
 
@@ -178,6 +191,24 @@ def check_flags(words: Sequence[str]) -> None:
 def wraps(words: Sequence[str]) -> bool:
     """Whether signed integers wrap around where they overflow."""
     return any(effect(w) is Effect.VALUES and _switch(w) == "overflow" for w in _counting(words))
+
+
+def unsigned_char(words: Sequence[str]) -> bool:
+    """Whether flags say that `char` has no sign."""
+    return any(w in ("-funsigned-char", "-fno-signed-char") for w in _counting(words))
+
+
+def predefined(words: Sequence[str]) -> tuple[str, ...]:
+    """The macros, `NAME=VALUE`, that gcc defines with flags and not without them."""
+    found = [macro for w in _counting(words) for macro in _MACROS.get(w, ())]
+    optimised = [w for w in words if w.startswith("-O")][-1:]
+    if optimised and optimised != ["-O0"]:
+        found += ["__OPTIMIZE__=1", *(["__FAST_MATH__=1"] if optimised == ["-Ofast"] else [])]
+    standard = re.fullmatch(r"-?-std=(c|gnu)(\d\w)", ([w for w in words if "-std=" in w] or [""])[-1])
+    if standard is not None and standard[2] in _VERSIONS:
+        found += [f"__STDC_VERSION__={_VERSIONS[standard[2]]}"]
+        found += ["__STRICT_ANSI__=1"] if standard[1] == "c" else []
+    return tuple(found)
 
 
 def single_constants(words: Sequence[str]) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.cli.arguments import PASSES, PLAN, Request
+from polytile.cli.json_facts import scop_facts, validation_facts
 from polytile.cli.report import Report, as_object, say_reasons
 from polytile.codegen.passes.driver import LOWERING, pass_names
 from polytile.dataclass import dataclass
@@ -37,11 +39,12 @@ from polytile.settings import read_device_source
 from polytile.work_pieces import limit
 
 if TYPE_CHECKING:
+    from polytile.ir.scop import Scop
     from polytile.runtime.emulator.counts import Counts
-    from polytile.runtime.launches import KernelRuns
     from polytile.runtime.validate import Validation
 
 
+_Made = TypeVar("_Made")
 _ON_HOST = ": it stays on the host, with the loops around it"
 
 
@@ -163,18 +166,23 @@ class _Dumps:
 
     request: Request
     report: Report
-    texts: dict[str, dict[str, str]] | None = None
+    texts: dict[str, dict[str, str]] = field(default_factory=dict)
+    failed: set[tuple[str, str]] = field(default_factory=set)  # which are tried no more
 
     def observe(self, scop: str, stage: str, result: object) -> None:
-        from polytile.cli.dump import dump
-
         for asked in self.request.dump:
             with_kernels = asked == PLAN or asked in pass_names()
-            shown = stage == ("ast" if with_kernels else asked)
-            text = dump(asked, result) if shown else ""
-            if text:
-                self.texts = self.texts or {}
-                self.texts.setdefault(scop, {})[asked] = text
+            if stage == ("ast" if with_kernels else asked) and (scop, asked) not in self.failed:
+                self._keep(scop, asked, result)
+
+    def _keep(self, scop: str, asked: str, result: object) -> None:
+        from polytile.cli.dump import dump
+
+        text = _or_warning(self.request, self.report, f"dump of {asked} of {scop}", partial(dump, asked, result))
+        if text is None:
+            self.failed.add((scop, asked))
+        elif text:
+            self.texts.setdefault(scop, {})[asked] = text
 
     def finish(self) -> None:
         if PASSES in self.request.dump:
@@ -182,10 +190,9 @@ class _Dumps:
 
             self.report.add(passes=passes())
             self.report.text(passes())
-        texts = self.texts or {}
-        if texts:
-            self.report.add(dumps=texts)
-        for scop, stages in texts.items():
+        if self.texts:
+            self.report.add(dumps=self.texts)
+        for scop, stages in self.texts.items():
             for stage in self.request.dump:
                 if stage in stages:
                     self.report.text(f"# {scop}: {stage}\n{stages[stage]}\n")
@@ -205,7 +212,7 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
     """One line per SCoP, the refusals, and the explanation; returns the exit status of the compilation."""
     report.add(input=program.path)
     if request.json:
-        report.add(scops=[_facts(s) for s in program.scops])
+        report.add(scops=[_facts_or_name(request, report, s) for s in program.scops])
     for scop in program.scops:
         for remark in scop.remarks:
             _remark(report, scop, remark)
@@ -221,6 +228,8 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         if severity == "error":
             status = max(status, refusal.exit_status)
         report.diagnostic(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
+    if program.unasked is not None:
+        report.diagnostic(_unasked(program.unasked))
     hidden = [lost for lost in program.unread if request.autodetect and lost.loops]
     say_reasons(report, [lost.remark for lost in hidden], "warning")
     say_reasons(report, [lost.remark for lost in program.unread if lost not in hidden])
@@ -230,6 +239,11 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         report.add(explanation=explanation)
         report.text(explanation)
     return status
+
+
+def _unasked(scop: Scop) -> Diagnostic:
+    message = "sizes and signs of structs, enumerations, char and long are those of x86-64: no C compiler was asked"
+    return Diagnostic("remark", message, scop.location, "put cc on the PATH, or name the compiler with --preprocessor")
 
 
 def _message(refusal: UserError | InternalError) -> str:
@@ -255,26 +269,10 @@ def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
     report.line("\n".join([f"{where}{named}{remark.message}", *(remark.hint or "").splitlines()]))
 
 
-def _facts(scop: CompiledScop) -> dict[str, Any]:
-    facts = scop.facts
-    from polytile.ir.plan_file import to_json
-
-    return {
-        "name": scop.name,
-        "line": facts.line,
-        "signature": facts.signature,
-        "status": "sequential" if scop.program is None else "compiled",
-        "parameters": [p.name for p in scop.scop.parameters],
-        "arrays": [asdict(array) for array in facts.arrays],
-        "loops": [{**asdict(loop), "where": loop.where} for loop in facts.loops],
-        "kernels": [asdict(kernel) for kernel in facts.kernels],
-        "microseconds": facts.microseconds,
-        "sizes": dict(facts.sizes),
-        "assumed": facts.assumed,
-        "transfers": [asdict(transfer) for transfer in facts.transfers],
-        "plans": [to_json(plan) for plan in scop.plans],
-        "remarks": [r.message for r in scop.remarks],
-    }
+def _facts_or_name(request: Request, report: Report, scop: CompiledScop) -> dict[str, Any]:
+    """What JSON says of a SCoP: where its facts fail no more than what the files show."""
+    known = {"name": scop.name, "status": "sequential" if scop.program is None else "compiled"}
+    return known | (_or_warning(request, report, f"facts of {scop.name}", partial(scop_facts, scop)) or {})
 
 
 def _validate(request: Request, report: Report, program: Program) -> bool:
@@ -298,7 +296,7 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
             results.append({"scop": scop.name, "seed": seed, "agreed": False})
             continue
         for validation in found:
-            results.append(_validation_facts(validation))
+            results.append(validation_facts(validation))
             report.line(validation.line)
             for kernel in validation.unrun:
                 report.diagnostic(_unrun(scop, kernel))
@@ -338,26 +336,6 @@ def _run_scop(
     return ((*found, counted.validation), counted.counts) if counted else (found, None)
 
 
-def _validation_facts(validation: Validation) -> dict[str, Any]:
-    return {
-        "scop": validation.scop,
-        "agreed": True,
-        "where": validation.label,
-        "parameters": validation.values,
-        "seed": validation.seed,
-        "bitwise": validation.bitwise,
-        "note": validation.note,
-        "full": not validation.unrun,
-        "kernels": _launch_facts(validation.kernels),
-        "runs": [{"parameters": run.values, "kernels": _launch_facts(run.kernels)} for run in validation.runs],
-        "arrays": {c.array: {"elements": c.elements, "max_error": c.relative} for c in validation.comparisons},
-    }
-
-
-def _launch_facts(kernels: Iterable[KernelRuns]) -> dict[str, dict[str, int]]:
-    return {k.kernel: {"launches": k.launches, "blocks": k.blocks} for k in kernels}
-
-
 def _write(request: Request, report: Report, program: Program) -> None:
     files = program.files(Path(request.output))
     folder = "" if request.output == "." else request.output
@@ -378,11 +356,10 @@ def _write(request: Request, report: Report, program: Program) -> None:
     report.line("wrote " + ", ".join(names))
 
 
-def _beside_kernels(request: Request, report: Report, what: str, make: Callable[[], str]) -> str | None:
-    """A text about the kernels, or None with a warning where it fails: that never costs the kernels."""
+def _or_warning(request: Request, report: Report, what: str, make: Callable[[], _Made]) -> _Made | None:
+    """Something that is said of the kernels, or None with a warning where it fails: that never costs the kernels."""
     try:
-        with report.stage(what):
-            return make()
+        return make()
     except PolytileError as error:
         found = replace(error.diagnostic, severity="warning")
     except Exception as error:
@@ -391,6 +368,12 @@ def _beside_kernels(request: Request, report: Report, what: str, make: Callable[
             traceback.print_exc(file=sys.stderr)
     report.diagnostic(replace(found, message=f"no {what}: {found.message}"))
     return None
+
+
+def _beside_kernels(request: Request, report: Report, what: str, make: Callable[[], str]) -> str | None:
+    """The same of a text that is a stage of its own."""
+    with report.stage(what):
+        return _or_warning(request, report, what, make)
 
 
 def _drawing(report: Report, program: Program) -> str:

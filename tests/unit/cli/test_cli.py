@@ -302,3 +302,38 @@ def test_calls_that_may_do_anything_stay_on_the_host_and_are_no_fault(
     assert run(source, "--target", "cuda", "-o", tmp_path / "out") == 0
     warning = "f.c:6:33: warning: the call of `g` may do anything: it stays on the host, with the loops around it"
     assert warning in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("failing", ["polytile.cli.command.scop_facts", "polytile.cli.dump.dump"])
+def test_facts_and_dumps_that_fail_cost_no_kernels(
+    failing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise TypeError("on purpose")
+
+    monkeypatch.setattr(failing, fail)
+    source = tmp_path / "f.c"
+    loop = "for (int i = 0; i < n; i++) x[i] = i;"
+    source.write_text(f"void f(int n, int x[n])\n{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n")
+    assert main([str(source), "-o", str(tmp_path), "--json", "--dump", "scop", "--dump", "ast"]) == 0
+    found = capsys.readouterr()
+    said = json.loads(found.out)
+    assert said["scops"][0]["status"] == "compiled" and (tmp_path / "f_kernel.cu").exists()
+    assert found.err.count("internal error: TypeError: on purpose") == (1 if "facts" in failing else 2)
+
+
+def test_a_remark_says_that_no_compiler_was_asked_about_types(tmp_path: Path) -> None:
+    loops = "".join(
+        f"void f{k}(int n, {c} x[n])\n{{\n#pragma scop\nfor (int i = 0; i < n; i++) x[i] = {v};\n#pragma endscop\n}}\n"
+        for k, (c, v) in enumerate([("int", "1"), ("char", "i"), ("long", r"'\xff'")])
+    )
+    (tmp_path / "f.c").write_text(loops)
+    command = [sys.executable, "-m", "polytile", "f.c", "--target", "cuda", "--cflags=-fwrapv"]
+    environment = {**os.environ, "PATH": "/nowhere"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("no C compiler was asked") == 1 and "f.c:9:" in done.stderr
+    assert "x[i] = -1;" in (tmp_path / "f_kernel.cu").read_text()
+    command[-1] = "--cflags=-funsigned-char"
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "x[i] = 255;" in (tmp_path / "f_kernel.cu").read_text(), done.stderr
