@@ -143,6 +143,7 @@ class Evaluator(ValueRanges):
     def used(self, expr: Expr, known: isl.Set) -> Polynomial:
         """The value where C looks at it as a whole number: one that may wrap around must not have done so."""
         value = self.polynomial(expr, known)
+        must_not_wrap(value, expr, 6 * expr.type.size)
         if self.wraps(expr.type) and value.degree <= 1:
             self.must_not_wrap(self.of_polynomial(value, expr), expr, known)
         return value
@@ -220,9 +221,9 @@ class Evaluator(ValueRanges):
     def _by_constant(self, expr: Binary, known: isl.Set) -> Polynomial:
         if expr.type.kind != "int":
             raise NotAffineError(expr, f"`{describe(expr)}` is not an integer")
-        left = self.used(Cast(expr.type, expr.left) if expr.op in "/%" else expr.left, known)
         if expr.op != "<<":
-            must_not_wrap(left, expr.left, 4 * expr.type.size)
+            must_not_wrap(self.polynomial(expr.left, known), expr.left, 4 * expr.type.size)
+        left = self.used(Cast(expr.type, expr.left) if expr.op in "/%" else expr.left, known)
         divisor = self.polynomial(expr.right, known)
         right = divisor.constant
         if right is None and expr.op in "/%":
@@ -350,7 +351,6 @@ class Evaluator(ValueRanges):
         values = []
         for operand, other in ((left, right), (right, left)):
             value = self.used(operand, known)
-            must_not_wrap(value, operand, 6 * operand.type.size)
             self._note_width(operand, known)
             converts = operand.type.signed and not other.type.signed and other.type.size >= max(operand.type.size, 4)
             if converts and other.type.kind == operand.type.kind == "int":

@@ -216,7 +216,7 @@ class _Extractor:
 
     def _conditional(self, node: c_ast.If, here: _Here) -> list[Order]:
         try:
-            holds = self.evaluator.condition(self.translator.value(node.cond), here.points)
+            holds = self._holds(node.cond, here.points)
         except NotAffineError:
             return self._data_dependent(node, here)
         points = here.points.intersect(holds).coalesce()
@@ -226,12 +226,21 @@ class _Extractor:
         then = self._statement(node.iftrue, replace(here, points=points))
         return then + self._statement(node.iffalse, replace(here, points=rest))
 
+    def _holds(self, condition: c_ast.Node, points: isl.Set) -> isl.Set:
+        """Where a condition holds; nothing is asked of sizes for one that is not affine."""
+        before = self.evaluator.state()
+        try:
+            return self.evaluator.condition(self.translator.value(condition), points)
+        except NotAffineError:
+            self.evaluator.restore(before)
+            raise
+
     def _data_dependent(self, node: c_ast.If, here: _Here) -> list[Order]:
         """before: if (i > 0 && A[i] > x) S;   after: S' = { if (A[i] > x) S; } where i > 0"""
         tests, everywhere = conjuncts(node.cond), here
         while node.iffalse is None and len(tests) > 1:
             try:
-                holds = self.evaluator.condition(self.translator.value(tests[0]), here.points)
+                holds = self._holds(tests[0], here.points)
             except NotAffineError:
                 break
             here = replace(here, points=here.points.intersect(holds))

@@ -41,7 +41,7 @@ LARGE = {
     "huge": LargeSize("size_t", "18446744073709551615u", 2**64 - 1),
     "upper": LargeSize("unsigned long long", "9223372036854775808u", 2**63),
     "few": LargeSize("signed char", "5", 5),
-    "some": LargeSize("unsigned short", "65535", 65535),
+    "some": LargeSize("unsigned short", "65000", 65000),
     "none": LargeSize("short", "-1", -1),
     "off": LargeSize("unsigned", "4294967293u", 2**32 - 3),
     "wide_off": LargeSize("size_t", "18446744073709551613u", 2**64 - 3),

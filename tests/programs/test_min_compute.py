@@ -24,7 +24,7 @@ FUNCTIONS: Mapping[str, tuple[str, str, str, str]] = {  # declarations, paramete
         "",
         "int n, double *a, double *restrict b",
         "for (int i = 0; i < n; i++) a[i] += 1; for (int i = 0; i < n; i += 2) b[i] = i;",
-        "s / 3 * 2, d, d + 2000",
+        "(s + 2) / 3 * 2, d, d + 2000",
     ),
     "a triangle counts as its box": (
         "",
