@@ -67,7 +67,9 @@ def test_a_doubled_footprint(program: Any) -> None:
         replace(b, elements=Binary("*", Literal("2"), b.elements)) for b in program.scops[0].program.buffers
     )
     result = compare([row(**figures(program, SIZES))], [row(**figures(changed(program, buffers=buffers), SIZES))])
-    assert [(w.figure, w.old, w.new) for w in result.worse] == [("device_bytes", "6400", "12800")]
+    worse = [(w.figure, w.old, w.new) for w in result.worse]
+    assert ("device_bytes", "6400", "12800") in worse
+    assert {figure for figure, _, _ in worse} <= {"device_bytes", "lines"}  # only a part of it is copied back then
 
 
 def test_an_extra_launch(program: Any) -> None:
