@@ -135,7 +135,7 @@ def _advice(shape: Shape) -> str:
     if len(shape.layers) > 1:
         return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
     if shape.refused:
-        return "use a variable of a type without what polytile does not know"
+        return "use a variable of a type without it, or leave the loop as it is"
     if shape.reason.startswith("its type is long double"):
         return "use double: GPUs have no wider type"
     return "use C's integer types, float, double, or a struct of these"

@@ -1,5 +1,5 @@
 // expect: 8:45: error: 'y' cannot be used in a SCoP: it has the attribute `alias("x")` (alias.c:4)
-// hint: use a variable of a type without what polytile does not know
+// hint: use a variable of a type without it, or leave the loop as it is
 int x[100] = {1};
 extern int y[100] __attribute__((alias("x")));
 void f(void)
