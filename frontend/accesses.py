@@ -13,8 +13,8 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.call_effects import effects
 from polytile.frontend.describe import describe
+from polytile.frontend.domain_complexity import are_few
 from polytile.frontend.expressions import Translator
-from polytile.frontend.few_alternatives import are_few
 from polytile.frontend.loops import Header, domain
 from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.polynomial import Polynomial

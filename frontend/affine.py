@@ -27,7 +27,7 @@ from polytile.frontend.comparisons import (
     unconverted,
 )
 from polytile.frontend.describe import describe
-from polytile.frontend.few_alternatives import combined
+from polytile.frontend.domain_complexity import combined
 from polytile.frontend.index_width import wide_parts
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.not_affine import LARGEST, NotAffineError, held, literal, must_not_wrap

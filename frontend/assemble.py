@@ -39,7 +39,6 @@ from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import ConstantLoads, with_constant_loads
 from polytile.frontend.invariant_products import InvariantProducts, with_invariant_products
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
-from polytile.frontend.kept_variables import with_known_values
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.node_index import NodeIndex
@@ -56,6 +55,7 @@ from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fie
 from polytile.frontend.scop_region import PointerTable, Region, Symbol
 from polytile.frontend.scope import VOLATILE, Binding, Scope
 from polytile.frontend.searches import with_searches
+from polytile.frontend.static_variables import with_known_values
 from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch

@@ -17,8 +17,8 @@ from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.dead_code_elimination import without_dead_code
 from polytile.frontend.delinearised_statements import Draft
+from polytile.frontend.domain_complexity import are_few
 from polytile.frontend.expressions import Translator
-from polytile.frontend.few_alternatives import are_few
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import Header, domain, header, numbered
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs

@@ -9,7 +9,7 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location, UserError
-from polytile.frontend.doubtful_types import Doubts
+from polytile.frontend.compiler_dependent_types import Doubts
 from polytile.frontend.gnu_c import COMPILER_TYPES, WORDS
 from polytile.frontend.implicit_int import declare_listed_parameters
 from polytile.frontend.preprocess import Preprocessed, identifiers

@@ -18,7 +18,7 @@ from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.frontend.source_region import verbatim_region
 from polytile.frontend.unknown_sizes import extract_sized
 from polytile.frontend.unreadable import Unread
-from polytile.frontend.wrapping import with_wrapping
+from polytile.frontend.wrapping_arithmetic import with_wrapping
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 from polytile.work_pieces import piece

@@ -11,7 +11,7 @@ from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
 from polytile.frontend.scop_region import Region
-from polytile.frontend.single_precision import make_constants_single
+from polytile.frontend.single_precision_constants import make_constants_single
 
 
 def read_regions(

@@ -46,7 +46,7 @@ from polytile.codegen.passes.iteration_loads import (
     targets,
     with_held,
 )
-from polytile.codegen.passes.lasting_loads import lasting
+from polytile.codegen.passes.loads_before_stores import lasting
 from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.strip_mine import in_batches, iterations, reaches

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from polytile.codegen.passes.alignment_versioning import Group, are_aligned, loaded, unguarded, vectors
 from polytile.codegen.passes.iteration_loads import HeldLoad, Setting, iteration
-from polytile.codegen.passes.lasting_loads import lasting
+from polytile.codegen.passes.loads_before_stores import lasting
 from polytile.codegen.passes.strip_mine import in_batches, iterations
 from polytile.ir.arith import both
 from polytile.ir.expr import (

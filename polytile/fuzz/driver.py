@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from polytile.fuzz.extents import Extents, extents
-from polytile.fuzz.large import LARGE
+from polytile.fuzz.large_sizes import LARGE
 from polytile.fuzz.printing import FIXED_NAMES, NO_ARGUMENTS, c_text, large_sizes, parameters, used_arrays
 from polytile.fuzz.printing_expressions import linear_text
 from polytile.fuzz.structs import Field, fields_of, kind

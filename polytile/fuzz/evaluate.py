@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 
-from polytile.fuzz.large import LARGE, STARTS
+from polytile.fuzz.large_sizes import LARGE, STARTS
 from polytile.fuzz.tree import (
     START,
     START_VALUE,

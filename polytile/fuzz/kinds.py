@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.fuzz.draw import Draw
-from polytile.fuzz.large import COMPARED, COMPARISONS, STARTS
+from polytile.fuzz.large_sizes import COMPARED, COMPARISONS, STARTS
 from polytile.fuzz.structs import ENUMS, LAYOUTS, TYPES, laid_out
 from polytile.fuzz.tree import (
     Array,
@@ -36,7 +36,7 @@ def with_kinds(draw: Draw, program: Program) -> Program:
 
 
 def with_large_sizes(draw: Draw, program: Program) -> Program:
-    """Loops that start near the ends of types or end at large sizes, too: see large.py."""
+    """Loops that start near the ends of types or end at large sizes, too: see large_sizes.py."""
     sites = [path for path, node in positions(program.functions) if isinstance(node, Loop)]
     for path in reversed(sites):  # inner ones first, as a change moves what is below it
         for change in (_started, _compared):

@@ -9,7 +9,7 @@ from dataclasses import field
 from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents, extents, scope_of
 from polytile.fuzz.helpers import needed_definitions
-from polytile.fuzz.large import LARGE, STARTS
+from polytile.fuzz.large_sizes import LARGE, STARTS
 from polytile.fuzz.printing_expressions import Speller
 from polytile.fuzz.printing_statements import StatementPrinter, indent
 from polytile.fuzz.ranges import PARAMETERS, Ranges

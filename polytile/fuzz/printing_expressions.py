@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from polytile.dataclass import dataclass
 from polytile.fuzz.extents import Extents
-from polytile.fuzz.large import STARTS
+from polytile.fuzz.large_sizes import STARTS
 from polytile.fuzz.ranges import Linear, Ranges, below, range_of, shift
 from polytile.fuzz.tree import (
     Apply,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polytile.dataclass import dataclass
-from polytile.fuzz.large import STARTS
+from polytile.fuzz.large_sizes import STARTS
 from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,

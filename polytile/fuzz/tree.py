@@ -181,7 +181,7 @@ class DataCompare:
 
 @dataclass(frozen=True, slots=True)
 class LargeCompare:
-    """A comparison of `{i}` with a `{size}` at the end of its type (`large.py`), as `form` has it."""
+    """A comparison of `{i}` with a `{size}` at the end of its type (`large_sizes.py`), as `form` has it."""
 
     form: str
     index: Index
@@ -353,7 +353,7 @@ class Loop:
 
     `form` is `<`, `<=`, `flipped` (`high > i`), `!=` (step 1 from 0 only), `>=` or `>` (these two count down), or
     `while` or `do` (step 1, the last statement counts). A `stride` is a step that is a sum of sizes, at least 1.
-    The iterator runs from `start` on, if there is one, of STARTS (`large.py`): mostly near the end of its type.
+    The iterator runs from `start` on, if there is one, of STARTS (`large_sizes.py`): mostly near the end of its type.
     """
 
     iterator: str

@@ -8,7 +8,7 @@ from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.fuzz.extents import counted, scope_of
-from polytile.fuzz.large import STARTS
+from polytile.fuzz.large_sizes import STARTS
 from polytile.fuzz.ranges import PARAMETERS, Linear, Range, Ranges, below, range_of, set_by, within, wraps
 from polytile.fuzz.structs import field_of
 from polytile.fuzz.tree import (

@@ -11,7 +11,7 @@ import pytest
 
 from polytile.fuzz.case import case_of
 from polytile.fuzz.evaluate import with_known
-from polytile.fuzz.large import COMPARED, LARGE, STARTS
+from polytile.fuzz.large_sizes import COMPARED, LARGE, STARTS
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.structs import ENUMS, LAYOUTS, STRUCTS, laid_out
 from polytile.fuzz.tree import Array, Assign, Element, Function, LargeCompare, Literal, Loop, Name, Num, Program
