@@ -41,13 +41,14 @@ from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
+from polytile.recursion_limit import deep_recursion
 from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters, with_products
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
 from polytile.tracebacks import for_callers
 from polytile.unmerged_statements import is_better, may_be_better_apart
-from polytile.work_pieces import deep_recursion, piece
+from polytile.work_pieces import piece
 
 if TYPE_CHECKING:
     from polytile.facts import ProgramFacts

@@ -24,13 +24,13 @@ from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.pipeline import compile_scop as run_pipeline
+from polytile.recursion_limit import deep_recursion
 from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
 from polytile.settings import Settings, options_of
 from polytile.tracebacks import for_callers
 from polytile.version import __version__
-from polytile.work_pieces import deep_recursion
 
 if TYPE_CHECKING:
     from polytile.execution import Execution

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from polytile.diagnostics import InternalError, PolytileError
+from polytile.recursion_limit import deep_recursion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,12 +26,13 @@ FULL = "POLYTILE_TRACEBACK"
 
 def for_callers(function: Callable[P, R]) -> Callable[P, R]:
     """The function, for callers outside the package: errors that are theirs, or the machine's, come without frames of
-    what it calls."""
+    what it calls. Long sums recurse deeply in any of them."""
 
     @wraps(function)
     def called(*arguments: P.args, **named: P.kwargs) -> R:
         try:
-            return function(*arguments, **named)
+            with deep_recursion():
+                return function(*arguments, **named)
         except InternalError:
             raise
         except PolytileError as error:

@@ -7,18 +7,17 @@ done.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UserError
+from polytile.recursion_limit import deep_recursion
 
 SECONDS = 30  # of processor time, for one piece of work
 HASTE = 3  # what part of them the second attempt gets
 MEGABYTES = 2000
-_DEPTH = 50_000  # of recursion: the tree of a sum is as deep as the sum has terms
 
 
 @dataclass(slots=True)
@@ -40,17 +39,6 @@ def watched(tell: Callable[[str], None], hurried: Collection[str], given_up: Map
 def limit(seconds: int) -> None:
     """Let each piece of work take so long; 0 is no limit."""
     _WATCHER.seconds = seconds
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let expressions of thousands of terms pass."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _DEPTH))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 @contextmanager

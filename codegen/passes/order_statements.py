@@ -40,7 +40,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, statements, walk
 from polytile.ir.kernel import Kernel
 from polytile.machine import MAX_THREAD_REGISTERS
-from polytile.work_pieces import deep_recursion
+from polytile.recursion_limit import deep_recursion
 
 FIRST_LOADS = 64  # registers of the values that a block loads before it computes
 CLEARLY = 0.9  # of the live registers of an order that is known

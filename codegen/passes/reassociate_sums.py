@@ -22,7 +22,7 @@ from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Declare, statements
 from polytile.ir.kernel import Kernel
-from polytile.work_pieces import deep_recursion
+from polytile.recursion_limit import deep_recursion
 
 CLEARLY = 0.9  # of the score that a block had
 DISTRIBUTE, SHARE = "distribute-constants", "share-sums"

@@ -29,7 +29,7 @@ from polytile.machine import (
     WARP_SIZE,
     Machine,
 )
-from polytile.work_pieces import deep_recursion
+from polytile.recursion_limit import deep_recursion
 
 RESERVED = 8  # registers for the stack, addresses in the making, and what the order of instructions costs
 FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding

@@ -23,6 +23,7 @@ from polytile import work_pieces
 from polytile.cli.main import SUBCOMMANDS, main, open_streams
 from polytile.dataclass import dataclass
 from polytile.diagnostics import EXIT_BUG, EXIT_USER
+from polytile.recursion_limit import deep_recursion
 
 _STACK = 100 * 2**20  # bytes; Linux keeps a little more free below a stack
 _TICK = 0.2  # seconds between two looks at the child
@@ -167,7 +168,7 @@ class _Child:
 
 def _status(work: Callable[[], int]) -> int:
     try:
-        with work_pieces.deep_recursion():
+        with deep_recursion():
             return work()
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else EXIT_BUG

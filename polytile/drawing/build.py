@@ -25,6 +25,7 @@ from polytile.drawing.instances import (
 from polytile.drawing.launches import MappedKernel, mapped_kernels
 from polytile.drawing.model import Cell, Cone, Drawing, Instance, KernelFacts, Row, Section, Tile, View
 from polytile.drawing.sizes import choose_sizes, extents_of
+from polytile.drawing.source_values import with_source_values
 from polytile.runtime.parameters import point
 from polytile.scheduling.analysis.executions import Executions
 
@@ -45,7 +46,7 @@ def drawing_of(state: Compilation, parameters: Mapping[str, int] | None = None) 
     cells = (*section.view.cells, *view.cells) if section else view.cells
     shown = section.view if section else view
     cone = None if any(row.merged for row in shown.rows) else _cone(space, shown.cells, tile)
-    return Drawing(
+    found = Drawing(
         state.scop.name,
         space.run.schedule.strategy,
         space.values,
@@ -56,6 +57,7 @@ def drawing_of(state: Compilation, parameters: Mapping[str, int] | None = None) 
         cone,
         _texts(space.run, cells),
     )
+    return with_source_values(found, state.source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,8 +97,7 @@ def marks(drawing: Drawing) -> list[tuple[str, str]]:
     block = f"block ({', '.join(map(str, tile.block))}) of " if tile.block else ""
     found = [("tile", f"one tile: {block}launch {tile.launch}")]
     if drawing.cone:
-        statement, iterators = drawing.cone.focus
-        name = f"{statement}({', '.join(map(str, iterators))})"
+        name = drawing.cone.name
         rest = "" if drawing.cone.whole else " (the latest of many)"
         needed = f"the instances that {name} depends on{rest}"
         return [*found, ("point", f"{name}, in this tile"), ("cone", needed), *_cut(drawing)]

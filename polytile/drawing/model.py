@@ -73,12 +73,20 @@ class KernelFacts:
 @dataclass(frozen=True, slots=True)
 class Cone:
     """An instance in the middle of a tile, and those whose values it is computed from: directly (`sources`) or through
-    others (`all`, the sources among them). `whole`: not only those of some last rows."""
+    others (`all`, the sources among them). `whole`: not only those of some last rows. `values` are those of the focus's
+    iterators in the source."""
 
     focus: Instance
     sources: frozenset[Instance]
     all: frozenset[Instance]
     whole: bool = True
+    values: Point | None = None
+
+    @property
+    def name(self) -> str:
+        """`S0(3, 7)`."""
+        statement, iterators = self.focus
+        return f"{statement}({', '.join(map(str, iterators if self.values is None else self.values))})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import islpy as isl
 from polytile.compilation import Compilation
 from polytile.facts.model import LoopMapping, Place, Where
 from polytile.facts.transformed import instances_of, origins
-from polytile.facts.witnesses import iterator_names
 from polytile.ir.gpu_ops import WarpReduce
+from polytile.ir.iterator_values import iterator_names
 from polytile.ir.scop import SourceLoop, Statement
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.cost.mapped_loops import MappedStatement, Part, Role, kernels, statements

@@ -11,9 +11,10 @@ from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.facts.model import DependenceKind, LoopFacts, LoopKind, Witness
 from polytile.facts.transformed import origins
-from polytile.facts.witnesses import carried_by, iterator_names, witness
+from polytile.facts.witnesses import carried_by, witness
 from polytile.ir.expr import Declare, For, Scope, Stmt, While, bodies
 from polytile.ir.isl_util import OverBudgetError, budget, maps
+from polytile.ir.iterator_values import iterator_names
 from polytile.ir.scop import Scop, SourceLoop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences, analyse
 from polytile.scheduling.analysis.source_loops import equal_iterators, nest_of

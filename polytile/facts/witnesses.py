@@ -17,9 +17,9 @@ from polytile.dataclass import dataclass
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe
 from polytile.ir.certain_accesses import accesses_in, element_of, touches_certainly
-from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import IteratorValue, Name, rewrite
 from polytile.ir.isl_util import unbounded
+from polytile.ir.iterator_values import iterator_values, loops_around
 from polytile.ir.lexicographic import lexmin
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement
 from polytile.scheduling.analysis.dependences import certain_flow
@@ -74,9 +74,7 @@ def least_pair(pairs: isl.Map) -> Pair:
     return Pair(source, tuple(first), sink, tuple(last), dict(zip(names, values[:sizes], strict=True)))
 
 
-def witness(
-    scop: Scop, array: str, kind: DependenceKind, carried: list[isl.Map], *, exact: bool
-) -> Witness:
+def witness(scop: Scop, array: str, kind: DependenceKind, carried: list[isl.Map], *, exact: bool) -> Witness:
     """The least pair of what a loop carries through an array; one that is certain before one that may be. Where every
     conflict counts as a dependence none is certain, and the least pair of one of hundreds of relations will do."""
     if not exact:
@@ -176,26 +174,9 @@ def _place(scop: Scop, touch: _Touch, element: tuple[int, ...]) -> AccessPlace:
     statement = touch.statement
     line = touch.access.location.line or statement.location.line
     loops = loops_around(scop, statement)
-    iteration: Values = tuple(
-        (loop.iterator, value if loop.value is None else evaluate(loop.value, touch.values))
-        for loop, value in zip(loops, touch.iteration, strict=True)
-    )
+    values = iterator_values(scop, statement, touch.values).values()
+    iteration: Values = tuple((loop.iterator, value) for loop, value in zip(loops, values, strict=True))
     return AccessPlace(statement.name, _text(touch, element, loops), line, iteration)
-
-
-def loops_around(scop: Scop, statement: Statement) -> tuple[SourceLoop, ...]:
-    """The source's loops of a statement's iterators; of one that it does not say, a loop of the iterator's name."""
-    found = [SourceLoop(name, level, (statement.name,)) for level, name in enumerate(statement.iterators)]
-    for loop in scop.loops:
-        if statement.name in loop.statements and loop.level < len(found):
-            found[loop.level] = loop
-    return tuple(found)
-
-
-def iterator_names(scop: Scop, statement: Statement) -> dict[str, str]:
-    """What the user calls the iterators of a statement."""
-    loops = loops_around(scop, statement)
-    return {name: loop.iterator for name, loop in zip(statement.iterators, loops, strict=True)}
 
 
 def _text(touch: _Touch, element: tuple[int, ...], loops: Sequence[SourceLoop]) -> str:

@@ -5,7 +5,8 @@ after:  n = 13, tsteps = 17; then n = 389, tsteps = 131: two pairs of time tiles
 
 What sizes run is asked of the control flow of the program (control_flow.py), not of the plans that it was made of: so
 it is right for every schedule. The sizes that reach most are looked for among growing ones, with multiples of the steps
-of the host's loops between them; then each is made as small as what is reached allows.
+of the host's loops between them; then each is made as small as what is reached allows. The least value of each size
+beside small ones of the others shows what a loop without iterations leaves: a sum of nothing.
 """
 
 from __future__ import annotations
@@ -61,11 +62,14 @@ class Search:
     found: dict[tuple[int, ...], Reach] = field(default_factory=dict, compare=False)
 
     def runs(self, base: Sizes) -> Iterator[Sizes]:
-        """Sizes that reach together what some sizes reach and `base` does not."""
+        """Sizes that reach together what some sizes reach and `base` does not, and the least ones."""
+        least = list(self._least(base))
+        yield from least
         for candidate in self._candidates():
             self.reach(candidate)
-        fading = {p for p in self.reach(base).parts if p[1:] == ("launch", SEVERAL)}  # what many steps follow may fade
-        done, room = self.reach(base).parts - fading, MOST_WORK
+        done = frozenset[Part]().union(*(self.reach(sizes).parts for sizes in (base, *least)))
+        done -= {p for p in done if p[1:] == ("launch", SEVERAL)}  # what many steps follow may fade
+        room = MOST_WORK
         for _ in range(MOST_RUNS):
             wanted = frozenset[Part]().union(*(reach.parts for reach in self.found.values())) - done
             chosen = self._chosen(wanted, room)
@@ -74,6 +78,14 @@ class Search:
             yield chosen
             done |= self.reach(chosen).parts
             room -= self.reach(chosen).work
+
+    def _least(self, base: Sizes) -> Iterator[Sizes]:
+        """Each size in turn as small as something runs with it, 0 mostly, the others as in `base`."""
+        idle, extents = self.sizes.idle(), {extent for _, extent in self.sizes.scop.found_sizes}
+        for name in (name for name in idle.free if name not in extents):
+            sizes = idle.near({**base, name: 0})
+            if sizes is not None and sizes[name] < base[name] and any(self.reach(sizes).launches.values()):
+                yield sizes
 
     def _chosen(self, wanted: frozenset[Part], room: float) -> Sizes | None:
         """Sizes that reach as much of what is wanted as there is room for."""

@@ -115,9 +115,9 @@ def _bounds(statement: Statement, sizes: Mapping[str, Expr], ranges: Ranges) -> 
     """What has a value that something else has, too, give or take so much: both keys, and how much."""
     for node in (n for root in statement.body for n in walk(root)):
         match node:
-            case Assign(target=Access() | Name() as target, op="", value=value):
+            case Assign(target=Access() | Name() as target, op="", value=value) if value.type.kind == "int":
                 place, moved = Gathered(target), spread(value, sizes, ranges)
-            case Declare(name=name, value=value) if value is not None:
+            case Declare(name=name, value=value) if value is not None and value.type.kind == "int":
                 place, moved = Gathered(Name(name)), spread(value, sizes, ranges)
             case While(condition=condition):
                 for one, end, beyond in _upper(condition):

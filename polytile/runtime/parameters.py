@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import islpy as isl
 
@@ -53,12 +54,18 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class FreeSizes:
-    """The parameters of a SCoP that have no value yet, and the values that parameters may have together."""
+    """The parameters of a SCoP that have no value yet, and the values that parameters may have together: all with which
+    it stays in its arrays, and those of them for which its statements run."""
 
     scop: Scop
     values: Mapping[str, int]
     free: tuple[str, ...]
+    inside: isl.Set
     allowed: isl.Set
+
+    def idle(self) -> FreeSizes:
+        """The same, where statements may not run: with a size of 0."""
+        return replace(self, allowed=self.inside)
 
     def small(self) -> dict[str, int]:
         """Small values."""
@@ -99,9 +106,8 @@ def free_sizes(scop: Scop, given: Mapping[str, int]) -> FreeSizes:
         if name in free and number <= max(SIZES) and not chosen.is_empty():
             values[name], allowed = number, chosen
     free = [name for name in free if name not in values]
-    if free:
-        allowed = _busy(scop, _inside(scop, allowed, free))
-    return FreeSizes(scop, values, tuple(free), allowed)
+    inside = _inside(scop, allowed, free) if free else allowed
+    return FreeSizes(scop, values, tuple(free), inside, _busy(scop, inside) if free else inside)
 
 
 def with_products(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:

@@ -184,7 +184,7 @@ def test_loops_over_even_sums_visit_their_ends() -> None:
     text = source("double *x, int *p, double *y", "for (int i = 0; i < n; i++) y[i] = x[p[i]] + x[i];")
     host = polytile.compile(text, name="f.c").host
     assert "polytile_own_i = (polytile_own_i < (n - 1)) ? (n - 1) : (n)" in host
-    assert "if (polytile_least_x >= 0 && ((polytile_most_x + 1) >= n)) {" in host
+    assert "if (polytile_least_x >= 0 && polytile_apart && ((polytile_most_x + 1) >= n)) {" in host
 
 
 def test_sizes_follow_from_shapes() -> None:

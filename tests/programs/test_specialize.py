@@ -83,7 +83,7 @@ def test_sizes_are_constants() -> None:
 def test_one_size_alone_may_be_given() -> None:
     program = polytile.compile(SMOOTH, parameters={"m": 11}, specialize=True)
     assert re.search(r"_k0\(int n, double", kernels(program))
-    assert "if (m == 11) {" in program.host
+    assert "if (polytile_apart && (m == 11)) {" in program.host
 
 
 def test_an_assumption_makes_a_constant_too() -> None:

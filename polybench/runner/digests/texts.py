@@ -18,7 +18,7 @@ from polytile.diagnostics import PolytileError
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.options import Options
 from polytile.pipeline import compile_scop
-from polytile.work_pieces import deep_recursion
+from polytile.recursion_limit import deep_recursion
 
 TIMED = "time-limited"  # the only part of a variant whose text depends on the speed of the machine
 NEAR_LIMIT = 2.0  # seconds of isl's scheduler, which some compilations let run in a process and end after 6

@@ -16,7 +16,7 @@ from polytile.drawing.iterations.panel_positions import MOST_SLOTS, most_in_one_
 from polytile.drawing.iterations.view import View
 from polytile.facts.model import LoopFacts
 from polytile.facts.source_loops import source_loops
-from polytile.facts.witnesses import iterator_names
+from polytile.ir.iterator_values import loops_around
 from polytile.ir.scop import Scop, SourceLoop, Statement
 
 SET = isl.dim_type.set
@@ -105,10 +105,9 @@ def _fullest(scop: Scop, view: View, depth: int, values: Mapping[str, int]) -> V
 
 
 def level_name(scop: Scop, statements: Iterable[str], level: int) -> str:
-    """What the user calls the iterators of a level."""
-    found: dict[str, None] = {}
-    for name in statements:
-        statement = scop.statement(name)
-        if level < len(statement.iterators):
-            found[iterator_names(scop, statement)[statement.iterators[level]]] = None
+    """What the user calls the iterators of a level: `i`, or `iteration of i` where its iterations are counted."""
+    loops = (loops_around(scop, scop.statement(name))[level:] for name in statements)
+    found = dict.fromkeys(
+        own[0].iterator if own[0].value is None else f"iteration of {own[0].iterator}" for own in loops if own
+    )
     return "/".join(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 import warnings
 from typing import Any
 
@@ -14,6 +15,7 @@ import polytile
 from polytile.execution import _tell_of_the_emulator
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.scop import Array
+from polytile.recursion_limit import deep_recursion
 
 SOURCE = """
 static void smooth(int n, double a[n], double b[n])
@@ -162,3 +164,27 @@ def test_an_argument_of_the_c_may_be_called_on() -> None:
     a = np.zeros(7)
     scop(on=5, a=a)
     assert list(a) == [0, 1, 2, 3, 4, 0, 0]
+
+
+def test_sums_of_a_thousand_terms_run_everywhere() -> None:
+    total = " + ".join(f"p[i + {k % 9}]" for k in range(1200))
+    text = f"void f(int n, int p[n + 9], int q[n])\n{{\nfor (int i = 0; i < n; i++) q[i] = {total};\n}}"
+    scop = polytile.compile(text, autodetect=True)["f"]
+    limit = sys.getrecursionlimit()
+    assert scop.program is not None
+    assert scop.validate(on="emulator")
+    q = np.zeros(5, np.int32)
+    scop(n=5, p=np.ones(14, np.int32), q=q, on="emulator")
+    assert list(q) == [1200] * 5
+    assert "q[i]" in scop.explain()
+    assert sys.getrecursionlimit() == limit
+
+
+def test_the_limit_on_recursion_is_for_whoever_still_needs_it() -> None:
+    """It is one for all threads."""
+    limit = sys.getrecursionlimit()
+    with deep_recursion():
+        with deep_recursion():
+            pass
+        assert sys.getrecursionlimit() > limit
+    assert sys.getrecursionlimit() == limit

@@ -89,6 +89,16 @@ def test_each_instance_is_drawn_once_and_the_cone_is_what_it_needs(schedule: dic
     assert all(cell.place == (cell.iterators[1],) for cell in drawing.cells)
 
 
+def test_rows_and_instances_have_the_values_that_the_source_gives_iterators() -> None:
+    text = ONE.replace("int t = 0; t < T; t++", "int t = 5; t < 5 + 7 * T; t += 7")
+    assert text != ONE
+    drawing = drawing_of(compiled(text, schedule="classic").compilation, {"N": 20, "T": 3})
+    assert [row.label for row in drawing.space.rows][:4] == ["t = 5, S0", "t = 5, S1", "t = 12, S0", "t = 12, S1"]
+    assert drawing.cone is not None
+    name, (number, place) = drawing.cone.focus
+    assert drawing.cone.name == f"{name}({5 + 7 * number}, {place})"
+
+
 def test_of_a_large_cone_the_last_rows_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polytile.drawing.cone, "MAX_CONE", 60)
     n = 70

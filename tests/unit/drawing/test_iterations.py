@@ -147,6 +147,12 @@ def test_what_has_no_end_is_refused() -> None:
         from_isl("[n] -> { S[i] : 0 <= i and n > 0 }").draw()
 
 
+def test_axes_of_counted_iterations_say_so() -> None:
+    scop = compiled("int n, double a[n]", "for (int i = 4; i < n; i += 3) a[i] = a[i - 3];")
+    (panel,) = drawing_of(scop, n=30).panels
+    assert panel.axes == ("iteration of i", "")
+
+
 def test_of_four_loops_a_slice_is_named() -> None:
     (panel,) = drawing_of(compiled(*FOUR_LOOPS)).panels
     assert panel.axes == ("j", "i") and panel.sliced == "k = 0, l = 0"

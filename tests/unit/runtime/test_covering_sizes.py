@@ -106,3 +106,25 @@ def test_the_command_names_kernels_that_have_not_run(
     assert "rod_scop0: not validated in full on the emulator (steps=5 n=" in out
     assert "rod_scop0_in has not run: it is not validated" in err
     assert "it runs with --param steps=32" in err
+
+
+def test_each_size_is_0_once_where_something_runs() -> None:
+    """What the loop over `j` leaves in `y` without an iteration shows then alone."""
+    text = """
+void f(int n, int m, double y[n], double A[n][m])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        y[i] = 3;
+        for (int j = 0; j < m; j++)
+            y[i] += A[i][j];
+    }
+#pragma endscop
+}
+"""
+    (scop,) = polytile.compile(text).scops
+    assert scop.program is not None
+    found = covering_sizes(scop.scop, scop.program, {}, {"n": 13, "m": 17})
+    assert {"n": 13, "m": 0} in found
+    assert all(sizes["n"] > 0 for sizes in found)
+    assert all(sizes["m"] > 0 for sizes in covering_sizes(scop.scop, scop.program, {"m": 17}, {"n": 13, "m": 17}))
