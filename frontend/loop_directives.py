@@ -20,6 +20,8 @@ _EACH_THREAD = frozenset(("parallel", "teams"))
 _SHARED_OUT = frozenset(("for", "loop", "sections", "workshare", "taskloop", "distribute"))
 _CONSTRUCTS = _EACH_THREAD | _SHARED_OUT | {"target", "simd", "master", "masked"}
 _OF_A_TEAM = _SHARED_OUT | {"single", "master", "masked", "task", "critical", "ordered", "section", "scope"}
+# What a thread does with others that may run the same loop.
+_SYNCHRONISED = frozenset(("atomic", "critical", "ordered", "flush", "barrier"))
 _OPENING = {"{": 1, "(": 1, "}": -1, ")": -1}
 _HEADED = frozenset(("for", "while", "if", "switch"))
 
@@ -80,6 +82,32 @@ def refuse_in_parallel(text: str, offset: int, location: Location) -> None:
             location=location,
             hint="give it a directive of its own, `#pragma omp parallel for`, or mark it with `#pragma scop`",
         )
+    other = _synchronised(text, offset)
+    if other is not None:
+        raise UserError(
+            f"this loop asks for other threads, `#pragma omp {other.words[1]}`, each of which may run its kernel",
+            location=location,
+            hint="give the loop a directive of its own, `#pragma omp parallel for`, or mark it with `#pragma scop`",
+        )
+
+
+def _synchronised(text: str, offset: int) -> Directive | None:
+    """A directive in a loop that orders what its threads do, where these are not the loop's own: the function may be
+    called by several, each of which would run the kernels on arrays that they share."""
+    inside = [d for d in directives(text) if d.start > offset and d.words[:1] == ("omp",)]
+    asking = [d for d in inside if not _SYNCHRONISED.isdisjoint(d.words[1:2]) or "in_reduction" in d.words]
+    if not asking:
+        return None
+    end = _end_of_statement(without_directives(text, list(tokenize(text, offset))))
+    own = [(offset, end) for d in attached_to(text, offset) if _forks(d)]
+    for fork in filter(_forks, inside):
+        own.append((fork.end, _end_of_statement(without_directives(text, list(tokenize(text, fork.end))))))
+    return next((d for d in asking if d.end <= end and not any(a <= d.start < b for a, b in own)), None)
+
+
+def _forks(directive: Directive) -> bool:
+    """Whether it starts threads: `#pragma omp target teams distribute parallel for`."""
+    return not _EACH_THREAD.isdisjoint(takewhile(_CONSTRUCTS.__contains__, directive.words[1:]))
 
 
 @lru_cache(maxsize=4)

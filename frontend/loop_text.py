@@ -25,7 +25,8 @@ def loops_span(text: str, file: str, loops: Sequence[c_ast.Node]) -> Span:
     refuse_line_directives(file, text)
     lines = _line_starts(text)
     starts = [_offset(lines, location_of(loop)) for loop in loops]
-    refuse_in_parallel(text, starts[0], location_of(loops[0]))
+    for loop, start in zip(loops, starts, strict=True):
+        refuse_in_parallel(text, start, location_of(loop))
     scanner = _Scanner(without_directives(text, list(tokenize(text, starts[0]))), location_of(loops[0]))
     for loop, start in zip(loops, starts, strict=True):
         if location_of(loop).file != file or scanner.offset != start or scanner.text != _WORDS[type(loop)]:

@@ -55,7 +55,7 @@ def check_ptx(text: str) -> None:
 
 
 def stale_loads(ptx: str) -> list[str]:
-    """Loads of memory that is never written (ld.global.nc) whose address is one of two that a condition chooses."""
+    """Loads of memory that is never written (ld.global.nc) whose address a condition chooses in one of two arrays."""
     return [
         one.text
         for registers in kernels(ptx)
@@ -67,7 +67,21 @@ def stale_loads(ptx: str) -> list[str]:
 
 def _is_chosen(address: str, registers: dict[str, list[Instruction]]) -> bool:
     base = re.match(r"\[(%\w+)", address)
-    return base is not None and any(i.name == "selp.b64" for i in registers.get(base[1], []))
+    chosen = [i for i in registers.get(base[1], []) if i.name == "selp.b64"] if base is not None else []
+    return any(_pointers(i.operands[0], registers) != _pointers(i.operands[1], registers) for i in chosen)
+
+
+def _pointers(register: str, registers: dict[str, list[Instruction]]) -> frozenset[str]:
+    """The pointers that an address is made of; the register itself where none is found."""
+    found, seen, waiting = set(), {register}, [register]
+    while waiting:
+        for i in registers.get(waiting.pop(), []):
+            if i.name.startswith("cvta.to.global"):
+                found.add(i.operands[0])
+            elif not i.name.startswith("ld."):
+                waiting += [o for o in i.operands if o.startswith("%") and o not in seen]
+                seen.update(i.operands)
+    return frozenset(found or {register})
 
 
 def lost_signs(ptx: str) -> list[str]:

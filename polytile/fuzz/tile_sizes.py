@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from polytile.diagnostics import PolytileError
 from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.tree import SIZES
 from polytile.ir.host import HostProgram
-from polytile.runtime.control_flow import ControlFlow, control_flow
+from polytile.runtime.control_flow import control_flow
 from polytile.runtime.covering_sizes import tile_lengths
 
 TRIES = 6
@@ -25,22 +24,16 @@ def sizes_by_tiles(program: HostProgram, before: Sizes, fitting: Fitting, seed: 
     """Sizes around a tile, with which the program runs for a moment; None where a few tries find none."""
     threads = {size for kernel in program.kernels for size in kernel.block if size > 1}
     lengths = sorted({*threads, *tile_lengths(program)})
-    if not lengths:
+    known = {*before, *SIZES}
+    if not lengths or any(p.name not in known for p in program.parameters):  # one is no size of the source
         return None
     draw, flow = source_of(seed, 0), control_flow(program)
     for _ in range(TRIES):
         found = fitting({**before, **{name: _around(draw, draw.one_of(lengths)) for name in SIZES}})
-        if found is not None and _work(flow, found) <= MOST_WORK:
+        if found is not None and flow.reach(found).work <= MOST_WORK:
             return found
     return None
 
 
 def _around(draw: Draw, tile: int) -> int:
     return draw.pick(tile - 1, tile, tile + 1, tile + 1, 2 * tile + 1, 0, 1)
-
-
-def _work(flow: ControlFlow, sizes: Sizes) -> float:
-    try:
-        return flow.reach(sizes).work
-    except PolytileError:  # a parameter that is no size of the program
-        return MOST_WORK + 1

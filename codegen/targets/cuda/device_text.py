@@ -181,10 +181,15 @@ class DeviceText:
 
 
 def vector_name(ctype: CType, count: int) -> str:
-    """CUDA's type of `count` elements: `double2`, `uchar4`; raises InternalError where there is none."""
+    """CUDA's type of `count` elements: `double2`, `uchar4`; raises InternalError where there is none.
+
+    Those of `long` are called as those of `long long`, which have the same bits: loads and stores that go past the
+    cache take no others.
+    """
     if ctype.kind == "struct" or ctype == BOOL or count not in (2, 4):
         raise InternalError(f"there is no vector of {count} x {ctype}")
-    return f"{ctype.name.removeprefix('signed ').replace('unsigned ', 'u').replace(' ', '')}{count}"
+    name = f"{ctype.name} long" if ctype.name.endswith("long") and "long long" not in ctype.name else ctype.name
+    return f"{name.removeprefix('signed ').replace('unsigned ', 'u').replace(' ', '')}{count}"
 
 
 def _filled(value: Literal, extents: Sequence[int], printer: Printer) -> str:

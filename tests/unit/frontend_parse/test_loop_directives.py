@@ -104,6 +104,25 @@ def test_loops_in_parallel_regions_are_left_to_their_threads() -> None:
         }
 
 
+def test_loops_that_ask_for_other_threads_are_left_to_these() -> None:
+    """The function may be called by several threads at once, or else nothing would have to be atomic."""
+    loop = "for (int i = 0; i < n; i++) {{ a[i] = i;\n#pragma omp {}\na[0] += 1; }}"
+    for what in ("atomic", "critical (name)", "flush", "ordered", "task in_reduction(+: a)"):
+        alone = loop.format(what)
+        scops, remarks = _found(f"{alone}\n{NEXT}")
+        assert scops == [NEXT]
+        assert remarks == [
+            f"this loop asks for other threads, `#pragma omp {what.split()[0]}`, each of which may run its kernel"
+        ]
+        own = f"#pragma omp parallel for\n{alone}"
+        assert _found(own)[0] == [own]
+        around = f"for (int t = 0; t < 9; t++) {{\n{own}\n}}"
+        assert _found(around)[0] == [around]
+        assert _found(f"for (int t = 0; t < 9; t++) {{\n{own}\n{alone}\n}}")[0] == [own]
+    for what in ("task", "simd", "taskwait"):
+        assert _found(loop.format(what)) == ([loop.format(what)], [])
+
+
 def test_conditional_directives_hide_the_loop_around_them() -> None:
     scops, remarks = _found(f"for (int t = 0; t < 9; t++) {{\n#ifdef X\n{LOOP}\n#else\n{NEXT}\n#endif\n}}")
     assert scops == [NEXT] and "a macro or a directive hides" in remarks[0]

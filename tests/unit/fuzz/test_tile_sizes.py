@@ -37,6 +37,15 @@ def test_none_fit() -> None:
     assert sizes_by_tiles(program(), {"n": 3, "m": 5}, none, 1) is None
 
 
+def test_parameters_that_are_no_sizes() -> None:
+    """Found by `polytile fuzz --seed 412 --only 17`."""
+    text = COPY.replace("void", "int").replace("#pragma scop", "int k = 3;\n#pragma scop")
+    text = text.replace("j < m", "j < m - k").replace("#pragma endscop", "#pragma endscop\n    return k;")
+    (found,) = polytile.compile(text, schedule="classic").programs
+    assert "k" in {p.name for p in found.parameters}
+    assert sizes_by_tiles(found, {"n": 3, "m": 5}, lambda sizes: sizes, 1) is None
+
+
 def test_work_is_bounded() -> None:
     found = sizes_by_tiles(program(), {}, lambda sizes: dict.fromkeys(sizes, 10**6), 1)
     assert found is None

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+import polytile
 from polytile.codegen.passes.cache_hints import streamed
+from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.ir.expr import BOOL, DOUBLE, INT, Access, Binary, CType, Declare, Literal, Name, Scope, Ternary
 from polytile.ir.gpu_ops import Load
+from tests.nvrtc.library import ptx_of
 
 ARGUMENTS = "int n, double A[n][n], double u[n], double x[n], double w[n]"
 UPDATE = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { A[i][j] += u[i]; x[j] += A[i][j] * u[i]; }"
@@ -71,3 +74,34 @@ def _element(element: CType) -> Access:
 
 def _declared(element: CType) -> Declare:
     return Declare("a", element, _element(element))
+
+
+@pytest.mark.parametrize(
+    "type",
+    ["long", "unsigned long", "long long", "signed char", "unsigned short", "unsigned", "float", "double", "_Bool"],
+)
+def test_hints_are_of_types_that_cuda_has_them_for(emulator: None, type: str) -> None:
+    """There is no `__ldcs(const long2 *)`."""
+    text = f"""
+{type} A[20][20], y[20];
+void f(int n)
+{{
+#pragma scop
+    for (int i = 0; i <= n; i++) {{
+        {type} s = 0;
+        for (int j = 0; j <= n; j++) {{
+            A[i][j] = i + j + 2;
+            if (i == j) A[i][j] *= 2;
+            s += A[i][j];
+        }}
+        y[i] = s;
+    }}
+#pragma endscop
+}}
+"""
+    (scop,) = polytile.compile(text).scops
+    assert scop.program is not None
+    scop.validate(on="emulator", parameters={"n": 19})
+    kernels = print_kernels(scop.program)
+    assert ("__ldcs" in kernels) == (type != "_Bool")
+    assert ptx_of(kernels)

@@ -97,3 +97,17 @@ def test_stale_loads_are_found() -> None:
     chosen = "selp.b64 \t%rd9, %rd7, %rd8, %p1;"
     for load, found in (("ld.global.nc.f64 \t%fd1, [%rd9+8];", 1), ("ld.global.f64 \t%fd1, [%rd9+8];", 0)):
         assert len(stale_loads(f".visible .entry k(\n)\n{{\n\t{chosen}\n\t{load}\n}}\n")) == found
+
+
+def test_a_choice_of_two_elements_of_an_array_is_no_stale_load() -> None:
+    lines = (
+        "ld.param.u64 \t%rd1, [k_param_0];",
+        "cvta.to.global.u64 \t%rd2, %rd1;",
+        "cvta.to.global.u64 \t%rd3, %rd4;",
+        "add.s64 \t%rd5, %rd2, 8;",
+        "selp.b64 \t%rd6, %rd2, {}, %p1;",
+        "ld.global.nc.f64 \t%fd1, [%rd6];",
+    )
+    for other, found in (("%rd5", 0), ("%rd3", 1)):
+        text = "\n\t".join(lines).format(other)
+        assert len(stale_loads(f".visible .entry k(\n)\n{{\n\t{text}\n}}\n")) == found

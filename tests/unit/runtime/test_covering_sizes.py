@@ -128,3 +128,4 @@ void f(int n, int m, double y[n], double A[n][m])
     assert {"n": 13, "m": 0} in found
     assert all(sizes["n"] > 0 for sizes in found)
     assert all(sizes["m"] > 0 for sizes in covering_sizes(scop.scop, scop.program, {"m": 17}, {"n": 13, "m": 17}))
+

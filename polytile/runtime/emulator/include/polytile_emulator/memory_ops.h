@@ -65,11 +65,25 @@ POLYTILE_EMULATOR_CAS(unsigned long long)
 #undef POLYTILE_EMULATOR_CAS_
 #undef POLYTILE_EMULATOR_CAS
 
-#define POLYTILE_EMULATOR_LOAD(name)                           \
-  template <class T>                                           \
-  POLYTILE_EMULATOR_ACCESSOR inline T name(const T *address) { \
-    POLYTILE_EMULATOR_ANNOUNCE(address, read);                 \
-    return *address;                                           \
+namespace polytile_emulator {
+
+// Whether CUDA has loads and stores of a type with a cache hint. There are none of bool, long2 or double4.
+template <class T, class... Types>
+constexpr bool one_of = (__is_same(T, Types) || ...);
+template <class T>
+constexpr bool has_hints =
+    one_of<T, char, signed char, unsigned char, short, unsigned short, int, unsigned, long, unsigned long, long long,
+           unsigned long long, float, double, char2, char4, uchar2, uchar4, short2, short4, ushort2, ushort4, int2,
+           int4, uint2, uint4, longlong2, ulonglong2, float2, float4, double2>;
+
+}  // namespace polytile_emulator
+
+#define POLYTILE_EMULATOR_LOAD(name)                                                                  \
+  template <class T>                                                                                  \
+  POLYTILE_EMULATOR_ACCESSOR inline T name(const T *address) {                                        \
+    static_assert(polytile_emulator::has_hints<T>, "CUDA has no load of this type with a cache hint"); \
+    POLYTILE_EMULATOR_ANNOUNCE(address, read);                                                        \
+    return *address;                                                                                  \
   }
 POLYTILE_EMULATOR_LOAD(__ldg)
 POLYTILE_EMULATOR_LOAD(__ldca)
@@ -92,6 +106,7 @@ struct Same {
 #define POLYTILE_EMULATOR_STORE(name)                                                                        \
   template <class T>                                                                                         \
   POLYTILE_EMULATOR_ACCESSOR inline void name(T *address, typename polytile_emulator::Same<T>::type value) { \
+    static_assert(polytile_emulator::has_hints<T>, "CUDA has no store of this type with a cache hint");       \
     POLYTILE_EMULATOR_ANNOUNCE(address, write);                                                              \
     *address = value;                                                                                        \
   }
