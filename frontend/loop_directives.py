@@ -22,6 +22,7 @@ _CONSTRUCTS = _EACH_THREAD | _SHARED_OUT | {"target", "simd", "master", "masked"
 _OF_A_TEAM = _SHARED_OUT | {"single", "master", "masked", "task", "critical", "ordered", "section", "scope"}
 # What a thread does with others that may run the same loop.
 _SYNCHRONISED = frozenset(("atomic", "critical", "ordered", "flush", "barrier"))
+_SEVERAL = frozenset(("collapse", "tile"))
 _OPENING = {"{": 1, "(": 1, "}": -1, ")": -1}
 _HEADED = frozenset(("for", "while", "if", "switch"))
 
@@ -73,7 +74,8 @@ def attached_to(text: str, offset: int) -> tuple[Directive, ...]:
 
 
 def refuse_in_parallel(text: str, offset: int, location: Location) -> None:
-    """Refuse a loop that each thread of an OpenMP team runs, or shares with the others: each would run the kernel."""
+    """Refuse a loop that each thread of an OpenMP team runs, or shares with the others: each would run the kernel; and
+    one inside of a nest that a directive takes as a whole, which has to stay a nest."""
     names = [d.words[1:2] for d in attached_to(text, offset) if d.words[:1] == ("omp",)]
     shares = any(not _OF_A_TEAM.isdisjoint(name) for name in names)
     if shares or any(start <= offset < end for start, end in _parallel_regions(text)):
@@ -81,6 +83,13 @@ def refuse_in_parallel(text: str, offset: int, location: Location) -> None:
             "this loop is in a parallel region of OpenMP, each thread of which would run its kernel",
             location=location,
             hint="give it a directive of its own, `#pragma omp parallel for`, or mark it with `#pragma scop`",
+        )
+    outer = next((d for d, end in _nests(text) if d.end <= offset < end), None)
+    if outer is not None and outer not in attached_to(text, offset):
+        raise UserError(
+            f"this loop is in a nest that `#pragma omp {outer.words[1]}` takes as a whole",
+            location=location,
+            hint="mark the whole nest with `#pragma scop`, or this loop",
         )
     other = _synchronised(text, offset)
     if other is not None:
@@ -98,10 +107,9 @@ def _synchronised(text: str, offset: int) -> Directive | None:
     asking = [d for d in inside if not _SYNCHRONISED.isdisjoint(d.words[1:2]) or "in_reduction" in d.words]
     if not asking:
         return None
-    end = _end_of_statement(without_directives(text, list(tokenize(text, offset))))
+    end = _end_behind(text, offset)
     own = [(offset, end) for d in attached_to(text, offset) if _forks(d)]
-    for fork in filter(_forks, inside):
-        own.append((fork.end, _end_of_statement(without_directives(text, list(tokenize(text, fork.end))))))
+    own += [(fork.end, _end_behind(text, fork.end)) for fork in filter(_forks, inside)]
     return next((d for d in asking if d.end <= end and not any(a <= d.start < b for a, b in own)), None)
 
 
@@ -117,9 +125,20 @@ def _parallel_regions(text: str) -> tuple[tuple[int, int], ...]:
     for directive in directives(text):
         name = set(takewhile(_CONSTRUCTS.__contains__, directive.words[1:]))
         if directive.words[:1] == ("omp",) and name & _EACH_THREAD and not name & _SHARED_OUT:
-            tokens = without_directives(text, list(tokenize(text, directive.end)))
-            found.append((directive.end, _end_of_statement(tokens)))
+            found.append((directive.end, _end_behind(text, directive.end)))
     return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _nests(text: str) -> tuple[tuple[Directive, int], ...]:
+    """Directives for several loops within each other, `collapse(2)`, and where their nests end."""
+    several = (d for d in directives(text) if d.words[:1] == ("omp",) and not _SEVERAL.isdisjoint(d.words))
+    return tuple((d, _end_behind(text, d.end)) for d in several)
+
+
+def _end_behind(text: str, offset: int) -> int:
+    """Where the statement behind an offset ends, between directives."""
+    return _end_of_statement(without_directives(text, list(tokenize(text, offset))))
 
 
 def _end_of_statement(tokens: Sequence[Token]) -> int:

@@ -18,7 +18,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
 from polytile.ir.arith import known
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import Binary, Call, For, statements, walk
+from polytile.ir.expr import Access, Binary, Call, For, Name, statements, walk
 from polytile.ir.expr import expressions as expressions_of
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
@@ -81,8 +81,10 @@ class Search:
 
     def _least(self, base: Sizes) -> Iterator[Sizes]:
         """Each size in turn as small as something runs with it, 0 mostly, the others as in `base`."""
-        idle, extents = self.sizes.idle(), {extent for _, extent in self.sizes.scop.found_sizes}
-        for name in (name for name in idle.free if name not in extents):
+        if not _sizes_say_what_is_used(self.sizes.scop):
+            return  # of an array without elements no index can be drawn
+        idle = self.sizes.idle()
+        for name in idle.free:
             sizes = idle.near({**base, name: 0})
             if sizes is not None and sizes[name] < base[name] and any(self.reach(sizes).launches.values()):
                 yield sizes
@@ -201,6 +203,19 @@ class Search:
                 if tried is not None and kept <= self.reach(tried).parts and self.reach(tried).work <= room:
                     sizes = tried
         return sizes
+
+
+def _sizes_say_what_is_used(scop: Scop) -> bool:
+    """Whether no subscript is read, and those of the caller's arrays are made of iterators and parameters."""
+    sizes, callers = {p.name for p in scop.parameters}, {a.name for a in scop.external_arrays}
+    for statement in scop.statements:
+        known = sizes.union(statement.iterators)
+        for access in (node for root in statement.body for node in walk(root) if isinstance(node, Access)):
+            used = list(walk(*access.subscripts))
+            names = {n.name for n in used if isinstance(n, Name)} if access.array in callers else set()
+            if any(isinstance(n, Access) for n in used) or not names <= known:
+                return False
+    return True
 
 
 def _worth(parts: Iterable[Part]) -> int:

@@ -123,6 +123,16 @@ def test_loops_that_ask_for_other_threads_are_left_to_these() -> None:
         assert _found(loop.format(what)) == ([loop.format(what)], [])
 
 
+def test_nests_of_a_directive_stay_nests() -> None:
+    """The outer loop's step is no constant: the inner one alone would be taken."""
+    nest = f"#pragma omp parallel for collapse(2)\nfor (int t = 0; t < 9; t += (int)a[0])\n{LOOP}"
+    scops, remarks = _found(f"{nest}\n{NEXT}")
+    assert scops == [NEXT]
+    assert "this loop is in a nest that `#pragma omp parallel` takes as a whole" in remarks
+    whole = f"#pragma omp parallel for collapse(2)\nfor (int t = 0; t < 9; t++)\n{LOOP}"
+    assert _found(whole) == ([whole], [])
+
+
 def test_conditional_directives_hide_the_loop_around_them() -> None:
     scops, remarks = _found(f"for (int t = 0; t < 9; t++) {{\n#ifdef X\n{LOOP}\n#else\n{NEXT}\n#endif\n}}")
     assert scops == [NEXT] and "a macro or a directive hides" in remarks[0]
