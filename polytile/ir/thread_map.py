@@ -6,29 +6,39 @@ from functools import reduce
 
 import islpy as isl
 
+from polytile.ir.isl_answers import asked_once
 from polytile.ir.schedule import nodes_below, thread_sizes
 
 
 def thread_map(kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
     """The thread that runs each instance of a kernel: the point of its thread band modulo the sizes; 0 for
     statements below no thread mark."""
-    marks = [(node, sizes) for node in nodes_below(kernel) if (sizes := thread_sizes(node))]
-    turns = [found for mark, sizes in marks if (found := _turns(mark, sizes)) is not None]
-    rest = kernel.get_domain()
+    marks = ((node.child(0), sizes) for node in nodes_below(kernel) if (sizes := thread_sizes(node)))
+    bands = tuple((band.band_get_partial_schedule(), band.get_domain(), sizes) for band, sizes in marks)
+    return _threads(kernel.get_domain(), bands)
+
+
+@asked_once
+def _threads(
+    rest: isl.UnionSet, bands: tuple[tuple[isl.MultiUnionPwAff, isl.UnionSet, tuple[int, ...]], ...]
+) -> isl.MultiUnionPwAff:
+    """The same of the instances of a kernel, from the bands of threads in it, their instances and sizes."""
+    turns = [found for band in bands if (found := _turns(*band)) is not None]
     for own in turns:
         rest = rest.subtract(isl.UnionMap.from_multi_union_pw_aff(own).domain())
     if turns and rest.is_empty():
         return reduce(isl.MultiUnionPwAff.union_add, turns)
-    rank = len(marks[0][1]) if marks else 1
+    rank = len(bands[0][2]) if bands else 1
     zero = isl.MultiVal.zero(rest.get_space().add_unnamed_tuple_ui(rank))
     return reduce(isl.MultiUnionPwAff.union_add, turns, isl.MultiUnionPwAff.multi_val_on_domain(rest, zero))
 
 
-def _turns(mark: isl.ScheduleNode, sizes: tuple[int, ...]) -> isl.MultiUnionPwAff | None:
+def _turns(
+    points: isl.MultiUnionPwAff, domain: isl.UnionSet, sizes: tuple[int, ...]
+) -> isl.MultiUnionPwAff | None:
     """The threads of the instances below a thread mark, `{ S[i, j] -> [i mod 8, j mod 32] }`; None where a schedule
     file has another number of sizes, which the proof reports."""
-    band = mark.child(0)
-    points = band.band_get_partial_schedule().intersect_domain(band.get_domain())
+    points = points.intersect_domain(domain)
     if points.dim(isl.dim_type.out) != len(sizes):
         return None
     for k, size in enumerate(sizes):

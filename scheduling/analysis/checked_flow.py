@@ -15,6 +15,7 @@ from itertools import product
 
 import islpy as isl
 
+from polytile.ir.isl_answers import asked_once
 from polytile.ir.isl_util import OverBudgetError, maps, union_of
 from polytile.ir.lexicographic import have_several_remainders
 from polytile.scheduling.analysis.source_order import SourceOrder, name_of
@@ -37,7 +38,18 @@ def flow(
     only several remainders in the SCoP's own conditions are doubted. Raises OverBudgetError where isl leaves out a
     source that no later certain one, and no kill, hides, or has one that is hidden.
     """
-    kills = _NOTHING if kills is None else kills
+    return _checked_flow(sinks, must, may, order, _NOTHING if kills is None else kills, tuple(conditions))
+
+
+@asked_once
+def _checked_flow(
+    sinks: isl.UnionMap,
+    must: isl.UnionMap,
+    may: isl.UnionMap,
+    order: isl.Schedule | isl.UnionMap,
+    kills: isl.UnionMap,
+    conditions: tuple[isl.UnionMap, ...],
+) -> isl.UnionFlow:
     info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
     info = info if kills.is_empty() else info.set_kill(kills)
     info = info.set_schedule(order) if isinstance(order, isl.Schedule) else info.set_schedule_map(order)

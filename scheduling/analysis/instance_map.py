@@ -8,6 +8,7 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.isl_answers import asked_once
 from polytile.ir.isl_util import maps, mark_name, times_at
 from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.ir.scop import Scop
@@ -30,9 +31,14 @@ class KernelPlace:
 def places(schedule: MappedSchedule) -> tuple[KernelPlace, ...]:
     """The kernels of a schedule, in the order of their marks."""
     if "places" not in schedule.remembered:
-        schedule.remembered["places"] = tuple(_places(schedule.tree))
+        schedule.remembered["places"] = _all_places(schedule.tree)
     found: tuple[KernelPlace, ...] = schedule.remembered["places"]
     return found
+
+
+@asked_once
+def _all_places(tree: isl.Schedule) -> tuple[KernelPlace, ...]:
+    return tuple(_places(tree))
 
 
 def _places(tree: isl.Schedule) -> Iterator[KernelPlace]:
@@ -55,6 +61,7 @@ def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         yield from _below(node.child(i))
 
 
+@asked_once
 def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
     """Whether the instances of each pair run at one place."""
     moves = pairs.apply_domain(place).apply_range(place)

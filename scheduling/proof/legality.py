@@ -15,6 +15,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import IllegalSchedule, Location, UserError
+from polytile.ir.isl_answers import asked_once
 from polytile.ir.isl_util import OverBudgetError, are_many, budget, maps, mark_name, sample, sets, values_at
 from polytile.ir.schedule import (
     BLOCK,
@@ -116,15 +117,15 @@ class _Walk:
         if node.band_n_member() == 0:
             return self.node(node.child(0), pairs, threads, "")
         partial = values_at(node, pairs)
-        same = pairs.eq_at_multi_union_pw_aff(partial)
+        same = _at_once(pairs, partial)
         if role == BLOCK:
             if not self.between_threads:
                 self._violation(pairs.subtract(same), BLOCKS, node)
         else:
             if not self.between_threads:
-                self._violation(pairs.lex_gt_at_multi_union_pw_aff(partial), REVERSED, node)
+                self._violation(_backward(pairs, partial), REVERSED, node)
             if threads is not None:
-                self._inside(node, pairs.lex_lt_at_multi_union_pw_aff(partial), threads, role)
+                self._inside(node, _forward(pairs, partial), threads, role)
         self.node(node.child(0), same, threads, "")
 
     def _children(
@@ -154,7 +155,7 @@ class _Walk:
 
     def _inside(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff, role: str) -> None:
         """Pairs of one block that this node runs one after the other: in one thread, or across a barrier."""
-        same = pairs.eq_at_multi_union_pw_aff(threads)
+        same = _at_once(pairs, threads)
         if role != SYNC and not self.between_threads:
             return self._violation(pairs.subtract(same), THREADS, node)
         for m in maps(pairs):  # the first that crosses is the reason
@@ -170,6 +171,21 @@ class _Walk:
     def _violation(self, pairs: isl.UnionMap, why: str, node: isl.ScheduleNode) -> None:
         if not pairs.is_empty():
             self.violations.append(Violation(pairs, why, path_of(node)))
+
+
+@asked_once
+def _at_once(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
+    return pairs.eq_at_multi_union_pw_aff(values)
+
+
+@asked_once
+def _forward(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
+    return pairs.lex_lt_at_multi_union_pw_aff(values)
+
+
+@asked_once
+def _backward(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
+    return pairs.lex_gt_at_multi_union_pw_aff(values)
 
 
 def unordered(

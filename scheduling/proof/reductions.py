@@ -21,6 +21,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
+from polytile.ir.isl_answers import asked_once
 from polytile.ir.isl_util import OverBudgetError, union_of
 from polytile.ir.partial_results import Privatised
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
@@ -177,12 +178,20 @@ def _results(program: Scop, made: Privatised) -> isl.UnionMap:
 def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str, source: str) -> str | None:
     found, results = after.of(array), _results(program, made)
     members, combining = _instances(program, source), _instances(program, *made.folds)
-    single = results.domain().subtract(combining)
-    flow = found.flow.intersect_params(program.context)
-    onward = flow.intersect_domain(members)
-    steps = onward.apply_domain(results).apply_range(results)
     if not found.uninitialised.intersect_params(program.context).is_empty():
         return "a value is read that nothing wrote"
+    return _wrong_flow(found.flow.intersect_params(program.context), results, members, combining)
+
+
+@asked_once
+def _wrong_flow(
+    flow: isl.UnionMap, results: isl.UnionMap, members: isl.UnionSet, combining: isl.UnionSet
+) -> str | None:
+    """What is wrong with the flow of partial results between instances that carry parts of `results`; `members` write
+    them, `combining` ones read several."""
+    single = results.domain().subtract(combining)
+    onward = flow.intersect_domain(members)
+    steps = onward.apply_domain(results).apply_range(results)
     if not members.is_subset(onward.domain()):
         return "a value is lost"
     if not onward.is_single_valued():
