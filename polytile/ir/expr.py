@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field as _field
 from dataclasses import fields, replace
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polytile.dataclass import dataclass
@@ -423,9 +423,9 @@ def with_children(node: Any, change: Callable[[Any], Any]) -> Any:
             if new is not value:
                 changed[name] = new
         elif type(value) is tuple and value:
-            items = tuple([change(i) if isinstance(i, _NODES) else i for i in value])
-            if any(new is not old for new, old in zip(items, value, strict=True)):
-                changed[name] = items
+            items = [change(i) if isinstance(i, _NODES) else i for i in value]
+            if not all(map(is_, items, value)):
+                changed[name] = tuple(items)
     return _replaced(node, changed) if changed else node
 
 

@@ -21,7 +21,7 @@ def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Sched
         mark = node_at(tree, path)
         if mark.child(0).get_type() == isl.schedule_node_type.sequence:
             tree = _grouped(mark, dependences)
-        elif not unordered(thinner := mark.delete().get_schedule(), dependences):
+        elif not unordered(thinner := mark.delete().get_schedule(), _inside(mark, dependences)):
             tree = thinner
     return tree
 
@@ -50,11 +50,16 @@ def _grouped(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.Schedule:
 
 def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:
     """The dependent pairs of different threads that only this node can order."""
-    domain = mark.get_domain()
-    pairs = dependences.intersect_domain(domain).intersect_range(domain)
+    pairs = _inside(mark, dependences)
     if mark.get_schedule_depth() > 0:
         pairs = pairs.eq_at_multi_union_pw_aff(mark.get_prefix_schedule_multi_union_pw_aff())
     kernel = mark
     while mark_name(kernel) != KERNEL:
         kernel = kernel.parent()
     return pairs.subtract(pairs.eq_at_multi_union_pw_aff(thread_map(kernel)))
+
+
+def _inside(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:
+    """The dependent pairs of instances below a node: it orders no others."""
+    domain = mark.get_domain()
+    return dependences.intersect_domain(domain).intersect_range(domain)

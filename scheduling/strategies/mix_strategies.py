@@ -18,16 +18,19 @@ from itertools import pairwise
 import islpy as isl
 
 from polytile.ir.digraph import connected
-from polytile.ir.isl_util import mark_name, sets
+from polytile.ir.isl_util import maps, mark_name, sets, union_of
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.source_order import name_of
 from polytile.scheduling.candidate import Candidate
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.proof.legality import unordered
 
 Statements = frozenset[str]
+Part = tuple[isl.Schedule, AbstractSet[str]]  # a tree, and the statements of it that are taken
 NOTABLY = 0.999  # of the time: what a schedule put together from two may take
+IN, OUT = isl.dim_type.in_, isl.dim_type.out
 _LISTS = (isl.schedule_node_type.sequence, isl.schedule_node_type.set)
 _PLAIN = (isl.schedule_node_type.domain, isl.schedule_node_type.filter, isl.schedule_node_type.context)
 
@@ -55,16 +58,26 @@ def mixed(plain: Candidate, split: Candidate, best: Candidate) -> Candidate | No
     if not any(kept):
         return split
     parts = [(one, c) if keep else (two, _made_of(c, split.scop)) for c, keep in zip(found, kept, strict=True)]
-    return _joined(plain.schedule.strategy, split, joined(parts))
+    return _joined(plain.schedule.strategy, split, parts)
 
 
-def _joined(strategy: str, split: Candidate, tree: isl.Schedule) -> Candidate | None:
-    """The candidate with another tree, part of which another strategy's is; None where it breaks the order."""
+def _joined(strategy: str, split: Candidate, parts: Sequence[Part]) -> Candidate | None:
+    """The candidate with the parts of two strategies' trees; None where it breaks the order. Within a part it is that
+    of the part's tree."""
     assert split.schedule is not None
-    if unordered(tree, split.dependences.all.intersect_params(split.scop.context)):
+    tree = joined(parts)
+    if unordered(tree, _between([names for _, names in parts], split)):
         return None
     schedule = MappedSchedule(tree, f"{split.schedule.strategy} and {strategy}")
     return replace(split, schedule=schedule, reasons=(), run=None, known_homes={}, plans=None, estimate=None)
+
+
+def _between(parts: Sequence[AbstractSet[str]], split: Candidate) -> isl.UnionMap:
+    """The dependences from statements of one part to those of another."""
+    part = {name: k for k, names in enumerate(parts) for name in names}
+    pairs = (m for m in maps(split.dependences.all) if part[name_of(m, IN)] != part[name_of(m, OUT)])
+    found = union_of(map(isl.UnionMap.from_map, pairs), split.scop.context.get_space())
+    return found.intersect_params(split.scop.context)
 
 
 def _sources(scop: Scop) -> dict[str, str]:
@@ -146,7 +159,7 @@ def _span(component: Statements, order: Sequence[AbstractSet[str]]) -> tuple[int
     return min(places), max(places)
 
 
-def joined(parts: Sequence[tuple[isl.Schedule, AbstractSet[str]]]) -> isl.Schedule:
+def joined(parts: Sequence[Part]) -> isl.Schedule:
     """The schedules of these statements of each, one after the other."""
     return reduce(lambda before, then: before.sequence(then), (_of(tree, names) for tree, names in parts))
 
