@@ -1,7 +1,8 @@
 """Dataclasses whose methods are shared: a compiler has hundreds, and each command imports most of them.
 
 The standard library compiles six methods for each frozen class, two thirds of a millisecond. Here `__init__` alone is
-compiled, and the others are closures over the names of the fields. What classes do is the same.
+compiled, once it is asked for, as a command makes instances of few of its classes; the others are closures over the
+names of the fields. What classes do is the same.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _made(cls: Any, *, frozen: bool, slots: bool, init: bool, repr: bool, eq: bo
     compared = _values(f.name for f in fields if f.compare)
     methods: dict[str, Any] = {}
     if init:
-        methods["__init__"] = _init(cls, fields, frozen)
+        methods["__init__"] = _Init(cls, fields, frozen)
     if repr:
         methods["__repr__"] = _repr
     if eq:
@@ -53,6 +54,21 @@ def _made(cls: Any, *, frozen: bool, slots: bool, init: bool, repr: bool, eq: bo
         if vars(cls).get(name) is None:  # as `__hash__` is beside an own `__eq__`
             setattr(cls, name, method)
     return cls
+
+
+class _Init:
+    """`__init__`, which gives way to the compiled one when a class is called for the first time, or looked at."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, *made: Any) -> None:
+        self.made = made  # the arguments of _init
+
+    def __get__(self, instance: Any, _owner: Any = None) -> Any:
+        cls = self.made[0]
+        if vars(cls)["__init__"] is self:
+            cls.__init__ = _init(*self.made)
+        return vars(cls)["__init__"].__get__(instance, cls)
 
 
 def _init(cls: Any, fields: Sequence[dataclasses.Field[Any]], frozen: bool) -> Any:
