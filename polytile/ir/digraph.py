@@ -1,12 +1,10 @@
-"""Directed graphs of statements: who reaches whom, in which order, and what hangs together.
-
-networkx is asked for the cycles of graphs that have some, and for orders that are not simply those of the keys. It is
-imported with the first such question, which takes a tenth of a second: most programs have none.
-"""
+"""Directed graphs of statements: who reaches whom, in which order, and what hangs together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from heapq import heapify, heappop, heappush
 from typing import Any, TypeAlias, TypeVar
 
 from polytile.diagnostics import InternalError
@@ -34,11 +32,11 @@ def both_ways(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
     return [edge for a, b in edges for edge in ((a, b), (b, a))]
 
 
-def reached(graph: Graph[N], start: N) -> list[N]:
-    """A node and all that it reaches, the nearest first."""
+def reached(graph: Graph[N], start: N, without: Container[N] = ()) -> list[N]:
+    """A node and all that it reaches on ways that avoid some nodes, the nearest first."""
     found, seen = [start], {start}
     for node in found:  # which grows
-        new = [sink for sink in graph[node] if sink not in seen]
+        new = [sink for sink in graph[node] if sink not in seen and sink not in without]
         seen.update(new)
         found += new
     return found
@@ -63,11 +61,14 @@ def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:
 
 
 def condensed(graph: Graph[N]) -> tuple[list[set[N]], Graph[int]]:
-    """The sets of nodes that all reach one another, and the graph of their numbers, which has no cycles."""
-    components = [{node} for node in graph]
-    if _topological(graph) is None:
-        components = list(_networkx().strongly_connected_components(_of_networkx(graph)))
-    number = {node: k for k, members in enumerate(components) for node in members}
+    """The sets of nodes that all reach one another, and the graph of their numbers, which has no cycles (Kosaraju)."""
+    back = graph_of(graph, ((sink, source) for source, sink in edges_of(graph)))
+    components: list[set[N]] = []
+    number: dict[N, int] = {}
+    for node in reversed(_finished(graph)):
+        if node not in number:
+            components.append(set(reached(back, node, number)))
+            number |= dict.fromkeys(components[-1], len(components) - 1)
     edges = ((number[source], number[sink]) for source, sink in edges_of(graph))
     return components, graph_of(range(len(components)), ((a, b) for a, b in edges if a != b))
 
@@ -79,29 +80,37 @@ def in_order(graph: Graph[N], key: Callable[[N], Any]) -> list[N]:
     """
     preferred = sorted(graph, key=key)
     place = {node: k for k, node in enumerate(preferred)}
-    if all(place[source] < place[sink] for source, sink in edges_of(graph)):
-        return preferred
-    try:
-        return list(_networkx().lexicographical_topological_sort(_of_networkx(graph), key))
-    except _networkx().NetworkXUnfeasible:
-        raise InternalError("what should have an order has a cycle") from None
+    sorter = _sorter(graph)
+    found: list[N] = []
+    ready = [place[node] for node in sorter.get_ready()]
+    heapify(ready)
+    while ready:
+        found.append(preferred[heappop(ready)])
+        sorter.done(found[-1])
+        for node in sorter.get_ready():
+            heappush(ready, place[node])
+    return found
 
 
 def edge_of_a_cycle(graph: Graph[N]) -> tuple[N, N] | None:
-    """The least edge of a cycle, if there is one."""
-    if _topological(graph) is not None and not any(node in sinks for node, sinks in graph.items()):
-        return None
-    source, sink = min(_networkx().find_cycle(_of_networkx(graph)))[:2]
-    return source, sink
+    """The least edge that is part of a cycle, if there is one."""
+    components, _ = condensed(graph)
+    number = {node: k for k, members in enumerate(components) for node in members}
+    return min(((a, b) for a, b in edges_of(graph) if number[a] == number[b]), default=None)
 
 
 def generations(graph: Graph[N]) -> list[list[N]]:
-    """The nodes without predecessors, then those that only these precede, and so on; the graph has no cycles."""
-    levels = dict.fromkeys(graph, 0)
-    for node in _topological(graph) or ():
-        for sink in graph[node]:
-            levels[sink] = max(levels[sink], levels[node] + 1)
-    return [[node for node in graph if levels[node] == level] for level in sorted(set(levels.values()))]
+    """The nodes without predecessors, then those that only these precede, and so on.
+
+    Raises InternalError when there is a cycle.
+    """
+    place = {node: k for k, node in enumerate(graph)}
+    sorter = _sorter(graph)
+    found: list[list[N]] = []
+    while ready := sorter.get_ready():
+        found.append(sorted(ready, key=place.__getitem__))
+        sorter.done(*ready)
+    return found
 
 
 def predecessors(graph: Graph[N], node: N) -> list[N]:
@@ -115,28 +124,28 @@ def merged(graph: Graph[N], kept: N, gone: N) -> Graph[N]:
     return graph_of((node for node in graph if node != gone), ((a, b) for a, b in ends if a != b or a != kept))
 
 
-def _topological(graph: Graph[N]) -> list[N] | None:
-    """The nodes, sources first (Kahn); None where there is a cycle of several nodes."""
-    left = dict.fromkeys(graph, 0)
+def _sorter(graph: Graph[N]) -> TopologicalSorter[N]:
+    """What hands out nodes, each behind its predecessors."""
+    sorter: TopologicalSorter[N] = TopologicalSorter(dict.fromkeys(graph, ()))
     for source, sink in edges_of(graph):
-        left[sink] += source != sink
-    found = [node for node, before in left.items() if not before]
-    for node in found:  # which grows
-        for sink in graph[node]:
-            left[sink] -= sink != node
-            if not left[sink] and sink != node:
-                found.append(sink)
-    return found if len(found) == len(graph) else None
+        sorter.add(sink, source)
+    try:
+        sorter.prepare()
+    except CycleError:
+        raise InternalError("what should have an order has a cycle") from None
+    return sorter
 
 
-def _networkx() -> Any:
-    import networkx
-
-    return networkx
-
-
-def _of_networkx(graph: Graph[N]) -> Any:
-    found = _networkx().DiGraph()
-    found.add_nodes_from(graph)
-    found.add_edges_from(edges_of(graph))
+def _finished(graph: Graph[N]) -> list[N]:
+    """The nodes in the order in which a search in depth leaves them."""
+    found: list[N] = []
+    seen: set[N] = set()
+    stack = [(node, False) for node in graph]
+    while stack:
+        node, leaves = stack.pop()
+        if leaves:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack += ((node, True), *((sink, False) for sink in graph[node]))
     return found
