@@ -17,7 +17,7 @@ from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.alias_checks import alias_checks
-from polytile.frontend.data_subscripts import unknown_size
+from polytile.frontend.data_subscripts import of_each, unknown_size
 from polytile.frontend.delinearise import (
     Strides,
     find_strides,
@@ -67,13 +67,7 @@ class _Assembler:
     strides: dict[str, Strides] = field(default_factory=dict)  # of arrays that are indexed by hand
 
     def run(self, orders: Sequence[Order]) -> Scop:
-        for name, shape in self.shapes.found.items():
-            self.extents[name], self.sizes[name] = shape.extents, shape.polynomials
-            self._check_bounds(name)
-            if shape.polynomials and shape.polynomials[0] is None:
-                self._check_gathered(name)
-            self._separate_subscripts(name)
-            self._check_gathered(name)
+        of_each(self.shapes.found, self._find_extents)
         orders = self._under_conditions(orders)
         tables = self._tables()
         for name in self.shapes.found:
@@ -143,6 +137,15 @@ class _Assembler:
 
     def _source(self, array: str) -> str:
         return self.shapes.found[array].variable.source
+
+    def _find_extents(self, array: str) -> None:
+        shape = self.shapes.found[array]
+        self.extents[array], self.sizes[array] = shape.extents, shape.polynomials
+        self._check_bounds(array)
+        if shape.polynomials and shape.polynomials[0] is None:
+            self._check_gathered(array)
+        self._separate_subscripts(array)
+        self._check_gathered(array)
 
     def _separate_subscripts(self, array: str) -> None:
         accesses = self._accesses(array)
@@ -255,16 +258,18 @@ class _Assembler:
 
     def _reached(self, statements: Sequence[Statement], order: isl.Schedule) -> tuple[ReachedExtent, ...]:
         """What the host looks for in arrays without a size."""
-        allocated = self.region.allocated
-        arrays = [n for n in self._without_size() if self._source(n) not in allocated]
-        found = [(self._looked_for(name), self._accesses(name)[0]) for name in arrays]
-        for (reached, changed), access in found:
+        within = [d.accesses for d in self.drafts]
+
+        def found(array: str) -> ReachedExtent:
+            reached, changed = self._looked_for(array)
             named = [n for n in self.shapes.found if self._source(n) in changed]
-            within = [d.accesses for d in self.drafts]
             known = {self._source(n) for n in named if reads_what_was_there(n, statements, within, order)}
             if known != changed or len(named) != len(changed):
-                raise unknown_size(access, 0, reached.source)
-        return tuple(reached for (reached, _), _ in found)
+                raise unknown_size(self._accesses(array)[0], 0, reached.source)
+            return reached
+
+        allocated = self.region.allocated
+        return tuple(of_each([n for n in self._without_size() if self._source(n) not in allocated], found))
 
     def _without_size(self) -> list[str]:
         return [n for n in self.shapes.found if self._source(n) in self.region.reached and self._accesses(n)]

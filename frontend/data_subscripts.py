@@ -8,6 +8,9 @@ The parts that read data are atoms of a polynomial of which nothing is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 import islpy as isl
 
 from polytile.diagnostics import UserError
@@ -18,13 +21,36 @@ from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Binary, Expr, Unary
 
+T = TypeVar("T")
 _DATA = "data "
 
 
 class UnknownSizeError(UserError):
-    """Data decide which elements of `array` are used, and how many it has is not known."""
+    """Data decide which elements of `array` are used, and how many it has is not known; `others` are those of further
+    arrays of the SCoP."""
 
     array = ""
+    others: tuple[UnknownSizeError, ...] = ()
+
+
+def of_each(arrays: Iterable[str], ask: Callable[[str], T]) -> list[T]:
+    """What `ask` says of each array. Raises the UnknownSizeError of the first array that has one, with those of all
+    others, so that the SCoP is extracted again once; another UserError is raised unless one of these is met first."""
+    found: list[T] = []
+    unknown: list[UnknownSizeError] = []
+    for array in arrays:
+        try:
+            found.append(ask(array))
+        except UnknownSizeError as problem:
+            unknown.append(problem)
+        except UserError:
+            if not unknown:
+                raise
+            break
+    if unknown:
+        unknown[0].others = tuple(unknown[1:])
+        raise unknown[0]
+    return found
 
 
 def unknown_size(access: RawAccess, dimension: int, array: str) -> UnknownSizeError:

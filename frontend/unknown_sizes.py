@@ -30,7 +30,8 @@ def extract_sized(region: Region, *, merging: bool = True, asking: bool = True) 
         try:
             return region, extract(region, merging=merging)
         except UnknownSizeError as problem:
-            region = _with_size(region, problem, asking=asking)
+            for one in {one.array: one for one in (problem, *problem.others)}.values():
+                region = _with_size(region, one, asking=asking)
 
 
 def _with_size(region: Region, problem: UnknownSizeError, *, asking: bool) -> Region:
