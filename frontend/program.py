@@ -21,6 +21,7 @@ from polytile.frontend.unreadable import Unread
 from polytile.frontend.wrapping_arithmetic import with_wrapping
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
+from polytile.stage_times import stage
 from polytile.work_pieces import piece
 
 
@@ -173,7 +174,10 @@ def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[Use
 def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool = True) -> Scop:
     """Region, Scop and sequential source of one place; `merging` is that of `extract`."""
     with piece(f"{name} {place.span}{'' if merging else ' apart'}", place.location):
-        region, scop = extract_sized(assemble(context, place, name), merging=merging, asking=context.asks_memory)
+        with stage(name), stage("inline"):
+            region = assemble(context, place, name)
+        with stage(name), stage("extract"):
+            region, scop = extract_sized(region, merging=merging, asking=context.asks_memory)
         verbatim = verbatim_region(context, place, region, scop)
         cflags = context.file.source.cflags
         scop = with_wrapping(scop) if wraps(cflags) else scop

@@ -12,6 +12,7 @@ from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
 from polytile.frontend.scop_region import Region
 from polytile.frontend.single_precision_constants import make_constants_single
+from polytile.stage_times import stage
 
 
 def read_regions(
@@ -34,12 +35,21 @@ def read_places(
     cflags: Sequence[str] = (),
 ) -> tuple[FileContext, list[ScopPlace]]:
     """Preprocess and parse a file, and find the SCoPs that its pragmas mark."""
-    source = preprocess(
-        path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags, cflags=cflags
-    )
-    file = with_c99_nodes(parse(source))
-    make_constants_single(file)
-    return FileContext.of(file, device_source), marked_places(file)
+    with stage("preprocess"):
+        source = preprocess(
+            path,
+            text,
+            include_dirs=include_dirs,
+            defines=defines,
+            preprocessor=preprocessor,
+            flags=flags,
+            cflags=cflags,
+        )
+    with stage("parse"):
+        file = with_c99_nodes(parse(source))
+        make_constants_single(file)
+    with stage("find SCoPs"):
+        return FileContext.of(file, device_source), marked_places(file)
 
 
 def named(

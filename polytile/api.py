@@ -46,6 +46,7 @@ from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters, with_products
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
+from polytile.stage_times import stage
 from polytile.tracebacks import for_callers
 from polytile.unmerged_statements import is_better, may_be_better_apart
 from polytile.work_pieces import piece
@@ -375,7 +376,8 @@ def _compiled(
     with piece(f"{scop.name} {scop.span}{work}", scop.location) as hurried:
         if hurried:
             chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
-        return CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name)))
+        with stage(scop.name):
+            return CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name)))
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

@@ -47,6 +47,7 @@ from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.cost.strides import has_serial_part
 from polytile.scheduling.proof.atomics import indivisible
 from polytile.scheduling.proof.legality import BarrierReason
+from polytile.stage_times import each_in_stage, stage
 from polytile.stages.analysis import (
     expand_storage,
     find_dependences,
@@ -324,7 +325,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
         scop = specialized(scop, options.parameters)
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
     remarks: list[str] = []
-    for candidate in candidates(state):
+    for candidate in each_in_stage("schedule", candidates(state)):
         serial = candidate.schedule is None or has_serial_part(candidate.schedule.tree)
         chosen = state.taking(candidate, [*remarks, *(_kept_sums(state) if serial else ())])
         seen("schedule", chosen)
@@ -354,9 +355,11 @@ class _RefusedError(Exception):
 
 def _through(stages: Stages, state: Compilation, observe: Observer) -> Compilation:
     """The state behind some stages; raises _RefusedError where one fails in a way that another schedule may not."""
-    for name, stage in stages:
+    strategy = state.schedule.strategy if state.schedule else ""
+    for name, run in stages:
         try:
-            after = stage(state)
+            with stage(name), stage(strategy):
+                after = run(state)
         except (UserError, InternalError, OverBudgetError) as error:
             reason = _reason(name, state, error)
             if reason is None:

@@ -63,6 +63,11 @@ def piece(name: str, location: Location) -> Iterator[bool]:
         _tell("end")
 
 
+def tell_stage(name: str) -> None:
+    """Announce what is done now; "" for nothing."""
+    _tell(f"stage\t{name}")
+
+
 @contextmanager
 def sequential_c(name: str, location: Location) -> Iterator[None]:
     """A run of the user's own C, compiled by the host's compiler, which may crash: no fault of this process."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
-from time import perf_counter
 
 from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
@@ -15,17 +14,17 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.ir.verify.kernel import check_kernel
+from polytile.stage_times import stage
 
 LOWERING = "lowering"  # after no pass: the plain kernel
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """A kernel after a pass, which took so many seconds."""
+    """A kernel after a pass."""
 
     done: str
     kernel: Kernel
-    seconds: float = 0.0
 
 
 Observer = Callable[[After], None]
@@ -127,9 +126,9 @@ def _run(
     steps: list[After] = []
     for one in some:
         if one.asked(plan) and one.name not in without and not (one.improves and _is_partly_unknown(kernel)):
-            start = perf_counter()
-            kernel = one.run(kernel, plan, context)
-            steps.append(After(one.name, kernel, perf_counter() - start))
+            with stage(one.name):
+                kernel = one.run(kernel, plan, context)
+            steps.append(After(one.name, kernel))
             seen(steps[-1])
     return steps
 
@@ -154,11 +153,10 @@ def run_program_passes(
     seen = _Seen(observer, context, verify)
     for one in passes.PROGRAM_PASSES:
         if one.asked(plans) and one.name not in without:
-            start = perf_counter()
-            program = one.run(program, plans, context.machine)
-            seconds = (perf_counter() - start) / max(len(program.kernels), 1)
+            with stage(one.name):
+                program = one.run(program, plans, context.machine)
             for kernel in program.kernels:
-                seen(After(one.name, kernel, seconds))
+                seen(After(one.name, kernel))
     return program
 
 

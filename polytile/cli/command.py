@@ -15,7 +15,7 @@ from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.cli.arguments import PASSES, PLAN, Request
 from polytile.cli.json_facts import scop_facts, validation_facts
 from polytile.cli.report import Report, as_object, say_reasons
-from polytile.codegen.passes.driver import LOWERING, pass_names
+from polytile.codegen.passes.driver import pass_names
 from polytile.dataclass import dataclass
 from polytile.diagnostics import (
     BUGS,
@@ -65,7 +65,6 @@ def run(request: Request, report: Report) -> int:
         except NoScopError as error:
             say_reasons(report, error.reasons)
             raise
-    _say_pass_times(report, program)
     status = _say_what_was_done(request, report, program)
     dumps.finish()
     if request.validate and not _validate(request, report, program):
@@ -198,16 +197,6 @@ class _Dumps:
                     self.report.text(f"# {scop}: {stage}\n{stages[stage]}\n")
 
 
-def _say_pass_times(report: Report, program: Program) -> None:
-    """How long each pass has taken, over all kernels."""
-    seconds: dict[str, float] = {}
-    for step in (step for scop in program.scops for step in scop.compilation.steps):
-        seconds[step.done] = seconds.get(step.done, 0.0) + step.seconds
-    for name, taken in seconds.items():
-        if name != LOWERING:
-            report.time(f"pass {name}", taken)
-
-
 def _say_what_was_done(request: Request, report: Report, program: Program) -> int:
     """One line per SCoP, the refusals, and the explanation; returns the exit status of the compilation."""
     report.add(input=program.path)
@@ -337,7 +326,8 @@ def _run_scop(
 
 
 def _write(request: Request, report: Report, program: Program) -> None:
-    files = program.files(Path(request.output))
+    with report.stage("print"):
+        files = program.files(Path(request.output))
     folder = "" if request.output == "." else request.output
     names = [os.path.join(folder, path.name) for path in files]
     wanted: tuple[tuple[str, str | None, Callable[[], str]], ...] = (

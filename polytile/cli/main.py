@@ -10,7 +10,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from polytile.cli.arguments import Request, parse
@@ -25,6 +25,7 @@ from polytile.diagnostics import (
     PolytileError,
     described,
 )
+from polytile.work_pieces import tell_stage
 
 if TYPE_CHECKING:
     from polytile.cli.report import Report
@@ -35,12 +36,18 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status."""
+def main(arguments: Sequence[str] | None = None, watched: Callable[[Callable[[], int]], int] | None = None) -> int:
+    """Run the command; returns the exit status. `watched` does the work of a right command line, and returns its
+    status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     open_streams()
+    return _ended(lambda: _main(words, watched or (lambda work: work())))
+
+
+def _ended(work: Callable[[], int]) -> int:
+    """The exit status of some work, also where it ends by what says nothing of polytile."""
     try:
-        return _main(words)
+        return work()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -54,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return leaving.code if isinstance(leaving.code, int) else EXIT_DONE
 
 
-def _main(words: Sequence[str]) -> int:
+def _main(words: Sequence[str], watched: Callable[[Callable[[], int]], int]) -> int:
     if words and words[0] in SUBCOMMANDS:
         return _subcommand(SUBCOMMANDS[words[0]], words[1:])
     try:
@@ -65,7 +72,7 @@ def _main(words: Sequence[str]) -> int:
         else:
             print(error, file=sys.stderr)
         return error.exit_status
-    return _run(request)
+    return watched(lambda: _ended(lambda: _run(request)))
 
 
 def _subcommand(module: str, words: Sequence[str]) -> int:
@@ -92,6 +99,7 @@ def _run(request: Request) -> int:
     from polytile.cli.report import Report
 
     report = Report(as_json=request.json, quiet=request.quiet, verbose=request.verbose)
+    report.watch_stages(tell_stage)
     status = _guarded(request, report)
     report.finish(status)
     sys.stdout.flush()

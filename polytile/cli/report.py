@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from time import perf_counter
 from typing import Any
 
-from polytile import __version__
+from polytile import __version__, stage_times
+from polytile.cli import progress
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, PolytileError
 
@@ -28,6 +29,7 @@ class Report:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
+    told: bool = False  # of each stage to who shows it
 
     def line(self, text: str) -> None:
         """A result for the reader; JSON holds it as facts instead."""
@@ -50,16 +52,26 @@ class Report:
         """Facts for the JSON object."""
         self.facts.update(facts)
 
+    def watch_stages(self, tell: Callable[[str], None]) -> None:
+        """Have the times of stages kept, and told while they run to who watches a terminal."""
+        self.told = progress.is_shown() and not (self.quiet or self.verbose or self.as_json)
+        stage_times.watch(runs=self.verbose or self.as_json, tell=tell if self.told else None)
+
     @contextmanager
     def stage(self, title: str) -> Iterator[None]:
-        """Time a stage; say so on a terminal, or with -v."""
+        """Time a stage and those inside of it; -v says how long each took, the longest first."""
         start = perf_counter()
-        with _progress(title, shown=not (self.quiet or self.verbose or self.as_json)):
-            yield
-        self.time(title, perf_counter() - start)
+        try:
+            with stage_times.stage(title):
+                yield
+        finally:
+            if self.told:
+                progress.clear()
+        self._time(title, perf_counter() - start)
+        for name, seconds in stage_times.times_inside(title):
+            self._time(name, seconds)
 
-    def time(self, title: str, seconds: float) -> None:
-        """How long something took; said with -v."""
+    def _time(self, title: str, seconds: float) -> None:
         self.times[title] = seconds
         if self.verbose:
             print(f"polytile: {title}: {seconds:.3f} s", file=sys.stderr)
@@ -99,22 +111,3 @@ def as_object(diagnostic: Diagnostic) -> Mapping[str, Any]:
     place = diagnostic.location
     located = {"file": place.file, "line": place.line, "column": place.column} if place and place.line else {}
     return {"severity": diagnostic.severity, "message": diagnostic.message, "hint": diagnostic.hint, **located}
-
-
-@contextmanager
-def _progress(title: str, *, shown: bool) -> Iterator[None]:
-    """A spinner while a stage runs, on a terminal where rich is installed; nothing elsewhere."""
-    console = _console() if shown and sys.stderr.isatty() else None
-    if console is None:
-        yield
-    else:
-        with console.status(title):
-            yield
-
-
-def _console() -> Any:
-    try:
-        from rich.console import Console
-    except ImportError:
-        return None
-    return Console(stderr=True)

@@ -20,7 +20,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from polytile import work_pieces
-from polytile.cli.main import SUBCOMMANDS, main, open_streams
+from polytile.cli.main import main
+from polytile.cli.progress import Progress
 from polytile.dataclass import dataclass
 from polytile.diagnostics import EXIT_BUG, EXIT_USER
 from polytile.recursion_limit import deep_recursion
@@ -39,10 +40,9 @@ FEW_COLLECTIONS = 1_000_000  # objects between collections: a command is short, 
 
 
 def guarded_main() -> int:
-    """Run the command in a child process; returns the exit status."""
-    open_streams()
+    """Run the command, its work in a child process; returns the exit status."""
     gc.set_threshold(FEW_COLLECTIONS, 20, 20)
-    return main() if len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS else watched(main)
+    return main(watched=watched)
 
 
 def watched(work: Callable[[], int]) -> int:
@@ -54,8 +54,9 @@ def watched(work: Callable[[], int]) -> int:
         return work()
     hurried: set[str] = set()
     given_up: dict[str, str] = {}
+    progress = Progress()
     while True:
-        child = _Child.start(work, hurried, given_up)
+        child = _Child.start(work, hurried, given_up, progress)
         status = child.wait()
         stuck = child.stuck(status)
         if stuck is None or stuck in given_up:
@@ -75,6 +76,7 @@ class _Child:
 
     pid: int
     pipe: int
+    progress: Progress
     piece: str | None = None
     seconds: int = 0
     began: float = 0.0
@@ -85,7 +87,9 @@ class _Child:
     deadline: float = 0.0  # for the child to end after that
 
     @classmethod
-    def start(cls, work: Callable[[], int], hurried: set[str], given_up: dict[str, str]) -> _Child:
+    def start(
+        cls, work: Callable[[], int], hurried: set[str], given_up: dict[str, str], progress: Progress
+    ) -> _Child:
         reader, writer = os.pipe()
         _flush()
         pid = os.fork()
@@ -96,7 +100,7 @@ class _Child:
             _allow_deep_recursion()
             _end(_status(work))
         os.close(writer)
-        return cls(pid, reader)
+        return cls(pid, reader, progress)
 
     def wait(self) -> int:
         """Wait for the end of the child, or end it; returns its status, negative for a signal."""
@@ -104,6 +108,7 @@ class _Child:
             while not (self._listen() or self.gone()):
                 self._check()
             self._listen()  # what it said last
+            self.progress.turn_to("")
             status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self.pipe)
         return status
@@ -147,6 +152,9 @@ class _Child:
         *lines, self.unread = (self.unread + heard).split(b"\n")
         for line in lines:
             word, *rest = os.fsdecode(line).split("\t", 2)
+            if word == "stage":
+                self.progress.turn_to(rest[0])
+                continue
             self.piece = rest[1] if word == "begin" else None
             self.seconds = int(rest[0]) if word == "begin" else 0
             self.running = (rest[0], rest[1]) if word == "runs" else None
@@ -154,6 +162,7 @@ class _Child:
         return not heard
 
     def _check(self) -> None:
+        self.progress.show()
         if self.signal and time.monotonic() > self.deadline:
             os.kill(self.pid, signal.SIGKILL)
         if self.piece is None or self.seconds == 0 or self.reason:

@@ -28,6 +28,7 @@ from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
+from polytile.stage_times import each_in_stage, stage
 from polytile.stages.place_data import realised
 
 IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
@@ -127,7 +128,7 @@ def _beside(chosen: Candidate, what: str, other: Candidate) -> Candidate:
 def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
     """The best of each of these strategies that has one, without the points of threads that pay."""
     for name in names:
-        yield from islice(strategy(name)(problem), 1)
+        yield from islice(each_in_stage(name, strategy(name)(problem)), 1)
 
 
 def _each_once(proposed: Iterable[Candidate]) -> list[Candidate]:
@@ -157,7 +158,8 @@ def _pointed(problem: Problem, proposed: Iterable[Candidate]) -> Iterator[Candid
     some = False
     for one in proposed:
         try:
-            found = _with_points(problem, one)
+            with stage(one.strategy):
+                found = _with_points(problem, one)
         except UsageError as error:
             failed = failed or error
             continue
@@ -314,7 +316,7 @@ def _of_best_sizes(problem: Problem) -> Candidate | None:
     """The tiled strategy's first candidate; a later one, where kernels of that wait for more than their arithmetic, as
     when what threads add up finds no place in registers."""
     best: Candidate | None = None
-    for one in islice(strategy(TILED)(problem), MOST_SIZES):
+    for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
         one = _estimated(problem, one)
         if best is None or _microseconds(one) < _microseconds(best):
             best = one
@@ -346,6 +348,11 @@ def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Ca
 
 def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
     """With the time of what would run, and that where the time depends on it; the host has none."""
+    with stage(candidate.strategy):
+        return _with_estimate(problem, candidate)
+
+
+def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
     if candidate.schedule is None:
         return candidate
     known = problem.options.parameters

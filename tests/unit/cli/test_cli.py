@@ -79,7 +79,7 @@ def test_help_lists_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wrong_usage_imports_nothing_heavy() -> None:
     code = (
         "import sys; from polytile.cli.main import main; main(['--version']); main(['x.c', '--tile', 'x']); "
-        "print([m for m in ('islpy', 'numpy', 'pycparser', 'jinja2', 'rich') if m in sys.modules])"
+        "print([m for m in ('islpy', 'numpy', 'pycparser', 'jinja2', 'rich', 'polytile.api') if m in sys.modules])"
     )
     command = [sys.executable, "-c", code]
     out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
@@ -92,13 +92,28 @@ def test_compiling_imports_nothing_that_only_runs_code(tmp_path: Path) -> None:
         "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 1;\n#pragma endscop\n}\n"
     )
     code = (
-        "import sys; import polytile.api; assert 'networkx' not in sys.modules; "  # before it is needed
-        "from polytile.cli.main import main; "
+        "import sys; from polytile.cli.main import main; "
         f"main([{str(source)!r}, '--target', 'cuda', '-o', {str(tmp_path)!r}]); "
-        "print([m for m in ('numpy', 'cupy', 'rich', 'polytile.execution') if m in sys.modules])"
+        "unused = ('numpy', 'cupy', 'rich', 'networkx', 'pcpp', 'pygments', 'matplotlib', 'polytile.execution', "
+        "'polytile.runtime.engine', 'polytile.runtime.validate', 'polytile.runtime.emulator', 'polytile.drawing', "
+        "'polytile.facts', 'polytile.report', 'polytile.check', 'polytile.fuzz', 'polytile.cc'); "
+        "print([m for m in unused if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
     assert (tmp_path / "f_kernel.cu").exists() and out.splitlines()[-1] == "[]"
+
+
+def test_a_call_of_the_compiler_without_scops_imports_nothing_heavy(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    source.write_text("int f(void) { return 1; }\n")
+    heavy = "('islpy', 'numpy', 'pycparser', 'jinja2', 'rich', 'polytile.api', 'polytile.frontend', 'polytile.runtime')"
+    code = (
+        "import sys; from polytile.cc import command; "
+        f"command.become = lambda words: sys.exit(str([m for m in {heavy} if m in sys.modules])); "
+        f"command.main(['--polytile-cc=false', '-c', {str(source)!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "[]\n"
 
 
 def test_every_option_is_understood() -> None:
@@ -163,7 +178,13 @@ def test_quiet_prints_nothing(source: Path, tmp_path: Path, capsys: pytest.Captu
 
 def test_verbose_says_what_takes_how_long(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(source, "-o", tmp_path, "-v") == 0
-    assert "polytile: compile: " in capsys.readouterr().err
+    said = [line.split(": ") for line in capsys.readouterr().err.splitlines()]
+    parts = [words[2:] for words in said if words[:2] == ["polytile", "compile"] and len(words) > 3]
+    seconds = [float(words[-1].removesuffix(" s")) for words in parts]
+    assert seconds == sorted(seconds, reverse=True)
+    names = [": ".join(words[:-1]) for words in parts]
+    assert {"preprocess", "smooth_scop0: extract", "smooth_scop0: schedule: superposed"} <= {*names}
+    assert "smooth_scop0: ast: classic (fused)" in names and len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -47,8 +48,7 @@ def main():
         time.sleep(60)
     return 7
 
-watchdog.main = main
-sys.exit(watchdog.guarded_main())
+sys.exit(watchdog.watched(main))
 """
 
 
@@ -124,7 +124,7 @@ def test_what_a_machine_without_memory_kills_is_no_bug() -> None:
 @pytest.mark.parametrize("busy", ["wait", "hang"])
 def test_signals_end_the_command_and_its_child(number: int, status: int, busy: str) -> None:
     environment = {**os.environ, "LIMIT": "50"}
-    script = SCRIPT.replace("watchdog.main = main", "watchdog.main = ended(main)", 1)
+    script = SCRIPT.replace("watched(main)", "watched(ended(main))", 1)
     command = [sys.executable, "-c", script, "a", busy]
     command[2] = command[2].replace("def main():", ENDED + "\ndef main():", 1)
     with subprocess.Popen(
@@ -152,7 +152,44 @@ def ended(main):
 """
 
 
+SHOWN = """
+import sys, time
+from polytile.cli import progress, watchdog
+from polytile.work_pieces import tell_stage
+
+def work():
+    for name in ("f_scop0: schedule: tiled", "f_scop0: a name that is longer than the line of a terminal" * 9):
+        tell_stage(name)
+        time.sleep(1)
+    tell_stage("")
+    progress.clear()
+    print("f_scop0: done", file=sys.stderr)
+    return 7
+
+progress.PATIENCE = 0.1
+sys.exit(watchdog.watched(work))
+"""
+
+
+def test_a_terminal_shows_the_stage_that_takes_long() -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", SHOWN], stdin=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        said = ""
+        with contextlib.suppress(OSError):  # as Linux says that nobody writes any more
+            while heard := os.read(ours, 4096):
+                said += heard.decode()
+    os.close(ours)
+    assert process.returncode == 7
+    lines = said.replace("\x1b[K", "").split("\r")
+    assert any(line.startswith("polytile: f_scop0: schedule: tiled, ") and line.endswith(" s") for line in lines)
+    assert any(line.startswith("polytile: f_scop0: a name") for line in lines) and max(map(len, lines)) < 80
+    assert lines[-2:] == ["f_scop0: done", "\n"]
+
+
 def test_without_a_watcher_nothing_is_told() -> None:
+    work_pieces.tell_stage("a")
     with work_pieces.piece("a", Location("x.c", 1)):
         pass
 

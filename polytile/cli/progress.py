@@ -1,0 +1,53 @@
+"""What a command is busy with, on a terminal on which it has been silent for a while."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import field
+
+from polytile.dataclass import dataclass
+
+PATIENCE = 2.0  # seconds
+CLEARED = "\x1b[K"  # the terminal's line from the cursor on, which stays at its beginning
+
+
+def is_shown() -> bool:
+    """Whether messages go to a terminal."""
+    return sys.stderr.isatty()
+
+
+def clear() -> None:
+    """Make room for a message."""
+    print(CLEARED, end="", file=sys.stderr, flush=True)
+
+
+@dataclass(slots=True)
+class Progress:
+    """`stage` is "" where nothing is to be shown."""
+
+    stage: str = ""
+    shown: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    def turn_to(self, stage: str) -> None:
+        self.stage = stage
+        if not stage and self.shown:
+            self.shown = ""
+            clear()
+
+    def show(self) -> None:
+        """One line: the SCoP, the stage, and the seconds since the command began."""
+        seconds = time.monotonic() - self.began
+        text = f"polytile: {self.stage}, {seconds:.0f} s"
+        if self.stage and seconds > PATIENCE and text != self.shown:
+            self.shown = text
+            print(f"{CLEARED}{text[: _columns() - 1]}\r", end="", file=sys.stderr, flush=True)
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
