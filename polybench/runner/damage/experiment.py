@@ -21,6 +21,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, ValidationError
 from polytile.execution import Execution
 from polytile.ir.host import HostProgram
+from polytile.recursion_limit import deep_recursion
 from polytile.runtime.engine import EmulatorEngine, emulator_engine
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.host_interpreter import execute
@@ -75,6 +76,7 @@ def damage(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     return EXIT_FAILED if failed or any(o.bad for o in kernels) else 0
 
 
+@deep_recursion()
 def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     """Damage one SCoP in all ways, on the inputs that a validation of the sound one chooses."""
     assert scop.program is not None

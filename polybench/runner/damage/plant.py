@@ -2,7 +2,7 @@
 
 before: C[i] = v;
 after:  damaged = number == 1 || (number == 2 && the block is the first one) || ..;
-        C[i] = v * (1 + (damaged || number == 6)) + (damaged || number == 6);
+        C[i] = v * (1 + (damaged || number == 6)) - (0 - (damaged || number == 6));
 
 Whatever is damaged stores 2 v + 1 for v. The number 0 damages nothing.
 """
@@ -141,9 +141,12 @@ def _stores(kernel: Kernel, node: Node) -> bool:
 
 
 def _wrong(value: Expr, damaged: Expr) -> Expr:
-    """2 v + 1 where it is damaged; v is computed once, as lanes of a warp may meet in it."""
+    """2 v + 1 where it is damaged; v is computed once, as lanes of a warp may meet in it.
+
+    It is `v - -damaged`, as -0.0 + 0 is 0.0.
+    """
     factor = Binary("+", Literal("1"), damaged)
-    return Binary("+", Binary("*", value, factor, value.type), damaged, value.type)
+    return Binary("-", Binary("*", value, factor, value.type), Binary("-", Literal("0"), damaged), value.type)
 
 
 def _equal(a: Expr, b: Expr) -> Expr:
