@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import islpy as isl
 import pytest
@@ -15,6 +16,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Literal
 from polytile.ir.memory import Space, constant_extents
 from polytile.scheduling.analysis.executions import each_once
+from polytile.scheduling.promotion import array_contraction
 from polytile.scheduling.promotion.array_contraction import contract, same_private_home
 from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
 from polytile.scheduling.proof.prove import Claim, prove_all
@@ -88,6 +90,22 @@ def test_known_homes_are_those_found_anew(text: str, shared: int) -> None:
     assert contract(state.run, shared, known=state.known_homes) == anew
     private = {n for homes in anew.values() for n, home in homes.items() if home.space is Space.PRIVATE}
     assert {n for n, home in state.known_homes.items() if home is not None} <= private
+
+
+def test_the_first_cell_refuses_what_all_cells_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread has partial results for several columns: one register each is too few, which one cell shows."""
+    run, asked = compile(BOTH, schedule="superposed").scops[0].compilation.run, []
+    real = array_contraction._loses_flow_of_first
+
+    def loses(used: tuple[isl.UnionMap, ...], *others: Any) -> bool:
+        asked.append(real(used, *others))
+        return asked[-1]
+
+    monkeypatch.setattr(array_contraction, "_loses_flow_of_first", loses)
+    found = contract(run, 0)
+    assert True in asked and False in asked
+    monkeypatch.setattr(array_contraction, "_loses_flow_of_first", lambda *_: False)
+    assert contract(run, 0) == found
 
 
 @pytest.mark.slow
