@@ -8,12 +8,13 @@ after:  a plane of them in shared memory, with a row on either side of the tile,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from polytile.dataclass import dataclass
 from polytile.machine import REGISTER_BYTES, VECTOR_BYTES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EdgeRows:
     """Of `warps` that have `rows` each, one below another; readers reach so many rows `above` and `below` their own."""
 
@@ -28,7 +29,7 @@ class EdgeRows:
         found = [0, *offsets]
         return EdgeRows(warps, rows, -min(found), max(found))
 
-    @property
+    @cached_property
     def shown(self) -> tuple[int, ...]:
         """The rows of each warp that others read."""
         return tuple(r for r in range(self.rows) if r < self.below or r >= self.rows - self.above)

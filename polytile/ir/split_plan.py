@@ -19,7 +19,7 @@ Grosser, Cohen, Kelly, Ramanujam, Sadayappan, Verdoolaege: Split tiling for GPUs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 
 from polytile.dataclass import dataclass
@@ -78,6 +78,36 @@ class SplitRead:
     offset: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class SplitBlock:
+    """A block: its warps, and neighbouring cells of a thread along each dimension. In one dimension each warp has a
+    tile, or, `together`, one tile has them beside one another; in two they lie below one another in one."""
+
+    warps: int
+    points: tuple[int, ...]
+    together: bool = False
+
+    @property
+    def threads(self) -> tuple[int, ...]:
+        """Along each dimension of space."""
+        return (WARP_SIZE * self.warps,) if len(self.points) == 1 else (self.warps, WARP_SIZE)
+
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
+        """Of a tile along each dimension."""
+        lanes = WARP_SIZE * self.points[-1]
+        return (lanes * self.tile_warps,) if len(self.points) == 1 else (self.warps * self.points[0], lanes)
+
+    @property
+    def tile_warps(self) -> int:
+        """The warps of a tile."""
+        return self.warps if len(self.points) == 2 or self.together else 1
+
+    @property
+    def tiles(self) -> int:
+        return self.warps // self.tile_warps
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The places along one dimension that something touches at step u, counted from place P K, for shrinking and for
@@ -100,7 +130,7 @@ class Window:
         return self.joined(other) == self
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SplitPlan:
     """Bands of `height` steps, cut along each dimension of space.
 
@@ -161,21 +191,24 @@ class SplitPlan:
         """After how many steps values are in the same registers again."""
         return reduce(lambda a, b: max(a, b), (n for _, n in self.versions))
 
+    @cached_property
+    def block(self) -> SplitBlock:
+        return SplitBlock(self.warps, self.points, self.together)
+
     @property
     def box(self) -> tuple[int, ...]:
         """The cells of a tile."""
-        lanes = WARP_SIZE * self.points[-1]
-        return (lanes * self.tile_warps,) if self.dims == 1 else (self.warps * self.points[0], lanes)
+        return self.block.cells
 
     @property
     def tile_warps(self) -> int:
         """The warps of a tile."""
-        return self.warps if self.dims == 2 or self.together else 1
+        return self.block.tile_warps
 
     @property
     def tiles(self) -> int:
         """The tiles of a block."""
-        return self.warps // self.tile_warps
+        return self.block.tiles
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -192,8 +225,12 @@ class SplitPlan:
     def writer(self, statement: str) -> SplitWrite:
         return next(w for w in self.writes if w.statement == statement)
 
+    @cached_property
+    def _reads(self) -> dict[str, tuple[SplitRead, ...]]:
+        return {w.statement: tuple(r for r in self.reads if r.statement == w.statement) for w in self.writes}
+
     def reads_of(self, statement: str) -> tuple[SplitRead, ...]:
-        return tuple(r for r in self.reads if r.statement == statement)
+        return self._reads.get(statement, ())
 
     # Places ------------------------------------------------------------------------------------------
     def written(self, write: SplitWrite, k: int) -> Window:
@@ -215,29 +252,35 @@ class SplitPlan:
         offsets = [r.offset[k] for r in reads]
         return min(offsets), max(offsets)
 
-    def touched(self, k: int) -> Window:
-        """All places that a tile reads or writes along a dimension."""
-        found = []
-        for write in self.writes:
-            window, reads = self.written(write, k), self.reads_of(write.statement)
-            first, last = self.hull(reads, k) if reads else (0, 0)
-            found.append(window.moved(min(first, 0), max(last, 0)))
-        return reduce(Window.joined, found)
+    @cached_property
+    def _margins(self) -> tuple[Window, ...]:
+        """How far statements read and write beyond the sides of tiles, along each dimension."""
+        return tuple(reduce(Window.joined, (self._margin(w, k) for w in self.writes)) for k in range(self.dims))
+
+    def _margin(self, write: SplitWrite, k: int) -> Window:
+        lo, hi, reads = write.lower[k], write.upper[k], self.reads_of(write.statement)
+        first, last = self.hull(reads, k) if reads else (0, 0)
+        return Window((lo, -hi), (-hi, lo)).moved(min(first, 0), max(last, 0))
 
     def corner(self, k: int, grows: bool) -> int:
         """The first place that a tile touches at any step, from place P K."""
-        return self._ends(k)[grows][0]
+        return self._ends(k, self.cuts[k], self.height)[grows][0]
 
     def sizes(self, k: int) -> tuple[int, int]:
         """How many places shrinking and growing tiles touch along a dimension."""
-        shrinking, growing = (last - first + 1 for first, last in self._ends(k))
+        return self.sizes_of(k, self.cuts[k], self.height)
+
+    def sizes_of(self, k: int, cut: SplitCut, height: int) -> tuple[int, int]:
+        """The same of tiles that are cut otherwise."""
+        shrinking, growing = (last - first + 1 for first, last in self._ends(k, cut, height))
         return shrinking, growing
 
-    def _ends(self, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    def _ends(self, k: int, cut: SplitCut, height: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """The first and the last place of shrinking and of growing tiles, at any step."""
-        cut, window = self.cuts[k], self.touched(k)
-        below, above = cut.lower_growth(self.height), cut.upper_growth(self.height)
-        return (window.low[0], window.high[0]), (window.low[1] - below, window.high[1] + above)
+        (shrinking, growing), (shrunk, grown) = self._margins[k].low, self._margins[k].high
+        growing += cut.width - cut.lower_growth(height)
+        grown += cut.period - 1 + cut.upper_growth(height)
+        return (shrinking, cut.width - 1 + shrunk), (growing, grown)
 
     def lines(self) -> Iterator[str]:
         """The plan for a person: --explain."""

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polytile.dataclass import dataclass
-from polytile.ir.split_plan import SplitPlan
+from polytile.ir.split_plan import SplitBlock, SplitPlan
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import StencilForm
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.split_extents import SplitExtents
+from polytile.scheduling.cost.split_resources import BlockFigures, split_figures
 from polytile.scheduling.cost.split_time import SplitCost
 from polytile.scheduling.strategies.split.cone import Cone, whole_cones
 from polytile.scheduling.strategies.split.register_tiles import (
@@ -25,8 +26,7 @@ from polytile.scheduling.strategies.split.register_tiles import (
     touched,
     with_sizes,
 )
-from polytile.scheduling.strategies.split.sizes import SplitSizes, asked_cuts, box_cut, spread_sizes
-from polytile.scheduling.strategies.split.tile_sets import Cut
+from polytile.scheduling.strategies.split.sizes import SplitSizes, asked_cuts, box_cut, box_period, spread_sizes
 
 HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 40, 48, 60, 62, 64, 80, 96, 120, 160, 192, 240)
 
@@ -57,27 +57,37 @@ def _sized(problem: Problem, plan: SplitPlan, cones: Sequence[Cone]) -> Register
     tile = spread_sizes("--tile", choices.tile, plan.dims)
     if (threads and threads[-1] % WARP_SIZE) or (plan.dims == 2 and threads and threads[-1] != WARP_SIZE):
         raise NoRegisterTilesError(f"threads of a block are not {WARP_SIZE} lanes across")
-    found = list(_Search(problem, plan, cones).candidates(threads, tile))
-    if not found:
+    best = min(_Search(problem, plan, cones).candidates(threads, tile), key=_Priced.step_seconds, default=None)
+    if best is None:
         raise NoRegisterTilesError("the registers of a block have no room for tiles of this height or width")
-    return min(found, key=lambda one: one.cost.step_seconds).tiles
+    barriers = plan.dims == 2 and problem.machine.tuning.split.split_barriers
+    return best.tiles(replace(plan, split_barrier=True) if barriers else plan, cones)
 
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    tiles: RegisterTiles
+    """Tiles that are so many places wide along each dimension where they are narrowest."""
+
     cost: SplitCost
+    tops: tuple[int, ...]
+
+    def step_seconds(self) -> float:
+        return self.cost.step_seconds
+
+    def tiles(self, plan: SplitPlan, cones: Sequence[Cone]) -> RegisterTiles:
+        block, height = self.cost.figures.block, self.cost.height
+        cuts = tuple(box_cut(cone, top, height) for cone, top in zip(cones, self.tops, strict=True))
+        return RegisterTiles(with_sizes(plan, cuts, block), SplitSizes(cuts, block.threads))
 
 
 class _Search:
     """Sizes for which the values of tiles fit into the registers of a block."""
 
     def __init__(self, problem: Problem, plan: SplitPlan, cones: Sequence[Cone]) -> None:
-        barriers = plan.dims == 2 and problem.machine.tuning.split.split_barriers
-        self.problem, self.cones = problem, cones
-        self.plan = replace(plan, split_barrier=True) if barriers else plan
+        self.problem, self.plan, self.cones = problem, plan, cones
         self.extents = SplitExtents.of(plan, problem.scop, problem.machine, problem.options.parameters)
-        self.fitting: dict[tuple[_Block, tuple[int, ...]], bool] = {}
+        self.figures = split_figures(plan, problem.scop, problem.machine)
+        self.fitting: dict[SplitBlock, BlockFigures | None] = {}
 
     def candidates(self, threads: Sequence[int], tile: Sequence[int]) -> Iterator[_Priced]:
         plan, cones, period = self.plan, self.cones, self.plan.period
@@ -89,61 +99,52 @@ class _Search:
         for height in heights:
             if tile:
                 cuts = asked_cuts(cones, height, tile)
-                for block in blocks if threads else [_Block(8 if plan.dims == 2 else 1)]:
-                    points = points_for(touched(plan, cuts), block.tile_warps(plan.dims))
-                    yield from self._if_fits(cuts, block, points)
+                places, tops, periods = touched(plan, cuts), tuple(c.top for c in cuts), tuple(c.period for c in cuts)
+                for block in blocks if threads else [_one_cell(plan.dims, 8 if plan.dims == 2 else 1)]:
+                    points = points_for(places, block.tile_warps)
+                    yield from self._if_fits(replace(block, points=points), height, tops, periods)
                 continue
-            room = touched(plan, tuple(box_cut(cone, 1, height) for cone in cones))
-            for block, points in ((b, p) for b in blocks for p in _points(plan.dims)):
-                tops = [1 + have - size for size, have in zip(room, block.cells(points), strict=True)]
-                if min(tops) > 0 and self.fitting.get((block, points), True):
-                    cuts = tuple(box_cut(cone, top, height) for cone, top in zip(cones, tops, strict=True))
-                    yield from self._if_fits(cuts, block, points)
+            narrowest = tuple(box_cut(cone, 1, height) for cone in cones)
+            room = touched(plan, narrowest)
+            for block in (replace(b, points=points) for b in blocks for points in _points(plan.dims)):
+                tops = tuple(1 + have - size for size, have in zip(room, block.cells, strict=True))
+                if min(tops) > 0:
+                    periods = tuple(box_period(cut, top) for cut, top in zip(narrowest, tops, strict=True))
+                    yield from self._if_fits(block, height, tops, periods)
 
-    def _if_fits(self, cuts: Sequence[Cut], block: _Block, points: tuple[int, ...]) -> Iterator[_Priced]:
-        sized = with_sizes(self.plan, cuts, block.warps, points, together=block.together)
-        cost = SplitCost(sized, self.problem.scop, self.problem.machine, self.extents)
-        if (block, points) not in self.fitting:
-            self.fitting[block, points] = self._fits(block, cost)
-        if self.fitting[block, points]:
-            threads = (WARP_SIZE * block.warps,) if sized.dims == 1 else (block.warps, WARP_SIZE)
-            yield _Priced(RegisterTiles(sized, SplitSizes(tuple(cuts), threads)), cost)
+    def _if_fits(
+        self, block: SplitBlock, height: int, tops: tuple[int, ...], periods: tuple[int, ...]
+    ) -> Iterator[_Priced]:
+        if block not in self.fitting:
+            figures = BlockFigures(self.figures, block)
+            self.fitting[block] = figures if self._fits(figures) else None
+        fitting = self.fitting[block]
+        if fitting is not None:
+            yield _Priced(SplitCost(fitting, height, periods, self.extents), tops)
 
-    def _fits(self, block: _Block, cost: SplitCost) -> bool:
+    def _fits(self, figures: BlockFigures) -> bool:
         """Whether multiprocessors have such blocks: it takes neither the height of bands nor the widths of tiles."""
-        fits = cost.registers <= self.problem.machine.tuning.split.most_registers
-        fits = fits and cost.shared_bytes <= self.problem.options.shared_memory
-        fits = fits and WARP_SIZE * block.warps <= MAX_BLOCK_THREADS and not cost.spills
-        return fits and cost.blocks_at_once > 0
+        fits = figures.registers <= self.problem.machine.tuning.split.most_registers
+        fits = fits and figures.shared_bytes <= self.problem.options.shared_memory
+        fits = fits and WARP_SIZE * figures.block.warps <= MAX_BLOCK_THREADS and not figures.spills
+        return fits and figures.at_once > 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Warps, in one dimension `together` in one tile or with a tile each."""
-
-    warps: int
-    together: bool = False
-
-    def tile_warps(self, dims: int) -> int:
-        return self.warps if dims == 2 or self.together else 1
-
-    def cells(self, points: tuple[int, ...]) -> tuple[int, ...]:
-        """The cells of a tile along each dimension, by those of a thread."""
-        if len(points) == 2:
-            return self.warps * points[0], WARP_SIZE * points[1]
-        return (self.tile_warps(1) * WARP_SIZE * points[0],)
+def _one_cell(dims: int, warps: int, *, together: bool = False) -> SplitBlock:
+    """A block whose threads have a cell each."""
+    return SplitBlock(warps, (1,) * dims, together)
 
 
-def _blocks(dims: int, threads: Sequence[int]) -> Iterator[_Block]:
-    """Blocks of the threads that are asked for, for one tile, or those that are tried."""
+def _blocks(dims: int, threads: Sequence[int]) -> Iterator[SplitBlock]:
+    """Blocks of the threads that are asked for, for one tile, or those that are tried; each thread has a cell."""
     if dims == 2:
-        yield from map(_Block, threads[:1] or (4, 8, 12, 16))
+        yield from (_one_cell(2, warps) for warps in threads[:1] or (4, 8, 12, 16))
         return
     if threads:
-        yield _Block(threads[0] // WARP_SIZE, together=threads[0] > WARP_SIZE)
+        yield _one_cell(1, threads[0] // WARP_SIZE, together=threads[0] > WARP_SIZE)
         return
-    yield from (_Block(warps) for warps in (1, 4))
-    yield from (_Block(warps, together=True) for warps in (2, 4, 8, 16))
+    yield from (_one_cell(1, warps) for warps in (1, 4))
+    yield from (_one_cell(1, warps, together=True) for warps in (2, 4, 8, 16))
 
 
 def _points(dims: int) -> Iterator[tuple[int, ...]]:

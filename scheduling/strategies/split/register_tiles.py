@@ -16,7 +16,7 @@ import islpy as isl
 from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access, Literal, walk
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
-from polytile.ir.split_plan import SplitCut, SplitPlan, SplitRead, SplitWrite
+from polytile.ir.split_plan import SplitBlock, SplitCut, SplitPlan, SplitRead, SplitWrite
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.stencil_form import StencilForm, StencilStatement
@@ -215,18 +215,15 @@ def _is_transient(
     return bool(apart.is_subset(within)) and bool(known.uninitialised.intersect_range(makes).is_empty())
 
 
-def with_sizes(
-    plan: SplitPlan, cuts: Sequence[Cut], warps: int, points: Sequence[int], *, together: bool = False
-) -> SplitPlan:
+def with_sizes(plan: SplitPlan, cuts: Sequence[Cut], block: SplitBlock) -> SplitPlan:
     """The plan with tiles that are cut so; raises InternalError where cells are too few."""
     cut, height = tuple(map(plan_cut, cuts)), cuts[0].height
-    return replace(plan, height=height, cuts=cut, warps=warps, points=tuple(points), together=together)
+    return replace(plan, height=height, cuts=cut, warps=block.warps, points=block.points, together=block.together)
 
 
 def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
     """How many places tiles that are cut so touch along each dimension."""
-    large = with_sizes(plan, cuts, 1, (*((1 << 20,) * (len(cuts) - 1)), 1 << 16))
-    return tuple(max(large.sizes(k)) for k in range(plan.dims))
+    return tuple(max(plan.sizes_of(k, plan_cut(cut), cut.height)) for k, cut in enumerate(cuts))
 
 
 def points_for(places: Sequence[int], warps: int) -> tuple[int, ...]:

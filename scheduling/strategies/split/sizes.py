@@ -111,6 +111,11 @@ def box_cut(cone: Cone, top: int, height: int) -> Cut:
     return Cut(cone, top, 0 if Cut(cone, 0, 0, height).spread == 0 else top, height)
 
 
+def box_period(narrowest: Cut, top: int) -> int:
+    """The period of tiles that are wider than those one place wide, and else cut like them."""
+    return narrowest.period + (top - 1) * (1 + narrowest.base)
+
+
 def _candidates(
     problem: Problem, cones: Sequence[Cone], height: int, asked: Sequence[int]
 ) -> Iterator[tuple[Cut, ...]]:

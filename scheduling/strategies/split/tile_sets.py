@@ -14,10 +14,10 @@ With u = t - H b the step within band b, along each dimension, for a statement w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 from math import ceil, lcm
 
@@ -30,7 +30,7 @@ from polytile.scheduling.strategies.split.cone import Cone
 Colour = tuple[bool, ...]  # whether tiles grow, by dimension
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cut:
     """How one dimension is cut: shrinking tiles end `top` wide, growing ones begin `base` wide, in bands of `height`
     steps."""
@@ -40,18 +40,18 @@ class Cut:
     base: int
     height: int
 
-    @property
+    @cached_property
     def spread(self) -> int:
         """By how much a shrinking tile is wider at its first step than at its last one."""
         lower, upper = self.cone.lower, self.cone.upper
         return ceil((lower.slope + upper.slope) * (self.height - 1) + lower.most + upper.most)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """G: the places of a shrinking tile at its first step."""
         return self.spread + self.top
 
-    @property
+    @cached_property
     def period(self) -> int:
         """P: from one tile to the next of its colour."""
         return self.width + self.base
@@ -87,6 +87,7 @@ class Tiling:
     form: StencilForm
     cuts: tuple[Cut, ...]
     domains: tuple[isl.Set, ...] = field(compare=False)  # of the statements, in their order
+    _known: dict[tuple[str, ...], isl.UnionPwAff] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def height(self) -> int:
@@ -125,16 +126,22 @@ class Tiling:
     def folded_step(self) -> isl.UnionPwAff:
         """levels * t + level: the order inside a tile."""
         k = self.form.levels
-        return self._values([f"{k}*t + {s.level}" for s in self.form.statements])
+        return self._values(tuple(f"{k}*t + {s.level}" for s in self.form.statements))
 
     def place(self, dimension: int) -> isl.UnionPwAff:
         """The place of each instance along a dimension."""
         return self._value(f"x{dimension}")
 
     def _value(self, expression: str) -> isl.UnionPwAff:
-        return self._values([expression] * len(self.form.statements))
+        return self._values((expression,) * len(self.form.statements))
 
-    def _values(self, expressions: Sequence[str]) -> isl.UnionPwAff:
+    def _values(self, expressions: tuple[str, ...]) -> isl.UnionPwAff:
+        """The value of an expression of each statement's time and place; all colours have most of them."""
+        if expressions not in self._known:
+            self._known[expressions] = self._found(expressions)
+        return self._known[expressions]
+
+    def _found(self, expressions: tuple[str, ...]) -> isl.UnionPwAff:
         names = self._place_names()
         total: isl.UnionPwAff | None = None
         for statement, expression in zip(self.form.statements, expressions, strict=True):
