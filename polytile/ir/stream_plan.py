@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import cached_property
 from math import ceil, inf, prod
 
 from polytile.dataclass import dataclass
@@ -99,7 +100,7 @@ class StreamStore:
     becomes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StreamPlan:
     """Blocks of `iterations` of the time loop, two at a time: the first reads the user's arrays and writes `shadows`
     (the input step, the name of the array that is its second buffer), the second reads those and writes the user's.
@@ -166,11 +167,11 @@ class StreamPlan:
         require({s.step for s in self.stores} <= made, "what is stored is made")
         require(all(a > b for a, b in zip(self.tile, self.overlap, strict=True)), f"{self.tile} is all halo")
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[StreamStep, ...]:
         return tuple(s for s in self.steps if s.is_input)
 
-    @property
+    @cached_property
     def made(self) -> tuple[StreamStep, ...]:
         return tuple(s for s in self.steps if not s.is_input)
 
@@ -179,33 +180,33 @@ class StreamPlan:
         """How many dimensions are streamed: 1, or 0 in one dimension."""
         return int(self.dims > 1)
 
-    @property
+    @cached_property
     def tile(self) -> tuple[int, ...]:
         """The cells of a tile along each dimension that is not streamed, halo included."""
         lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
         return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
 
-    @property
+    @cached_property
     def lower(self) -> tuple[int, ...]:
         """The halo before the owner box, along each dimension of space."""
         return tuple(max(-s.lower[k] for s in self.steps) for k in range(self.dims))
 
-    @property
+    @cached_property
     def upper(self) -> tuple[int, ...]:
         return tuple(max(s.upper[k] for s in self.steps) for k in range(self.dims))
 
-    @property
+    @cached_property
     def units(self) -> tuple[int, ...]:
         """What halos are multiples of, along each dimension that is not streamed: across the lanes, whole lanes."""
         return halo_units(self.points)
 
-    @property
+    @cached_property
     def overlap(self) -> tuple[int, ...]:
         """The halo on both sides, along each dimension that is not streamed."""
         sides = zip(self.lower[self.streamed :], self.upper[self.streamed :], self.units, strict=True)
         return tuple((-(-a // unit) - (-b // unit)) * unit for a, b, unit in sides)
 
-    @property
+    @cached_property
     def owned(self) -> tuple[int, ...]:
         """The owner box along each dimension that is not streamed, in a tile that has neighbours on both sides."""
         return tuple(n - halo for n, halo in zip(self.tile, self.overlap, strict=True))
@@ -223,13 +224,6 @@ class StreamPlan:
             tiles = ceil((cells[k] + sum(self.reach(k)) - halo) / own)
             found.append(max(1, min(tiles, ceil(cells[k]))))
         return tuple(found)
-
-    def planes(self, length: float, across: float) -> float:
-        """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another."""
-        if not self.chunk:
-            return max(1.0, length)
-        parts = max(1, self.tiles_at_once // max(1, across)) if self.tiles_at_once else inf
-        return max(1.0, min(max(self.chunk, ceil(length / parts)), length))
 
     @property
     def redundancy(self) -> float:
@@ -282,6 +276,14 @@ class StreamPlan:
         if self.tiles_at_once:
             return f"; of {self.chunk} planes or as many as leave {self.tiles_at_once} tiles"
         return f"; of {self.chunk} planes"
+
+
+def owned_planes(chunk: int, tiles_at_once: int, length: float, across: float) -> float:
+    """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another."""
+    if not chunk:
+        return max(1.0, length)
+    parts = max(1, tiles_at_once // max(1, across)) if tiles_at_once else inf
+    return max(1.0, min(max(chunk, ceil(length / parts)), length))
 
 
 def halo_units(points: Sequence[int]) -> tuple[int, ...]:

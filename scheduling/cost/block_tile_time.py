@@ -23,7 +23,7 @@ from math import ceil, prod
 from polytile.dataclass import dataclass
 from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
-from polytile.scheduling.cost.stream_resources import StreamFigures
+from polytile.scheduling.cost.stream_resources import TileFigures
 
 PLANE_CYCLES = 500  # for loads, the barrier and the first values of each plane
 START_PLANES = 14  # the time of so many passes before the first planes have come, and after the last
@@ -42,46 +42,42 @@ BESIDE_MEMORY = 1.83  # the same for that of planes and of device memory
 
 @dataclass(frozen=True)
 class BlockTiles:
-    """So many tiles, at sides in part, on multiprocessors that have room for `resident` of them each; `planes` pass in
-    each."""
+    """Tiles of blocks, on multiprocessors that have room for `resident` of them each."""
 
     plan: StreamPlan
-    figures: StreamFigures
-    tiles: float
-    at_sides: float  # of the tiles, the share
-    planes: float
+    figures: TileFigures
     machine: Machine
     resident: int
 
-    @property
-    def cycles(self) -> float:
-        """Until all tiles are done, if nothing waits for device memory."""
+    def cycles(self, tiles: float, at_sides: float, planes: float) -> float:
+        """Until so many tiles are done, a share of them at sides, with so many planes each, if nothing waits for device
+        memory."""
         places = self.machine.sms * self.resident
-        rounds = max(1, ceil(self.tiles / places))
-        last = min(self.resident, max(1, ceil((self.tiles - (rounds - 1) * places) / self.machine.sms)))
+        rounds = max(1, ceil(tiles / places))
+        last = min(self.resident, max(1, ceil((tiles - (rounds - 1) * places) / self.machine.sms)))
         inside, side = self._inside, self._side
-        on_average = (1 - self.at_sides) * self._plane(inside, self.resident)
-        on_average += self.at_sides * self._plane(side, self.resident)
+        on_average = (1 - at_sides) * self._plane(inside, self.resident)
+        on_average += at_sides * self._plane(side, self.resident)
         one_after_another = (rounds - 1) * self._plane(inside, self.resident) + self._plane(side, last)
-        return (self.planes + START_PLANES) * max(self.tiles / places * on_average, one_after_another)
+        return (planes + START_PLANES) * max(tiles / places * on_average, one_after_another)
 
-    @property
+    @cached_property
     def _inside(self) -> float:
         warps = ceil(self.plan.warps / REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
         most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        missing = max(0, self.figures.registers(self.plan) - most)
-        return self.figures.instructions(self.plan) + SPILL_INSTRUCTIONS * missing**2
+        missing = max(0, self.figures.registers - most)
+        return self.figures.instructions + SPILL_INSTRUCTIONS * missing**2
 
-    @property
+    @cached_property
     def _side(self) -> float:
         """The instructions of a plane at a side, with what is waited for."""
-        return self._inside + SIDE_WAITS * self.figures.side_instructions(self.plan)
+        return self._inside + SIDE_WAITS * self.figures.side_instructions
 
     @cached_property
     def _waiting(self) -> float:
         """Cycles of a plane in which a warp waits for elements of other arrays, for which it has no registers before it
         needs them, and for divisions and functions, which are loops of their own to the compiler's scheduler."""
-        made = tuple(self.figures.made)
+        made = self.figures.made
         loads, slow = sum(len(f.loads) for f in made), sum(f.slow for f in made)
         return prod(self.plan.points) * (LOAD_CYCLES * loads + SLOW_CYCLES * slow)
 
@@ -89,10 +85,10 @@ class BlockTiles:
         """The cycles of a plane of tiles that are on a multiprocessor together."""
         alone = PLANE_CYCLES + INSTRUCTION_CYCLES * instructions + self._waiting
         slots = max(ISSUE_CYCLES * instructions, self._operation_cycles)
-        slots += SHUFFLE_CYCLES * self.figures.shuffled(self.plan)
+        slots += SHUFFLE_CYCLES * self.figures.shuffled
         return beside(alone, slots * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS)
 
-    @property
+    @cached_property
     def _operation_cycles(self) -> float:
         """For which the operations of a warp on a plane keep the units of a scheduler busy."""
         speed = self.machine.speed

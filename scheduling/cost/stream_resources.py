@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import ceil, prod
 from typing import Protocol
 
@@ -75,7 +76,7 @@ class PlannedThreads(Protocol):
     def split_barrier(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepFigures:
     """A step, whatever its tile: the bytes of a value, where later steps read it, which steps it reads in the plane
     that they have just made, its instructions for a cell, and the bytes that it reads from memory for one."""
@@ -106,20 +107,20 @@ class StepFigures:
     def beside_kept(self) -> int:
         """The values from neighbouring lanes that a strip keeps of planes which several later ones read beside their
         own column: those of a box whose planes are not added up as they come."""
-        beside = [columns for columns in self.neighbours() if columns]
+        beside = [columns for columns in self.neighbours if columns]
         return max(beside) * (len(beside) - 1) if beside else 0
 
-    @property
+    @cached_property
     def beside(self) -> tuple[Place, ...]:
         """Where others read it beside their own column."""
         return tuple(place for place in self.places if any(place[1]))
 
-    @property
+    @cached_property
     def kept(self) -> int:
         """How many planes stay in registers until the next plane."""
         return max((age for age, _ in self.places), default=0)
 
-    @property
+    @cached_property
     def shared_planes(self) -> int:
         """How many planes warps show each other rows of."""
         return max((age + 1 for age, across in self.places if _rows_away(across)), default=0)
@@ -135,19 +136,20 @@ class StepFigures:
 
     def fetched(self, plan: PlannedThreads) -> int:
         """How many values of other warps a thread reads."""
-        rows = (sum(_sides(_rows_away(across) for across in alike)) for alike in self._by_age().values())
+        rows = (sum(_sides(_rows_away(across) for across in alike)) for alike in self._by_age.values())
         return sum(rows) * plan.points[-1]
 
     def shuffled(self, plan: PlannedThreads) -> int:
         """How many values of other lanes a thread reads: for each column, in the rows where some cell needs it."""
         total, rows = 0, prod(plan.points[:-1])
-        for alike in self._by_age().values():
+        for alike in self._by_age.values():
             for side in (-1, 1):
                 for column in range(1, 1 + max(side * across[-1] for across in alike)):
                     above, below = _sides(_rows_away(across) for across in alike if side * across[-1] >= column)
                     total += rows + above + below
         return total
 
+    @cached_property
     def _by_age(self) -> dict[int, list[tuple[int, ...]]]:
         """The offsets across at which each plane is read, by how many planes came after it."""
         found: dict[int, list[tuple[int, ...]]] = defaultdict(list)
@@ -155,9 +157,10 @@ class StepFigures:
             found[age].append(across)
         return found
 
+    @cached_property
     def neighbours(self) -> tuple[int, ...]:
         """How many columns of other lanes are read beside the own ones, of each plane, the latest first."""
-        found = {age: sum(_sides(across[-1] for across in alike)) for age, alike in self._by_age().items()}
+        found = {age: sum(_sides(across[-1] for across in alike)) for age, alike in self._by_age.items()}
         return tuple(found.get(age, 0) for age in range(max(found, default=-1) + 1))
 
 
@@ -171,19 +174,23 @@ def _sides(offsets: Iterable[int]) -> tuple[int, int]:
     return -min(found), max(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StreamFigures:
     """The steps of a plan."""
 
     steps: tuple[StepFigures, ...]
 
-    @property
-    def made(self) -> Iterator[StepFigures]:
-        return (s for s in self.steps if not s.step.is_input)
+    @cached_property
+    def made(self) -> tuple[StepFigures, ...]:
+        return tuple(s for s in self.steps if not s.step.is_input)
 
-    @property
-    def inputs(self) -> Iterator[StepFigures]:
-        return (s for s in self.steps if s.step.is_input)
+    @cached_property
+    def inputs(self) -> tuple[StepFigures, ...]:
+        return tuple(s for s in self.steps if s.step.is_input)
+
+    def of(self, plan: PlannedThreads) -> TileFigures:
+        """With these threads, and their cells."""
+        return TileFigures(self, plan)
 
     def registers(self, plan: PlannedThreads) -> int:
         """Of a thread; more than it can have where values would be spilled."""
@@ -198,7 +205,7 @@ class StreamFigures:
         points = prod(plan.points)
         kept = STRIP_PLANES * sum(s.words * (points * (s.kept + s.sums) + s.beside_kept) for s in self.steps)
         under_way = STRIP_LOADED * sum(s.words for s in self.inputs) + 2 * max(s.words for s in self.made)
-        steps = STRIP_STEP_WORDS * sum(1 for _ in self.made)
+        steps = STRIP_STEP_WORDS * len(self.made)
         sums = sum(1 for s in self.made if s.sums and s.words == 1)
         steps += STRIP_SUM_WORDS * sums * (2 if plan.points[-1] >= STRIP_SUM_COLUMNS else 1)
         return STRIP_BASE_WORDS + kept + points * under_way + steps
@@ -213,7 +220,7 @@ class StreamFigures:
         """Of a thread with a patch of a tile that a block shares."""
         points = prod(plan.points)
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
-        words: float = PATCH_BASE_WORDS + PATCH_STEP_WORDS * sum(1 for _ in self.made)
+        words: float = PATCH_BASE_WORDS + PATCH_STEP_WORDS * len(self.made)
         words += PATCH_PLANES * points * sum(s.words * (s.kept + s.sums) for s in self.steps)
         words += points * (loaded + PATCH_VALUES * max(s.words for s in self.made))
         words += ROW_WORDS * max(0, plan.points[0] - 2)
@@ -240,7 +247,7 @@ class StreamFigures:
     def _beside_words(self, plan: PlannedThreads) -> int:
         """Of other threads of a block; sums take as many rows at once as a thread has."""
         if self.retimed:
-            return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours(), default=0) for s in self.steps)
+            return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours, default=0) for s in self.steps)
         return round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
@@ -258,7 +265,7 @@ class StreamFigures:
         arithmetic = ((s.operations if is_strip else s.arithmetic) for s in self.made)
         made = sum(arithmetic) + sum(CELL_INSTRUCTIONS + len(s.loads) for s in self.made)
         if plan.exchange is Exchange.WARP:
-            beside = sum(sum(s.neighbours()) * s.words for s in self.steps)
+            beside = sum(sum(s.neighbours) * s.words for s in self.steps)
         else:
             vectors = (s.words * (s.fetched(plan) + s.shown(plan)) / VECTOR_WORDS for s in self.steps)
             beside = self.shuffled(plan) + ceil(sum(vectors))
@@ -273,6 +280,46 @@ class StreamFigures:
         cells keep, and loads of these."""
         kept = sum(s.words + 1 for s in self.made) + KEPT_INSTRUCTIONS * sum(s.early for s in self.made)
         return prod(plan.points) * kept + SIDE_INSTRUCTIONS
+
+
+@dataclass(frozen=True)
+class TileFigures:
+    """The steps of a plan in tiles of one shape, whatever planes these own: each figure is found once."""
+
+    of_steps: StreamFigures
+    threads: PlannedThreads
+
+    @property
+    def made(self) -> tuple[StepFigures, ...]:
+        return self.of_steps.made
+
+    @property
+    def inputs(self) -> tuple[StepFigures, ...]:
+        return self.of_steps.inputs
+
+    @property
+    def steps(self) -> tuple[StepFigures, ...]:
+        return self.of_steps.steps
+
+    @cached_property
+    def registers(self) -> int:
+        return self.of_steps.registers(self.threads)
+
+    @cached_property
+    def shared_bytes(self) -> int:
+        return self.of_steps.shared_bytes(self.threads)
+
+    @cached_property
+    def instructions(self) -> float:
+        return self.of_steps.instructions(self.threads)
+
+    @cached_property
+    def shuffled(self) -> int:
+        return self.of_steps.shuffled(self.threads)
+
+    @cached_property
+    def side_instructions(self) -> float:
+        return self.of_steps.side_instructions(self.threads)
 
 
 def stream_figures(plan: PlannedSteps, scop: Scop) -> StreamFigures:

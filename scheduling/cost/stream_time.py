@@ -22,13 +22,13 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamPlan
-from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.ir.stream_plan import Exchange, StreamPlan, owned_planes
+from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
 from polytile.scheduling.cost.point_count import at, counts, fix_parameters
-from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
+from polytile.scheduling.cost.stream_resources import StepFigures, TileFigures, stream_figures
 from polytile.scheduling.cost.strip_time import Strips, stored_bytes, with_memory
 
 MISSED_WARPS = 0.3  # of a scheduler: one warp reaches three quarters of the rate that instructions could be issued at
@@ -107,36 +107,34 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
     """The time of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as its
     arrays need from memory."""
     values = fix_parameters(scop.context, parameters)
-    cost = StreamCost(plan, stream_figures(plan, scop), machine, stream_sizes(scop, plan.dims, values, plan.once))
-    return Estimate((cost.kernel(), cost.one_step()), tuple(sorted(values.items())))
+    sizes, speed = stream_sizes(scop, plan.dims, values, plan.once), machine.speed
+    tiles = TileCost(plan, stream_figures(plan, scop).of(plan), machine, sizes)
+    kernel = StreamCost(tiles, plan.chunk, plan.tiles_at_once).kernel(speed)
+    return Estimate((kernel, tiles.one_step(speed)), tuple(sorted(values.items())))
 
 
 @dataclass(frozen=True)
-class StreamCost:
-    """The kernels of a plan, for sizes."""
+class TileCost:
+    """The tiles of a plan, whatever planes they own, for sizes. Waits for memory are asked for by its speed, in which
+    parts of one machine differ."""
 
     plan: StreamPlan
-    figures: StreamFigures
+    figures: TileFigures
     machine: Machine
     sizes: StreamSizes
 
-    @property
-    def microseconds(self) -> float:
-        """Of all iterations."""
-        return self.kernel().microseconds + self.one_step().microseconds
-
-    def one_step(self) -> KernelTime:
+    def one_step(self, speed: Speed) -> KernelTime:
         """The kernels of the remaining iterations, one for each field."""
-        speed, fields = self.machine.speed, len(self._fields)
+        fields = len(self._fields)
         touched = sum(2 * f.size + sum(f.loads) for f in self._fields) / fields
         return KernelTime(
             number=1,
             launches=fields * self.sizes.remaining(self.plan),
-            blocks=ceil(self._cells / ONE_STEP_BLOCK),
+            blocks=ceil(self.cells / ONE_STEP_BLOCK),
             threads=ONE_STEP_BLOCK,
             requests=0.0,
-            l2=1e6 * self._cells * touched / speed.l2,
-            memory=1e6 * self._cells * touched / self._rate,
+            l2=1e6 * self.cells * touched / speed.l2,
+            memory=1e6 * self.cells * touched / self.rate(speed),
             arithmetic=0.0,
             latency=0.0,
             launch=speed.launch_us,
@@ -149,11 +147,10 @@ class StreamCost:
         last = self.plan.iterations - 1
         return tuple(f for f in self.figures.made if f.step.iteration == last)
 
-    @property
-    def _cells(self) -> float:
+    @cached_property
+    def cells(self) -> float:
         return prod(self.sizes.cells)
 
-    # Tiles --------------------------------------------------------------------------------------------
     @cached_property
     def across(self) -> int:
         """Tiles beside one another."""
@@ -164,139 +161,75 @@ class StreamCost:
         return self.plan.counts(self.sizes.cells)
 
     @cached_property
-    def _chunk(self) -> float:
-        """Planes that a tile owns."""
-        length = self.sizes.cells[0] if self.plan.streamed else 1.0
-        return self.plan.planes(length, self.across)
+    def at_sides(self) -> float:
+        """The share of tiles that are at a side."""
+        return share_at_sides(self._counts)
 
     @cached_property
-    def _planes(self) -> float:
-        """Planes that pass while a tile makes its own."""
-        if not self.plan.streamed:
-            return 1.0
-        return self._chunk + self.plan.lower[0] + max(s.lag for s in self.plan.steps)
+    def length(self) -> float:
+        """The planes of space."""
+        return self.sizes.cells[0] if self.plan.streamed else 1.0
 
     @cached_property
-    def warps(self) -> float:
-        """Of all tiles."""
-        chunks = ceil(self.sizes.cells[0] / self._chunk) if self.plan.streamed else 1.0
-        return self.across * chunks * (1 if self.plan.exchange is Exchange.WARP else self.plan.warps)
+    def latest(self) -> int:
+        """Planes that pass before the first one that a tile owns is made."""
+        return self.plan.lower[0] + max(s.lag for s in self.plan.steps)
 
     @cached_property
     def resident(self) -> int:
         """Warps that a multiprocessor holds."""
-        shared, warps = self.figures.shared_bytes(self.plan), self.plan.warps
-        return warps * resident_blocks(self.machine, warps * WARP_SIZE, self.registers, shared)
+        shared, warps = self.figures.shared_bytes, self.plan.warps
+        return warps * resident_blocks(self.machine, warps * WARP_SIZE, self.figures.registers, shared)
 
     @cached_property
-    def registers(self) -> int:
-        return self.figures.registers(self.plan)
+    def is_line(self) -> bool:
+        return self.plan.exchange is Exchange.WARP and not self.plan.streamed
 
-    # Times --------------------------------------------------------------------------------------------
     @cached_property
-    def _rate(self) -> float:
+    def strips(self) -> Strips:
+        return Strips(self.plan, self.figures, self.machine, self.resident)
+
+    @cached_property
+    def blocks(self) -> BlockTiles:
+        return BlockTiles(self.plan, self.figures, self.machine, self.resident // self.plan.warps)
+
+    # Memory -------------------------------------------------------------------------------------------
+    def rate(self, speed: Speed) -> float:
         """Bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
-        speed = self.machine.speed
         room = min(speed.l2_bytes, self.machine.tuning.resident_bytes)
-        return speed.l2 if self._array_bytes <= room else speed.memory
-
-    @property
-    def _array_bytes(self) -> float:
-        return self._cells * (2 * sum(f.size for f in self.figures.inputs) + self._other_bytes)
+        return speed.l2 if self.array_bytes <= room else speed.memory
 
     @cached_property
-    def _other_bytes(self) -> int:
+    def array_bytes(self) -> float:
+        return self.cells * (2 * self.loaded + self.other_bytes)
+
+    @cached_property
+    def loaded(self) -> int:
+        """The bytes of a cell of all inputs."""
+        return sum(f.size for f in self.figures.inputs)
+
+    @cached_property
+    def other_bytes(self) -> int:
         return sum(sum(f.loads) for f in self._fields)
 
-    def kernel(self) -> KernelTime:
-        """One of the two kernels of a pair."""
-        plan, speed = self.plan, self.machine.speed
-        loaded, other = sum(f.size for f in self.figures.inputs), sum(sum(f.loads) for f in self.figures.made)
-        again = self._along * prod(plan.tile) / prod(self.plan.owned)
-        fetched = self._cells * (again * (loaded + other) + self._stored)
-        return KernelTime(
-            number=0,
-            launches=self.sizes.launches(plan),
-            blocks=ceil(self.warps / plan.warps),
-            threads=plan.warps * WARP_SIZE,
-            requests=0.0,
-            l2=1e6 * fetched / speed.l2,
-            memory=1e6 * self._memory_cycles / speed.clock,
-            arithmetic=1e6 * self._cycles / speed.clock,
-            latency=1e6 * self._planes * self.rounds * self._latency / speed.clock,
-            launch=speed.launch_us,
-            accesses=(),
-            together=1e6 * self._together / speed.clock,
-            residency=Residency(
-                self.registers, self.figures.shared_bytes(plan), self.resident // plan.warps, self.rounds
-            ),
-        )
-
     @cached_property
-    def _stored(self) -> int:
+    def stored(self) -> int:
         return sum(stored_bytes(self.plan, self.figures))
 
-    @property
-    def _along(self) -> float:
-        """How often a plane is loaded: ends of chunks are twice, and by then have left the caches."""
-        return self._planes / self._chunk
+    def fetched(self, along: float) -> float:
+        """The bytes that tiles load, whose planes are loaded so often, and store."""
+        other = sum(sum(f.loads) for f in self.figures.made)
+        again = along * prod(self.plan.tile) / prod(self.plan.owned)
+        return self.cells * (again * (self.loaded + other) + self.stored)
 
+    # Cycles -------------------------------------------------------------------------------------------
     @cached_property
-    def _memory_cycles(self) -> float:
-        """For which device memory is busy."""
-        loaded = sum(f.size for f in self.figures.inputs)
-        moved = self._cells * (loaded * self._along + self._stored + self._other_bytes)
-        return moved / (STREAM_SHARE * self._rate) * self.machine.speed.clock
-
-    @cached_property
-    def rounds(self) -> int:
-        return max(1, ceil(self.warps / (self.machine.sms * self.resident)))  # without cells there is no tile
-
-    @cached_property
-    def _cycles(self) -> float:
-        """Of a scheduler, until all its warps have ended."""
-        if self.plan.exchange is Exchange.BLOCK:
-            return self._of_blocks.cycles
-        return self._of_strips.cycles if self.plan.streamed else self._of_lines
-
-    @property
-    def _of_lines(self) -> float:
-        """The cycles of warps that wait for memory, too. Those at sides of space begin first, and may end last."""
-        schedulers = self.machine.sms * REGISTER_FILE_PARTITIONS
-        full = self.resident / REGISTER_FILE_PARTITIONS
-        last = ceil(self.warps / schedulers - full * (self.rounds - 1))
-        rounds = (self.rounds - 1) * self._cycles_of(full) + self._cycles_of(min(full, last))
-        inputs = sum(1 for _ in self.figures.inputs)
-        side = SIDE_CYCLES * inputs + SIDE_ISSUE * self.figures.instructions(self.plan)
-        busy = min(1.0, self._memory_cycles / rounds)
-        far = max(0.0, 1 - LARGE_ARRAYS / max(1.0, self._array_bytes))
-        side *= 1 + SIDE_QUEUE * far * busy**4
-        return _together(rounds, side, self._memory_cycles)
-
-    @cached_property
-    def _of_strips(self) -> Strips:
-        return Strips(self.plan, self.figures, self.warps, self._planes, self.machine, self.resident)
-
-    @property
-    def _of_blocks(self) -> BlockTiles:
-        plan, resident = self.plan, self.resident // self.plan.warps
-        sides = share_at_sides(self._counts)
-        return BlockTiles(plan, self.figures, self.warps / plan.warps, sides, self._planes, self.machine, resident)
-
-    @property
-    def _together(self) -> float:
-        """The cycles of warps and of what they wait for in device memory."""
-        if self.plan.exchange is Exchange.BLOCK:
-            return beside_memory(self._cycles, self._memory_cycles)
-        return with_memory(self._cycles, self._memory_cycles) if self.plan.streamed else 0.0
-
-    @property
-    def _latency(self) -> float:
+    def latency(self) -> float:
         """The cycles of a plane, what one warp does after another."""
-        is_strip = self.plan.exchange is Exchange.WARP and self.plan.streamed
-        return self._of_strips.warp_cycles if is_strip else self._plane_cycles
+        is_strip = self.plan.exchange is Exchange.WARP and not self.is_line
+        return self.strips.warp_cycles if is_strip else self._plane_cycles
 
-    def _cycles_of(self, warps: float) -> float:
+    def cycles_of(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""
         return max(self._plane_cycles, (warps + MISSED_WARPS) * self._issue_cycles)
 
@@ -305,9 +238,9 @@ class StreamCost:
         """Of a scheduler, for a plane of one warp."""
         points = prod(self.plan.points)
         slow = sum(f.arithmetic * (value_cycles(self.machine, double=f.double) - 1) for f in self.figures.made)
-        exchanged = sum(f.words * sum(f.neighbours()) for f in self.figures.steps)
+        exchanged = sum(f.words * sum(f.neighbours) for f in self.figures.steps)
         more = (REGISTER_FILE_PARTITIONS - 1) * exchanged  # a multiprocessor shuffles one warp's words a cycle
-        return self.figures.instructions(self.plan) + points * slow + more
+        return self.figures.instructions + points * slow + more
 
     @cached_property
     def _plane_cycles(self) -> float:
@@ -320,6 +253,104 @@ class StreamCost:
         meets = self.plan.exchange is Exchange.BLOCK and not self.plan.split_barrier
         barrier = BARRIER_CYCLES if meets else 0
         return max(waits.values()) + barrier
+
+
+@dataclass(frozen=True)
+class StreamCost:
+    """The kernels of such tiles, each of which owns so many planes of the stream (`StreamPlan.chunk`)."""
+
+    tiles: TileCost
+    chunk: int
+    tiles_at_once: int
+
+    def microseconds(self, speed: Speed) -> float:
+        """Of all iterations, with memory of a speed."""
+        return self.kernel(speed).microseconds + self.tiles.one_step(speed).microseconds
+
+    def kernel(self, speed: Speed) -> KernelTime:
+        """One of the two kernels of a pair."""
+        tiles, plan, figures = self.tiles, self.tiles.plan, self.tiles.figures
+        return KernelTime(
+            number=0,
+            launches=tiles.sizes.launches(plan),
+            blocks=ceil(self._warps / plan.warps),
+            threads=plan.warps * WARP_SIZE,
+            requests=0.0,
+            l2=1e6 * tiles.fetched(self._along) / speed.l2,
+            memory=1e6 * self._memory_cycles(speed) / speed.clock,
+            arithmetic=1e6 * self._cycles(speed) / speed.clock,
+            latency=1e6 * self._planes * self._rounds * tiles.latency / speed.clock,
+            launch=speed.launch_us,
+            accesses=(),
+            together=1e6 * self._together(speed) / speed.clock,
+            residency=Residency(figures.registers, figures.shared_bytes, tiles.resident // plan.warps, self._rounds),
+        )
+
+    @cached_property
+    def _owned(self) -> float:
+        """Planes that a tile owns."""
+        return owned_planes(self.chunk, self.tiles_at_once, self.tiles.length, self.tiles.across)
+
+    @cached_property
+    def _planes(self) -> float:
+        """Planes that pass while a tile makes its own."""
+        return self._owned + self.tiles.latest if self.tiles.plan.streamed else 1.0
+
+    @cached_property
+    def _warps(self) -> float:
+        """Of all tiles."""
+        plan = self.tiles.plan
+        chunks = ceil(self.tiles.sizes.cells[0] / self._owned) if plan.streamed else 1.0
+        return self.tiles.across * chunks * (1 if plan.exchange is Exchange.WARP else plan.warps)
+
+    @property
+    def _along(self) -> float:
+        """How often a plane is loaded: ends of chunks are twice, and by then have left the caches."""
+        return self._planes / self._owned
+
+    def _memory_cycles(self, speed: Speed) -> float:
+        """For which device memory is busy."""
+        tiles = self.tiles
+        moved = tiles.cells * (tiles.loaded * self._along + tiles.stored + tiles.other_bytes)
+        return moved / (STREAM_SHARE * tiles.rate(speed)) * speed.clock
+
+    @cached_property
+    def _rounds(self) -> int:
+        places = self.tiles.machine.sms * self.tiles.resident
+        return max(1, ceil(self._warps / places))  # without cells there is no tile
+
+    def _cycles(self, speed: Speed) -> float:
+        """Of a scheduler, until all its warps have ended."""
+        return self._of_lines(speed) if self.tiles.is_line else self._busy_cycles
+
+    @cached_property
+    def _busy_cycles(self) -> float:
+        """The same of planes, if nothing waits for device memory."""
+        tiles, plan = self.tiles, self.tiles.plan
+        if plan.exchange is Exchange.BLOCK:
+            return tiles.blocks.cycles(self._warps / plan.warps, tiles.at_sides, self._planes)
+        return tiles.strips.cycles(self._warps, self._planes)
+
+    def _of_lines(self, speed: Speed) -> float:
+        """The cycles of warps that wait for memory, too. Those at sides of space begin first, and may end last."""
+        tiles = self.tiles
+        schedulers = tiles.machine.sms * REGISTER_FILE_PARTITIONS
+        full = tiles.resident / REGISTER_FILE_PARTITIONS
+        last = ceil(self._warps / schedulers - full * (self._rounds - 1))
+        rounds = (self._rounds - 1) * tiles.cycles_of(full) + tiles.cycles_of(min(full, last))
+        side = SIDE_CYCLES * len(tiles.figures.inputs) + SIDE_ISSUE * tiles.figures.instructions
+        memory = self._memory_cycles(speed)
+        busy = min(1.0, memory / rounds)
+        far = max(0.0, 1 - LARGE_ARRAYS / max(1.0, tiles.array_bytes))
+        side *= 1 + SIDE_QUEUE * far * busy**4
+        return _together(rounds, side, memory)
+
+    def _together(self, speed: Speed) -> float:
+        """The cycles of warps and of what they wait for in device memory."""
+        if self.tiles.is_line:
+            return 0.0
+        both = beside_memory if self.tiles.plan.exchange is Exchange.BLOCK else with_memory
+        return both(self._busy_cycles, self._memory_cycles(speed))
 
 
 def _together(*cycles: float) -> float:

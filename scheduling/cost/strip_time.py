@@ -24,7 +24,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.stream_plan import ROOMY_PLANES, StreamPlan
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, VECTOR_ELEMENTS, Machine
 from polytile.scheduling.cost.multiprocessor import value_cycles
-from polytile.scheduling.cost.stream_resources import StreamFigures
+from polytile.scheduling.cost.stream_resources import TileFigures
 
 INSTRUCTION_CYCLES = 2.75  # of a warp, one after another
 SLOW_CYCLES = 10  # of a warp, for each instruction of a division or a function in double precision
@@ -37,20 +37,16 @@ BESIDE_MEMORY = 2.7  # the same of these and device memory
 
 @dataclass(frozen=True)
 class Strips:
-    """So many strips of warps of their own, on multiprocessors that have room for `resident` of them each; `planes`
-    pass in each."""
+    """Strips of warps of their own, on multiprocessors that have room for `resident` of them each."""
 
     plan: StreamPlan
-    figures: StreamFigures
-    warps: float
-    planes: float
+    figures: TileFigures
     machine: Machine
     resident: int
 
-    @property
-    def cycles(self) -> float:
-        """Until all strips are done, if nothing waits for device memory."""
-        return self.planes * beside(BESIDE_SIDES, self._in_rounds, self._side)
+    def cycles(self, warps: float, planes: float) -> float:
+        """Until so many strips are done, in each of which so many planes pass, if nothing waits for device memory."""
+        return planes * beside(BESIDE_SIDES, self._in_rounds(warps), self._side)
 
     @cached_property
     def warp_cycles(self) -> float:
@@ -69,24 +65,23 @@ class Strips:
     def _instructions(self) -> float:
         """Of a warp for a plane, with loads of inputs and stores."""
         moved = (*(f.size for f in self.figures.inputs), *stored_bytes(self.plan, self.figures))
-        return self.figures.instructions(self.plan) + sum(accesses(self.plan.points[-1], size) for size in moved)
+        return self.figures.instructions + sum(accesses(self.plan.points[-1], size) for size in moved)
 
-    @property
-    def _in_rounds(self) -> float:
+    def _in_rounds(self, warps: float) -> float:
         """The cycles of a plane, one round after another."""
         full = self.resident / REGISTER_FILE_PARTITIONS
-        warps = self.warps / (self.machine.sms * REGISTER_FILE_PARTITIONS)
-        rounds = max(1, ceil(warps / full))
-        return (rounds - 1) * self._plane(full) + self._plane(warps - (rounds - 1) * full)
+        own = warps / (self.machine.sms * REGISTER_FILE_PARTITIONS)
+        rounds = max(1, ceil(own / full))
+        return (rounds - 1) * self._plane(full) + self._plane(own - (rounds - 1) * full)
 
     def _plane(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""
         return max(self.warp_cycles, warps * self._slots)
 
-    @property
+    @cached_property
     def _side(self) -> float:
         """The cycles of a plane of a strip at a side of space."""
-        side = SIDE_INPUT_CYCLES * sum(1 for _ in self.figures.inputs) + SIDE_INSTRUCTION_CYCLES * self._instructions
+        side = SIDE_INPUT_CYCLES * len(self.figures.inputs) + SIDE_INSTRUCTION_CYCLES * self._instructions
         return side if self._is_roomy else side + SIDE_READ_CYCLES * len(self.plan.made)
 
     @property
@@ -96,7 +91,7 @@ class Strips:
         return kept <= REGISTER_BYTES * ROOMY_PLANES
 
 
-def stored_bytes(plan: StreamPlan, figures: StreamFigures) -> Iterator[int]:
+def stored_bytes(plan: StreamPlan, figures: TileFigures) -> Iterator[int]:
     """Of a cell, for each array that a kernel stores."""
     stores = (s for s in plan.stores if s.becomes is not None or plan.blocks == 1)
     return (figures.steps[s.step].size for s in stores)

@@ -21,8 +21,8 @@ from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.block_tile_time import NEARLY
 from polytile.scheduling.cost.point_count import fix_parameters
-from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
-from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream_sizes
+from polytile.scheduling.cost.stream_resources import StreamFigures, TileFigures, stream_figures
+from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, TileCost, stream_sizes
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
@@ -58,7 +58,7 @@ class _Search:
     def __init__(self, problem: Problem, values: StencilValues) -> None:
         self.problem, self.values, self.choices = problem, values, problem.choices
         self.machine, self.tuning = problem.machine, problem.machine.tuning.stream
-        self.slow = replace(self.machine, speed=self.machine.speed.with_slow_memory)
+        self.slow = self.machine.speed.with_slow_memory
         scop, dims = problem.scop, values.dims
         self.place = scop.statement(values.fields[0].statements[0]).location
         if dims > MOST_DIMENSIONS:
@@ -107,38 +107,39 @@ class _Search:
         """The fastest plan for so many iterations that fits."""
         retimed = not self.problem.options.strict
         steps = stream_steps(self.problem.scop, self.values, iterations, self.exchange, retimed)
-        figures: StreamFigures | None = None
+        of_steps: StreamFigures | None = None
         best: SizedPlan | None = None
         for tiles in self._tiles(steps):
             plan = steps.plan(tiles)
-            figures = figures or stream_figures(plan, self.problem.scop)
+            of_steps = of_steps or stream_figures(plan, self.problem.scop)
+            figures = of_steps.of(plan)
             if not self._fits(plan, figures):
                 continue
-            unrolled, blocks = self._unrolls(plan, figures), self._min_blocks(plan, figures)
-            plan = replace(plan, unrolled=unrolled, min_blocks=blocks)
-            for chunk, at_once in self._chunks(plan, figures):
-                sized = self._sized(replace(plan, chunk=chunk, tiles_at_once=at_once), figures)
+            cost = TileCost(plan, figures, self.machine, self.sizes)
+            for chunk, at_once in self._chunks(cost):
+                own = StreamCost(cost, chunk, at_once)
+                sized = SizedPlan(plan, own.microseconds(self.machine.speed), own.microseconds(self.slow))
                 if best is None or self._time(sized) < self._time(best):
-                    best = sized
+                    best = replace(sized, plan=self._whole(cost, chunk, at_once))
         return best
 
-    def _sized(self, plan: StreamPlan, figures: StreamFigures) -> SizedPlan:
-        fast, slow = (StreamCost(plan, figures, part, self.sizes).microseconds for part in (self.machine, self.slow))
-        return SizedPlan(plan, fast, slow)
+    def _whole(self, cost: TileCost, chunk: int, at_once: int) -> StreamPlan:
+        """The plan with the planes that tiles own, and with what compilers are told."""
+        unrolled, blocks = self._unrolls(cost.plan, cost.figures), self._min_blocks(cost)
+        return replace(cost.plan, chunk=chunk, tiles_at_once=at_once, unrolled=unrolled, min_blocks=blocks)
 
     def _time(self, one: SizedPlan) -> float:
         """What is compared of tiles for as many iterations."""
         return one.microseconds if self.exchange is Exchange.BLOCK else self._on_all_parts(one)
 
-    def _chunks(self, plan: StreamPlan, figures: StreamFigures) -> Sequence[tuple[int, int]]:
+    def _chunks(self, cost: TileCost) -> Sequence[tuple[int, int]]:
         """Planes that a tile owns, and how many tiles there are: as asked for, or so many planes that all tiles have
         their place at once, with one warp of a scheduler or block of a multiprocessor or more."""
-        asked, planes = self.choices.tile, self.sizes.cells[0]
+        plan, asked, planes = cost.plan, self.choices.tile, self.sizes.cells[0]
         if not plan.streamed:
             return ((0, 0),)
         if len(asked) == plan.dims:
             return ((asked[0], 0),)
-        cost = StreamCost(plan, figures, self.machine, self.sizes)
         schedulers = REGISTER_FILE_PARTITIONS if plan.exchange is Exchange.WARP else 1
         places, most = self.machine.sms * schedulers, cost.resident // (plan.warps if schedulers == 1 else schedulers)
         if not self.known:
@@ -147,25 +148,24 @@ class _Search:
         lengths = {ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk}
         return [(length, 0) for length in sorted(lengths | {0})]
 
-    def _min_blocks(self, plan: StreamPlan, figures: StreamFigures) -> int:
+    def _min_blocks(self, cost: TileCost) -> int:
         """As many as the estimate counts on, where that is several: ptxas may take more registers than it needs."""
-        if plan.exchange is Exchange.WARP:
+        if cost.plan.exchange is Exchange.WARP:
             return 0
-        cost = StreamCost(plan, figures, self.machine, self.sizes)
-        blocks = cost.resident // plan.warps
+        blocks = cost.resident // cost.plan.warps
         return blocks if blocks > 1 else 0
 
-    def _unrolls(self, plan: StreamPlan, figures: StreamFigures) -> bool:
+    def _unrolls(self, plan: StreamPlan, figures: TileFigures) -> bool:
         """Unless threads of a block are short of registers: ptxas takes 25 to 50 more for several planes at once."""
-        return plan.exchange is Exchange.WARP or figures.registers(plan) <= self._most_registers(plan)
+        return plan.exchange is Exchange.WARP or figures.registers <= self._most_registers(plan)
 
-    def _fits(self, plan: StreamPlan, figures: StreamFigures) -> bool:
+    def _fits(self, plan: StreamPlan, figures: TileFigures) -> bool:
         if self.choices.time_tile and self.choices.tile:
             return True
-        if figures.instructions(plan) > self.tuning.instructions or figures.shared_bytes(plan) > self._shared_memory:
+        if figures.instructions > self.tuning.instructions or figures.shared_bytes > self._shared_memory:
             return False
         most = self._most_registers(plan)
-        return figures.registers(plan) <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
+        return figures.registers <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
 
     def _most_registers(self, plan: StreamPlan) -> int:
         """Of a thread of a block that is alone on a multiprocessor."""

@@ -92,8 +92,8 @@ def test_strips_that_were_measured_to_be_faster_are_chosen(source: str) -> None:
 def test_few_warps_wait_for_one_instruction_after_another() -> None:
     """What two warps of a scheduler issue hides in part behind what each of them does after another."""
     plan, problem = planned("an5d/star2d1r.c", 10, 3, 1261), problem_of("an5d/star2d1r.c")
-    figures, schedulers = stream_figures(plan, problem.scop), 4 * problem.machine.sms
-    one, two, eight = (Strips(plan, figures, n * schedulers, 100.0, problem.machine, 4 * n).cycles for n in (1, 2, 8))
+    figures, schedulers = stream_figures(plan, problem.scop).of(plan), 4 * problem.machine.sms
+    one, two, eight = (Strips(plan, figures, problem.machine, 4 * n).cycles(n * schedulers, 100.0) for n in (1, 2, 8))
     assert one < two < 1.3 * one
     assert eight > 1.3 * two
 
