@@ -15,7 +15,7 @@ which was stored, and loaded before the tile began.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 
 import islpy as isl
@@ -38,8 +38,8 @@ def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[
     """What was shown of the kernels of a plan, in lines for a reader. Raises WrongSplitError, with the first reason
     against it."""
     try:
-        tiles = _tiles(scop, plan)
-        _check_order(dependences, scop, plan, tiles)
+        placed = _parts(scop, plan)
+        _check_order(dependences, scop, plan, placed)
         _check_accesses(scop, plan)
         _check_fills(plan)
         for array in plan.transient:
@@ -56,19 +56,22 @@ def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[
 
 
 # Parts --------------------------------------------------------------------------------------------
-def _tiles(scop: Scop, plan: SplitPlan) -> isl.UnionMap:
-    """`{ S[i] -> [b, phase, colour, K0, K1, folded step] }` for all instances."""
+def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
+    """When and where statements write, `{ S[i] -> [t, x] }`, each at a place of one tile: along each dimension and at
+    each step, tiles that shrink and that grow follow one another, without places between them or in two of them."""
     require({s.name for s in scop.statements} == {w.statement for w in plan.writes}, "it runs other statements")
     placed = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in plan.writes}
     _check_steps(placed)
-    total = isl.UnionMap("{ }")
     for write in plan.writes:
-        own = placed[write.statement].apply_range(_tile_of(plan, write))
-        complete = own.domain().is_equal(placed[write.statement].domain())
-        require(complete, f"there are instances of {write.statement} in no tile")
-        require(own.is_single_valued(), f"there are instances of {write.statement} in two tiles")
-        total = total.union(isl.UnionMap.from_map(own))
-    return total
+        for k, cut in enumerate(plan.cuts):
+            window = plan.written(write, k)
+            beside = window.high[0] + 1 == window.low[1] and window.high[1] + 1 == window.low[0] + cut.period
+            require(beside, f"there are instances of {write.statement} in no tile")
+            shrinking, growing = (high - low + 1 for low, high in zip(window.low, window.high, strict=True))
+            steeper = (cut.lower + cut.upper) * (plan.height - 1)  # what tiles lose, or gain, until the last step
+            apart = min(shrinking, shrinking - steeper, growing, growing + steeper) >= 0
+            require(apart, f"there are instances of {write.statement} in two tiles")
+    return placed
 
 
 def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
@@ -100,22 +103,6 @@ def _check_steps(placed: dict[str, isl.Map]) -> None:
         require(same, f"{name} does not run at the same places in each step")
 
 
-def _tile_of(plan: SplitPlan, write: SplitWrite) -> isl.Map:
-    """`{ [t, x] -> [b, phase, colour, K0, K1, folded step] }` by the sides of tiles; K1 is 0 in one dimension."""
-    x = [f"x{k}" for k in range(plan.dims)]
-    total = None
-    for phase, colours in enumerate(plan.phases):
-        for number, colour in enumerate(colours):
-            tests = _sides(plan, colour, tuple(plan.written(write, k) for k in range(plan.dims)))
-            tiles = ", ".join(["K0", "K1" if plan.dims == 2 else "0"])
-            level = f"{len(plan.levels)}*t + {write.level}"
-            text = f"[t, {', '.join(x)}] -> [b, {phase}, {number}, {tiles}, {level}] : {tests}"
-            one = isl.Map(f"{{ {text} }}")
-            total = one if total is None else total.union(one)
-    assert total is not None
-    return total
-
-
 def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
     """The places x of windows of tile K in band b at time t, as conditions."""
     u = f"(t - {plan.height}*b)"
@@ -128,18 +115,36 @@ def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
 
 
 # Order --------------------------------------------------------------------------------------------
-FORWARD = isl.Map(
-    "{ [b, p, c, K, L, s] -> [e, q, d, M, N, z] : b < e or (b = e and p < q);"
-    "  [b, p, c, K, L, s] -> [b, p, c, K, L, z] : s < z }"
-)
+def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, placed: Mapping[str, isl.Map]) -> None:
+    """Dependences go to later bands, later launches of a band, or in the same tile to later steps and levels.
 
-
-def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, tiles: isl.UnionMap) -> None:
-    """Dependences go to later launches, or in the same tile to later steps and levels."""
+    Along a dimension, with u the step of the band, tiles that shrink begin at x = P K + a u + lo, those that grow at
+    x = P K + G - b u - hi. So a u + lo - x tells how far x is below the former, x + b u + hi how far it is above the
+    latter. If neither gets less from an instance to one of the same band that depends on it, what was below the
+    beginning of a tile that shrinks stays below it, and what was above that of a tile that grows stays above it: from a
+    tile that grows dependences stay in it, from one that shrinks they stay or go to those that grow beside it. With
+    several dimensions they stay in the tile, or go to one that grows along more of them, of a later launch.
+    """
+    skewed = isl.UnionMap("{ }")
+    for write in plan.writes:
+        times = placed[write.statement].apply_range(_skewed(plan, write))
+        skewed = skewed.union(isl.UnionMap.from_map(times))
+    sides = [f"s{k} >= 0" for k in range(2 * plan.dims)]
+    names = ", ".join(["t", "folded", *(f"s{k}" for k in range(2 * plan.dims))])
+    forward = isl.UnionSet(f"{{ [{names}] : t >= {plan.height} or (folded > 0 and {' and '.join(sides)}) }}")
     for relation in (one for d in dependences.by_array for one in (d.flow, d.false)):
-        pairs = relation.intersect_params(scop.context).apply_domain(tiles).apply_range(tiles)
-        left = pairs.subtract(isl.UnionMap.from_map(FORWARD))
-        require(left.is_empty(), "instances that depend on one another are in tiles of one launch, or not in order")
+        apart = relation.intersect_params(scop.context).apply_domain(skewed).apply_range(skewed).deltas()
+        message = "instances that depend on one another are in tiles of one launch, or not in order"
+        require(apart.is_subset(forward), message)
+
+
+def _skewed(plan: SplitPlan, write: SplitWrite) -> isl.Map:
+    """`{ [t, x] -> [t, levels t + level, a t + lo - x0, x0 + b t + hi, ..] }`."""
+    sides = []
+    for k, (cut, lo, hi) in enumerate(zip(plan.cuts, write.lower, write.upper, strict=True)):
+        sides += [f"{cut.lower} t + {lo} - x{k}", f"x{k} + {cut.upper} t + {hi}"]
+    places = ", ".join(["t", *(f"x{k}" for k in range(plan.dims))])
+    return isl.Map(f"{{ [{places}] -> [t, {len(plan.levels)} t + {write.level}, {', '.join(sides)}] }}")
 
 
 # Cells --------------------------------------------------------------------------------------------
@@ -178,15 +183,17 @@ def _element(array: Array, plan: SplitPlan, versions: int, one: SplitRead | Spli
 
 # Fills --------------------------------------------------------------------------------------------
 def _check_fills(plan: SplitPlan) -> None:
-    """What a tile may load, another one of the launch does not write."""
+    """What a tile may load, another one of the launch does not write. Tiles of a colour are alike, whatever their band
+    and their numbers: what the first of the first band writes stands for all."""
     for array, version in plan.fields:
         writes = [(_windows(plan, w), w.version) for w in plan.writes if w.array == array]
-        made = _reached(plan, (array, version), writes)
-        loaded = _reached(plan, (array, version), [*_loads(plan, array), *writes])
+        made = _reached(plan, (array, version), writes).intersect_domain(FIRST_TILES)
+        loaded = _reached(plan, (array, version), [*_loads(plan, array), *writes]).intersect_domain(FIRST_BAND)
         apart = made.apply_range(loaded.reverse()).intersect(SAME_LAUNCH)
         require(apart.is_empty(), f"a tile loads elements of {array} that another one of the launch writes")
 
 
+FIRST_TILES, FIRST_BAND = isl.Set("{ [0, p, c, 0, 0] }"), isl.Set("{ [0, p, c, K, L] }")
 SAME_LAUNCH = isl.Map(
     "{ [b, p, c, K, L] -> [b, p, d, M, N] : c < d or c > d or K < M or K > M or L < N or L > N }"
 )

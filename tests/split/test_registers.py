@@ -226,8 +226,10 @@ def _wrong(plan: SplitPlan) -> Iterator[SplitPlan]:
     """Plans that would compute something else."""
     cut, write, read = plan.cuts[0], plan.writes[-1], plan.reads[0]
     steeper = replace(cut, lower=cut.lower - 1)
+    narrower = replace(cut, width=1, period=cut.period - cut.width + 1)
     other = tuple(d + 1 for d in read.offset)
     yield replace(plan, cuts=(steeper, *plan.cuts[1:]))
+    yield replace(plan, cuts=(narrower, *plan.cuts[1:]))
     yield replace(plan, writes=(*plan.writes[:-1], replace(write, lower=(0,) * plan.dims, upper=(0,) * plan.dims)))
     yield replace(plan, writes=(*plan.writes[:-1], replace(write, level=0)))
     yield replace(plan, reads=(replace(read, offset=other), *plan.reads[1:]), points=tuple(2 * n for n in plan.points))
