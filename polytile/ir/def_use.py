@@ -72,21 +72,29 @@ def written_arrays(*nodes: Node) -> set[str]:
 def assigned_names(*nodes: Stmt) -> Iterator[str]:
     """The scalars and pointers that get another value after their declaration."""
     for node in statements(*nodes):
-        match node:
-            case Advance(pointer=name):
-                yield name
-            case Rotate(names=names):
-                yield from names
-            case _:
-                yield from (t.name for t in targets(node) if isinstance(t, Name))
+        yield from _assigned(node)
+
+
+def _assigned(node: Stmt) -> Iterator[str]:
+    match node:
+        case Advance(pointer=name):
+            yield name
+        case Rotate(names=names):
+            yield from names
+        case _:
+            yield from (t.name for t in targets(node) if isinstance(t, Name))
 
 
 def declared_names(*nodes: Stmt) -> Iterator[str]:
     """What the statements declare or iterate over."""
     for node in statements(*nodes):
-        match node:
-            case For(iterator=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
-                yield name
+        yield from _declared(node)
+
+
+def _declared(node: Stmt) -> Iterator[str]:
+    match node:
+        case For(iterator=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
+            yield name
 
 
 def written_names(*nodes: Stmt) -> Iterator[str]:
@@ -111,9 +119,15 @@ def value_names(*nodes: Node) -> set[str]:
 
 def names_of(nodes: Iterable[Node]) -> frozenset[str]:
     """Every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
-    roots = tuple(nodes)
-    written = written_names(*(root for root in roots if isinstance(root, Stmt)))
-    return frozenset((*written, *mentioned_names(*roots)))
+    found: set[str] = set()
+    for node in walk(*nodes):
+        if isinstance(node, Name):
+            found.add(node.name)
+        elif isinstance(node, Access):
+            found.add(node.array)
+        elif isinstance(node, Stmt):
+            found.update(_assigned(node), _declared(node))
+    return frozenset(found)
 
 
 def reads(node: Node) -> Iterator[str]:
@@ -123,18 +137,18 @@ def reads(node: Node) -> Iterator[str]:
         match node := waiting.pop():
             case Advance(pointer=name) | Access(array=name) | Name(name=name):
                 yield name
-        waiting += reversed(_read_parts(node))
+        waiting += reversed(_read_parts(node) if isinstance(node, Stmt) else children(node))
 
 
-def _read_parts(node: Node) -> tuple[Node, ...]:
-    """The direct sub-nodes whose values a node uses."""
+def _read_parts(node: Stmt) -> tuple[Node, ...]:
+    """The direct sub-nodes whose values a statement uses."""
     parts = children(node)
     match node:
         case Atomic(target=target, value=value):
             return target, value
         case Invoke(arguments=arguments, target=result):
             return (*arguments, *(() if result is None else children(result)))
-        case Stmt() if not (isinstance(node, Assign) and node.op):
+        case _ if not (isinstance(node, Assign) and node.op):
             written = len(targets(node))  # they come first
             return *(place for target in parts[:written] for place in children(target)), *parts[written:]
     return parts

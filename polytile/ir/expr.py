@@ -6,10 +6,10 @@ Every node is frozen and carries its type (values) or its source location (state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field as _field
 from dataclasses import fields, replace
-from operator import attrgetter, is_
+from operator import attrgetter, is_not
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polytile.dataclass import dataclass
@@ -67,7 +67,7 @@ DOUBLE = CType("double", "float", 8)
 
 
 class _Hashed:
-    """What keeps its hash: expressions are keys of tables again and again, and may have hundreds of parts."""
+    """What keeps its hash: nodes are keys of tables again and again, and may have hundreds of parts."""
 
     __slots__ = ("_hash",)
     _hash: int
@@ -87,7 +87,7 @@ class _Hashed:
             return found
 
 
-_COMPARED: dict[Any, Callable[[Any], Any]] = {}  # what is compared, by class of expression
+_COMPARED: dict[Any, Callable[[Any], Any]] = {}  # what is compared, by class of node
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class Address(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class Stmt:
+class Stmt(_Hashed):
     """Base of statement trees."""
 
 
@@ -318,33 +318,60 @@ class Execution(Stmt):
 Node = Expr | Stmt
 _Stmt = TypeVar("_Stmt", bound=Stmt)
 _NODES = (Expr, Stmt)  # a tuple: tests against a union, which is made anew each time, take twice as long
-_PARTS: dict[type, tuple[str, ...]] = {}  # by class of node
+_ONE = {"Expr", "Access", "Access | Name"}  # annotations
+_EXPRESSIONS = {"tuple[Expr, ...]", "tuple[Access, ...]"}
+_MORE = {"tuple[Stmt, ...]", *_EXPRESSIONS}
+_PLAIN = ("str", "int", "bool", "CType", "Location", "str | None", "int | None")  # of what holds no node
+_Children = Callable[[Any], tuple[Any, ...]]
+_PARTS: dict[type, tuple[tuple[str, str], ...]] = {}  # by class of node: fields that may hold nodes, with annotations
 _FIELDS: dict[type, tuple[str, ...]] = {}  # of classes that are made of them
-_BELOW: dict[type, Callable[[Any], Sequence[Any]] | None] = {}  # by class of node
-_ONE_NODE = {"Expr", "Access", "Access | Name"}  # annotations
-_MORE_NODES = {"tuple[Expr, ...]", "tuple[Stmt, ...]", "tuple[Access, ...]"}
-_PLAIN = ("str", "int", "bool", "CType", "Location", "str | None", "int | None")  # annotations of what holds no node
+_CHILDREN: dict[type, _Children | None] = {}
+_BLOCKS: dict[type, tuple[str, ...]] = {}  # fields that may hold statements
 
 
-def _parts(node: Any) -> tuple[str, ...]:
-    """The fields of a node that may hold other nodes."""
-    kind = type(node)
+def _parts(kind: Any) -> tuple[tuple[str, str], ...]:
+    """The fields of a class of nodes that may hold other nodes, with their annotations."""
     if kind not in _PARTS:
-        own = (f for f in fields(kind) if f.type not in _PLAIN)
-        _PARTS[kind] = tuple(f.name for f in own if f.metadata.get("nodes", True))
+        own = (f for f in fields(kind) if f.type not in _PLAIN and f.metadata.get("nodes", True))
+        _PARTS[kind] = tuple((f.name, str(f.type)) for f in own)
     return _PARTS[kind]
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Any, ...]:
     """The direct sub-nodes of an expression or statement, in source order."""
-    found: list[Node] = []
-    for name in _parts(node):
-        value = getattr(node, name)
-        if isinstance(value, _NODES):
-            found.append(value)
-        elif type(value) is tuple:
-            found += [item for item in value if isinstance(item, _NODES)]
-    return tuple(found)
+    below = _children_of(type(node))
+    return () if below is None else below(node)
+
+
+def _children_of(kind: Any) -> _Children | None:
+    """What finds the direct sub-nodes of such nodes; None for those that have none."""
+    if kind not in _CHILDREN:
+        _CHILDREN[kind] = _finder(_parts(kind))
+    return _CHILDREN[kind]
+
+
+def _finder(parts: tuple[tuple[str, str], ...]) -> _Children | None:
+    if not parts:
+        return None
+    names = [name for name, _ in parts]
+    if len(parts) == 1 and parts[0][1] in _MORE:
+        return attrgetter(*names)
+    if len(parts) > 1 and all(annotation in _ONE for _, annotation in parts):
+        return attrgetter(*names)
+
+    def found(node: Any) -> tuple[Any, ...]:
+        below: list[Any] = []
+        for name, annotation in parts:
+            value = getattr(node, name)
+            if annotation in _MORE:
+                below += value
+            elif isinstance(value, _NODES):
+                below.append(value)
+            elif type(value) is tuple:
+                below += [item for item in value if isinstance(item, _NODES)]
+        return tuple(below)
+
+    return found
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
@@ -379,25 +406,11 @@ def walk(*nodes: Node) -> Iterator[Node]:
     while waiting:
         yield (node := waiting.pop())
         try:
-            below = _BELOW[type(node)]
+            below = _CHILDREN[type(node)]
         except KeyError:
-            below = _BELOW[type(node)] = _below(node)
+            below = _children_of(type(node))
         if below is not None:
-            waiting += below(node)
-
-
-def _below(node: Any) -> Callable[[Any], Sequence[Any]] | None:
-    """What finds the direct sub-nodes of such nodes, the last one first; None for those that have none."""
-    names = _parts(node)[::-1]
-    types = {f.type for f in fields(node) if f.name in names}
-    if not names:
-        return None
-    parts = attrgetter(*names)
-    if types <= _ONE_NODE:
-        return parts if len(names) > 1 else lambda node: (parts(node),)
-    if types <= _MORE_NODES:
-        return lambda node: [item for part in names if (own := getattr(node, part)) for item in own[::-1]]
-    return lambda node: children(node)[::-1]
+            waiting += below(node)[::-1]
 
 
 def statements(*nodes: Stmt) -> Iterator[Stmt]:
@@ -405,7 +418,7 @@ def statements(*nodes: Stmt) -> Iterator[Stmt]:
     waiting: list[Any] = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
-        for name in _parts(node)[::-1]:
+        for name in _blocks(type(node)):
             value = getattr(node, name)
             if type(value) is tuple:
                 waiting += [item for item in value[::-1] if isinstance(item, Stmt)]
@@ -413,19 +426,31 @@ def statements(*nodes: Stmt) -> Iterator[Stmt]:
                 waiting.append(value)
 
 
+def _blocks(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of nodes that may hold statements, the last one first."""
+    if kind not in _BLOCKS:
+        others = _ONE | _EXPRESSIONS | {"Expr | None"}
+        _BLOCKS[kind] = tuple(name for name, annotation in _parts(kind)[::-1] if annotation not in others)
+    return _BLOCKS[kind]
+
+
 def with_children(node: Any, change: Callable[[Any], Any]) -> Any:
     """The node with each of its direct sub-nodes n replaced by change(n)."""
     changed = {}
-    for name in _parts(node):
+    for name, annotation in _parts(type(node)):
         value = getattr(node, name)
-        if isinstance(value, _NODES):
+        if annotation in _MORE:
+            items = tuple(map(change, value))
+            if any(map(is_not, items, value)):
+                changed[name] = items
+        elif isinstance(value, _NODES):
             new = change(value)
             if new is not value:
                 changed[name] = new
         elif type(value) is tuple and value:
-            items = [change(i) if isinstance(i, _NODES) else i for i in value]
-            if not all(map(is_, items, value)):
-                changed[name] = tuple(items)
+            items = tuple([change(i) if isinstance(i, _NODES) else i for i in value])
+            if any(map(is_not, items, value)):
+                changed[name] = items
     return _replaced(node, changed) if changed else node
 
 
