@@ -152,6 +152,8 @@ class Values:
         """A name with these values; one that there was before has both."""
         if name in self.names:
             span = span.joined(self.names[name])
+            if span == self.names[name]:
+                return
             self.found.clear()
         self.names[name] = span
 

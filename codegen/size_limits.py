@@ -11,7 +11,7 @@ Arithmetic that is not linear is the program's own, as the body of a statement h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import reduce
@@ -124,45 +124,52 @@ class _Sums:
         """What statements compute, all of it in 64 bits on the host; `bounds` are those of names that they declare,
         beyond what their values say. In a kernel with `wide` indices, 32 bits are the C's own."""
         known = {r.name: r for r in bounds}
-        nodes = dict.fromkeys(_computed(body))
-        for node in nodes:
-            match node:
+        inside, computed = _computed(body)
+        for stmt in inside:
+            match stmt:
                 case Declare(name=name, value=value, type=CType(kind="int")):
                     span = ANY if value is None or name in changing else values(value)
                     values.declare(name, _within(span, known.get(name), values))
                 case For(iterator=name):
-                    values.declare(name, ANY if name in changing else _iterator(node, values))
+                    values.declare(name, ANY if name in changing else _iterator(stmt, values))
         values.found.clear()
-        for node in nodes:
-            match node:
-                case Binary(op=op) | Unary(op=op) if op in _COMPUTED and is_index(node):
-                    span, ctype = values(node), node.type
+        most = LIMIT_OF_LONG if on_host else None
+        for expr in computed:
+            if not wide or expr.type.size > INT.size:
+                self.fit(values(expr), most or _most(expr.type))
+        for stmt in inside:
+            match stmt:
                 case For(iterator=name, type=ctype) if is_index(Name(name, ctype)):
-                    span = values.names[name] + _step(node, values)
-                case Declare(name=name, type=CType(kind="int") as ctype, value=Expr() as value) if wide and (
-                    ctype.size < value.type.size
-                ):
-                    self.fit(values(value), _most(ctype))
-                    continue
-                case _:
-                    continue
-            if not wide or ctype.size > INT.size:
-                self.fit(span, LIMIT_OF_LONG if on_host else _most(ctype))
+                    if not wide or ctype.size > INT.size:
+                        self.fit(values.names[name] + _step(stmt, values), most or _most(ctype))
+                case Declare(type=CType(kind="int") as ctype, value=Expr() as value) if wide:
+                    if ctype.size < value.type.size:
+                        self.fit(values(value), _most(ctype))
 
 
-def _computed(body: Sequence[Stmt]) -> Iterator[Node]:
-    """The nodes of statements, in the order of the text, but those of what is stored, subscripts apart, and of values
-    of the C's iterators: only instances that there are compute these, and C says that they fit."""
+def _computed(body: Sequence[Stmt]) -> tuple[list[Stmt], list[Expr]]:
+    """Statements with all inside of them, and the sums, differences and products of indices, each once; but those of
+    what is stored, subscripts apart, and of values of the C's iterators: only instances that there are compute these,
+    and C says that they fit."""
+    inside: list[Stmt] = []
+    seen: set[Expr] = set()
+    found: list[Expr] = []
     waiting: list[Node] = [*reversed(body)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, IteratorValue):
+        if isinstance(node, Stmt):
+            inside.append(node)
+        elif isinstance(node, IteratorValue) or node in seen:
             continue
-        yield node
+        else:
+            seen.add(node)
+            if isinstance(node, Binary | Unary) and node.op in _COMPUTED and is_index(node):
+                found.append(node)
         below = children(node)
         if isinstance(node, Assign | Atomic | Store) or (isinstance(node, Declare) and node.type.kind != "int"):
             below = tuple(part for part in walk(*below) if isinstance(part, Access))
         waiting += below[::-1]
+    return inside, found
 
 
 def _step(loop: For, values: Values) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -120,6 +121,18 @@ def test_unsigned_sizes_fit_in_signed_indices() -> None:
     assert _limits(UINT, INT, lift(4), Name("k")) == [f"n <= {2**31 - 1}"]
     blocks = 2**31 - 1  # of a grid
     assert _limits(ULONG, LONG, lift(4), Name("k", LONG)) == [f"n <= {128 * blocks - 127}"]
+
+
+def test_loops_alike_in_two_loops_have_the_values_of_both() -> None:
+    program = _program(INT, INT, lift(4), Binary("+", Name("j"), lift(2**30)))
+    (loop,) = program.kernels[0].body
+    assert isinstance(loop, For)
+    inner = replace(loop, iterator="j", condition=Binary("<", Name("j"), Name("k")))
+    few = replace(loop, body=(inner,))
+    many = replace(few, condition=Binary("<", Name("k"), Name("n")))
+    kernel = replace(program.kernels[0], body=(few, many))
+    (limit,) = size_limits(replace(program, kernels=(kernel,)), isl.Set("[n] -> { : n >= 0 }"))
+    assert str(limit) == f"n <= {2**30 + 1}"
 
 
 def test_a_number_that_never_fits() -> None:
