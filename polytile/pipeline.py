@@ -27,7 +27,7 @@ from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.atomic_updates import with_updates
-from polytile.ir.host import HostProgram
+from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.isl_answers import kept_answers
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.kernel import Kernel
@@ -178,8 +178,9 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
 
         once = state.stream is not None and state.stream.once
         scop, schedule = (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
+    memory = _memory(state, first)
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
-    given = LoweringInput(state.transfers, barriers, state.homes, state.kernel_plans, indivisible(run))
+    given = LoweringInput(memory, barriers, state.homes, state.kernel_plans, indivisible(run))
     lowered = lower(scop, schedule, given)
     tuning = state.machine.tuning.loads
     sums = _sums_of_few(state.scop, tuning)
@@ -203,7 +204,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     plans, bounds = _with_bounds(state, versions, plans)
     program, steps = versions.of(plans)
     if first is not None:
-        program = _behind(program, first, state)
+        program = _behind(program, first, memory, state)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
@@ -260,19 +261,24 @@ def _first_iterations(state: Compilation) -> StreamProgram | None:
     return stream_kernels(scop, state.stream, Names.of(scop), index_type(scop))
 
 
-def _behind(program: HostProgram, first: StreamProgram, state: Compilation) -> HostProgram:
+def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ...]:
+    """The buffers of arrays that some kernel has in device memory."""
+    used = {home.array for kernel in first.kernels for home in kernel.storage} if first is not None else set()
+    inside = {array for homes in state.homes.values() for array in homes}
+    return buffers(state.run.scop, state.transfers, frozenset(inside - used))
+
+
+def _behind(program: HostProgram, first: StreamProgram, memory: tuple[Buffer, ...], state: Compilation) -> HostProgram:
     """The program of the iterations that are left, behind the first ones, which it starts from."""
     assert state.stream is not None
     scop = state.run.scop
-    used = {home.array for kernel in first.kernels for home in kernel.storage}
-    inside = {array for homes in state.homes.values() for array in homes}
     homes = {t.array.name: t for t in state.transfers}
     pairs = zip(state.stream.shadows, shadow_arrays(scop, state.stream), strict=True)
     shadows = (second_buffer(scop, array, homes[state.stream.steps[k].array]) for (k, _), array in pairs)
     return replace(
         program,
         parameters=tuple(p for p in program.parameters if p.name != first.rest.name),
-        buffers=(*buffers(scop, state.transfers, frozenset(inside - used)), *shadows),
+        buffers=(*memory, *shadows),
         kernels=(*kernels_with_constants(_bounded(first.kernels, state), scop.context), *program.kernels),
         body=(*first.prefix, *program.body),
     )

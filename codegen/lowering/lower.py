@@ -12,7 +12,6 @@ from dataclasses import field, replace
 from polytile.codegen.lowering.ast_generation import generate, generate_host
 from polytile.codegen.lowering.copies import Threads, copy_loops, wide_copy
 from polytile.codegen.lowering.copy_barriers import without_second_barriers
-from polytile.codegen.lowering.device_buffers import buffers
 from polytile.codegen.lowering.instantiate import bind, with_cells
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.lowering.iterator_names import rename_loops
@@ -47,7 +46,7 @@ from polytile.ir.expr import (
     with_bodies,
 )
 from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
-from polytile.ir.host import HostProgram, Transfer
+from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.name_supply import Names
@@ -61,12 +60,12 @@ from polytile.machine import MAX_GRID
 class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
-    `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
-    not live in device memory (by kernel number, then array); `plans` have the placements with copies. The updates of
-    these (statement, array) are `atomic`.
+    `buffers` are of the arrays in device memory, `barriers` gives the reason for the barrier of each `sync` mark,
+    `storage` homes the arrays of each kernel that do not live in device memory (by kernel number, then array), `plans`
+    have the placements with copies. The updates of these (statement, array) are `atomic`.
     """
 
-    transfers: tuple[Transfer, ...]
+    buffers: tuple[Buffer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
     plans: tuple[KernelPlan, ...] = ()
@@ -120,13 +119,12 @@ class _Lowering:
         taken = frozenset(p.name for p in self.scop.parameters)
         body = rename_loops(self.generated, self.scop, taken, self.tiles.kernels)
         host = self._host(body, kernels, taken)
-        inside = frozenset(a for homes in self.given.storage.values() for a in homes)
         program = HostProgram(
             name=f"polytile_{self.scop.name}",
             parameters=self.scop.parameters,
             arguments=self.scop.external_arrays,
             by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
-            buffers=buffers(self.scop, self.given.transfers, inside),
+            buffers=self.given.buffers,
             kernels=tuple(kernel for kernel, _, _ in kernels),
             body=host,
             definitions=self.scop.definitions,

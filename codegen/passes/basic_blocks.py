@@ -7,7 +7,7 @@ from collections.abc import Callable
 from polytile.codegen.ordering.address_registers import live_registers
 from polytile.codegen.ordering.build_graph import NotStraightError, build_graph, is_straight
 from polytile.codegen.ordering.value_graph import ValueGraph
-from polytile.ir.expr import Stmt, with_bodies
+from polytile.ir.expr import Access, Literal, Name, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.kernel import Kernel
 
@@ -16,6 +16,7 @@ LEAST_OPERATIONS = 32  # of a block that is worth ordering
 MOST_OPERATIONS = 4000  # that are ordered in a few seconds
 LEAST_LIVE = 48  # registers of values and addresses: with fewer, enough threads run at once
 Body = tuple[Stmt, ...]
+_LEAVES = (Access, Literal, Name)
 
 
 def is_large(graph: ValueGraph) -> bool:
@@ -23,11 +24,19 @@ def is_large(graph: ValueGraph) -> bool:
     return LEAST_OPERATIONS <= graph.operations <= MOST_OPERATIONS
 
 
+def is_small(run: Body) -> bool:
+    """Whether a block is not worth ordering, whatever its graph is: statements may add operations and conversions."""
+    operations = sum(3 if isinstance(node, Stmt) else not isinstance(node, _LEAVES) for node in walk(*run))
+    return operations < LEAST_OPERATIONS
+
+
 def large_graphs(kernel: Kernel) -> tuple[ValueGraph, ...]:
     """The graphs of the large blocks of a kernel, in their order."""
     found: list[ValueGraph] = []
 
     def look(run: Body, behind: Body) -> Body:
+        if is_small(run):
+            return run
         try:
             graph = build_graph(kernel, run, behind).graph
         except NotStraightError:

@@ -34,7 +34,14 @@ from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
 from polytile.codegen.ordering.window_sweeps import with_swept_parts
-from polytile.codegen.passes.basic_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
+from polytile.codegen.passes.basic_blocks import (
+    AUTO_SHARE,
+    LEAST_OPERATIONS,
+    MOST_OPERATIONS,
+    Body,
+    each_block,
+    is_small,
+)
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, statements, walk
@@ -59,6 +66,8 @@ def order_statements(kernel: Kernel, plan: LoweredPlan, context: Context) -> Ker
 
 def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context: Context) -> Body:
     """One block in the best order; as it is where that is the source's."""
+    if not plan.points and is_small(run):
+        return run
     try:
         block = build_graph(kernel, run, behind)
     except NotStraightError:

@@ -17,7 +17,7 @@ from polytile.codegen.ordering.emit import emit
 from polytile.codegen.ordering.normal_forms import same_sums
 from polytile.codegen.ordering.reassociation import best_reassociation, score
 from polytile.codegen.ordering.value_graph import is_order
-from polytile.codegen.passes.basic_blocks import Body, each_block, is_large
+from polytile.codegen.passes.basic_blocks import Body, each_block, is_large, is_small
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Declare, statements
@@ -46,6 +46,8 @@ def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel
 
 def _changed(kernel: Kernel, run: Body, behind: Body, context: Context) -> Body:
     """One block with other sums; as it is where these are not clearly better."""
+    if is_small(run):
+        return run
     try:
         block = build_graph(kernel, run, behind)
     except NotStraightError:

@@ -36,19 +36,25 @@ from polytile.ir.expr import (
     rewrite,
     statements,
     walk,
+    with_bodies,
 )
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel
 
 ORDERINGS = ("<", "<=", ">", ">=")
 MAX_KERNELS = 64  # whose bodies are kept
+_SIGNED = (Unary, Binary)
 
 
 def with_opaque_negations(kernel: Kernel) -> tuple[Stmt, ...]:
     """The body of a kernel to print: what 32-bit integers are compared with is no negation that ptxas sees."""
-    if kernel.index_type != "int":
+    if kernel.index_type != "int" or not any(map(_is_negation, kernel.nodes)):
         return kernel.body
     return _body(IdentityKey(kernel))
+
+
+def _is_negation(node: Node) -> bool:
+    return isinstance(node, _SIGNED) and node.op in ("-", "*") and _negated(node, {}) is not None
 
 
 @lru_cache(maxsize=MAX_KERNELS)
@@ -75,12 +81,16 @@ def _body(kernel: IdentityKey[Kernel]) -> tuple[Stmt, ...]:
                 return _replaced(node, lower=opaque(lower))
         return node
 
-    return tuple(rewrite(rewrite(stmt, _strict), change) for stmt in body)
+    return tuple(rewrite(stmt, change) for stmt in _strict(body))
 
 
-def _strict(node: Node) -> Node:
+def _strict(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """Loops with their conditions as they are printed: j <= -n - 1 is j < -n."""
-    return _replaced(node, condition=strict_bound(node.condition, node.iterator)) if isinstance(node, For) else node
+    return tuple(_strict_loop(with_bodies(stmt, _strict)) for stmt in body)
+
+
+def _strict_loop(stmt: Stmt) -> Stmt:
+    return replace(stmt, condition=strict_bound(stmt.condition, stmt.iterator)) if isinstance(stmt, For) else stmt
 
 
 def _replaced(node: Node, **parts: object) -> Node:

@@ -21,6 +21,7 @@ from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
 from polytile.codegen.ordering.window_sweeps import with_swept_parts
 from polytile.codegen.passes import order_statements
+from polytile.codegen.passes.basic_blocks import is_large, is_small
 from polytile.codegen.passes.order_statements import CLEARLY, best_order, with_fewer_by_parts
 from polytile.diagnostics import InternalError, UsageError
 from polytile.ir.expr import Stmt, bodies
@@ -90,6 +91,15 @@ def test_orders_keep_what_blocks_compute(seed: int) -> None:
         assert is_order(graph, sequence)
         made = (*integers, *emit(graph, sequence, Names(set(kernel.names))))
         assert equivalent(graph, build_graph(kernel, made).graph)
+
+
+def test_small_blocks_are_not_worth_ordering() -> None:
+    kernel = kernel_of(random_body(random.Random(0), 8))
+    block = block_of(kernel)
+    parts = [block[:count] for count in range(1, len(block) + 1)]
+    small = [part for part in parts if is_small(part)]
+    assert small and not any(is_large(build_graph(kernel, part).graph) for part in small)
+    assert not is_small(block * 10)
 
 
 @pytest.mark.parametrize("seed", range(25))
