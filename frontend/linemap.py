@@ -104,6 +104,12 @@ def _after_comment(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
+def marked_files(text: str) -> list[str]:
+    """The files that line markers in preprocessor output name, in the order of their names."""
+    markers = (_MARKER.match(line) for line in text.split("\n") if "#" in line and '"' in line)
+    return sorted({c_unescaped(found[2]) for found in markers if found is not None and found[2] is not None})
+
+
 def split_markers(text: str, name: str, rename: Callable[[str], str]) -> tuple[list[str], list[tuple[str, int]]]:
     """Blank the line markers of preprocessor output and return its lines with the (file, line) of each."""
     lines: list[str] = []

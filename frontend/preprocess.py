@@ -15,7 +15,7 @@ from polytile.c_flags import predefined
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError, UserError, remember_source
 from polytile.frontend.attributes import Annotations, layout_pragma, without_annotations
-from polytile.frontend.linemap import LineMap, split_markers
+from polytile.frontend.linemap import LineMap, marked_files, split_markers
 from polytile.frontend.macros import expand_with_pcpp
 from polytile.frontend.tokens import name_tokens, tokenize
 from polytile.ir.c_text import c_string
@@ -111,13 +111,11 @@ def preprocess(
         path, text = read_input(path)
     else:
         remember_source(path, text)
-    command = _system_preprocessor() if preprocessor == "auto" else preprocessor
-    given = tuple(include_dirs), tuple(defines), (*cflags, *flags)
+    command = _command(preprocessor)
 
     def expanded(text: str) -> tuple[list[str], list[tuple[str, int]]]:
-        request = _Request(path, _opened(text.removeprefix("\ufeff").replace("\r\n", "\n")), *given)
-        output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
-        return split_markers(output, path, request.display)
+        request = _Request.of(path, text, include_dirs, defines, (*cflags, *flags))
+        return split_markers(_output(command, request), path, request.display)
 
     lines, origins = expanded(text)
     _check_rounding(lines, origins)
@@ -138,6 +136,42 @@ def preprocess(
         annotations,
         command,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a file is read with: what the preprocessor prints for it, line markers included, the files that these name,
+    as messages write them, and the command that was run (None: pcpp)."""
+
+    output: str
+    files: tuple[str, ...]
+    command: str | None
+
+
+def surroundings(
+    path: str,
+    text: str,
+    *,
+    include_dirs: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    preprocessor: str = "auto",
+    flags: Sequence[str] = (),
+    cflags: Sequence[str] = (),
+) -> Surroundings:
+    """What `preprocess` would read, without a look at it; raises what it would raise of the preprocessor's."""
+    command = _command(preprocessor)
+    request = _Request.of(path, text, include_dirs, defines, (*cflags, *flags))
+    output = _output(command, request)
+    named = dict.fromkeys(request.display(name) for name in marked_files(output) if not is_shipped(name))
+    return Surroundings(output, tuple(named), command)
+
+
+def _command(preprocessor: str) -> str | None:
+    return _system_preprocessor() if preprocessor == "auto" else preprocessor
+
+
+def _output(command: str | None, request: _Request) -> str:
+    return _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
 
 
 def _parser_lines(lines: Sequence[str]) -> tuple[list[str], Annotations]:
@@ -213,6 +247,13 @@ class _Request:
     include_dirs: tuple[str, ...]
     defines: tuple[str, ...]
     flags: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, path: str, text: str, include_dirs: Sequence[str], defines: Sequence[str], flags: Sequence[str]
+    ) -> _Request:
+        text = _opened(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+        return cls(path, text, tuple(include_dirs), tuple(defines), tuple(flags))
 
     @property
     def folder(self) -> str:

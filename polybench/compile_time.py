@@ -6,10 +6,11 @@ Measures whole commands from outside, import included, as a user meets them:
 - `polytile PROGRAM.c --target cuda` for each program of the suite: within 2 s and 400 MB;
 - `polytile PROGRAM.c --target cuda --validate --on emulator` at the small sizes that it chooses: within 10 s.
 
-`--all` takes the programs of all families. `--compare OLD.json` says by what factor the times changed since an earlier
-run; `--against DIR` runs the commands of another checkout in turns with those of this one, so that both meet the same
-machine, load included, and compares these. Both give the geometric mean over the programs, of the time that passed and
-of processor time, which other processes disturb less.
+`--all` takes the programs of all families. Every command compiles; with `--cached` it finds in polytile's cache what a
+run before it has left. `--compare OLD.json` says by what factor the times changed since an earlier run; `--against DIR`
+runs the commands of another checkout in turns with those of this one, so that both meet the same machine, load
+included, and compares these. Both give the geometric mean over the programs, of the time that passed and of processor
+time, which other processes disturb less.
 
 Every figure is the median of three runs. Memory is the largest resident set of the command or of any compiler that it
 ran (what wait4 reports, so the measuring process itself stays small and imports nothing of polytile). The exit status
@@ -37,6 +38,7 @@ FAMILIES = Path(__file__).resolve().parent
 CHECKOUT = FAMILIES.parent
 SUITE = "polybench"
 SEED = "1"
+NO_CACHE = "0"
 MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -99,11 +101,12 @@ class Change:
     processor: float | None = None
 
 
-def run(command: Sequence[str], log: Path, checkout: Path | None = None) -> Run:
+def run(command: Sequence[str], log: Path, checkout: Path | None = None, cache: str = NO_CACHE) -> Run:
     """Run a command to its end, with its output in `log`; with the polytile of a checkout, if one is given."""
     place = None if checkout is None else log.parent  # `python -m` finds what is in the current folder first
-    paths = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
-    environment = None if checkout is None else {**os.environ, "PYTHONPATH": paths}
+    environment = {**os.environ, "POLYTILE_CACHE": cache}
+    if checkout is not None:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
     with log.open("wb") as output:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -117,9 +120,13 @@ def run(command: Sequence[str], log: Path, checkout: Path | None = None) -> Run:
     return Run(seconds, megabytes, process.returncode, log.read_text(errors="replace"), processor)
 
 
-def measure(program: str, action: str, command: Sequence[str], folder: Path, repeat: int) -> Figure:
-    """The figure of one command."""
-    return figure(program, action, [run(command, folder / "log") for _ in range(repeat)])
+def measure(
+    program: str, action: str, command: Sequence[str], folder: Path, repeat: int, *, cached: bool = False
+) -> Figure:
+    """The figure of one command, with `cached` of runs behind one that has filled a cache."""
+    cache = str(folder / "cache") if cached else NO_CACHE
+    runs = [run(command, folder / "log", cache=cache) for _ in range(repeat + cached)]
+    return figure(program, action, runs[cached:])
 
 
 def figure(program: str, action: str, runs: Sequence[Run]) -> Figure:
@@ -260,6 +267,7 @@ def _parser() -> argparse.ArgumentParser:
     before.add_argument(
         "--compare", type=Path, metavar="OLD", help="factors since the figures that --json wrote to OLD"
     )
+    before.add_argument("--cached", action="store_true", help="compile from polytile's cache")
     before.add_argument("--against", type=Path, metavar="DIR", help="run the checkout in DIR in turns, and compare")
     return parser
 
@@ -281,7 +289,7 @@ def _measured(chosen: argparse.Namespace, folder: Path) -> tuple[list[Figure], l
     work = list(commands(programs, folder, validate=not chosen.no_validate))
     if chosen.against is None:
         for one in work:
-            figures.append(measure(*one, folder, chosen.repeat))
+            figures.append(measure(*one, folder, chosen.repeat, cached=chosen.cached))
             show(line(figures[-1]), chosen.json)
         return figures, found
     other = chosen.against.resolve()

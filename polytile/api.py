@@ -33,7 +33,6 @@ from polytile.diagnostics import (
 )
 from polytile.frontend.array_declaration import Array
 from polytile.frontend.isl_text import scop_from_isl
-from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.frontend.unreadable import Unread
 from polytile.ir.host import HostProgram
@@ -42,7 +41,7 @@ from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
 from polytile.recursion_limit import deep_recursion
-from polytile.runtime.output import check_targets, write_outputs
+from polytile.runtime.output import check_targets, output_stem, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters, with_products
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
@@ -258,11 +257,6 @@ class Program:
 
 def _compiled_again(path: str, text: str, told: dict[str, Any]) -> Program:
     return compile_file(path, text, **told)
-
-
-def output_stem(path: str) -> str:
-    """`gemm` for `src/gemm.c`; the outputs are named after it, without what cannot stand in an `#include`."""
-    return "stdin" if path in ("-", STDIN) else re.sub(r'["\\\x00-\x1f\x7f]', "_", Path(path).stem)
 
 
 def _home(path: str) -> Path:

@@ -41,6 +41,11 @@ def limit(seconds: int) -> None:
     _WATCHER.seconds = seconds
 
 
+def undisturbed() -> bool:
+    """Whether no piece of work is done in haste or left out, as it would be where it took less long."""
+    return not _WATCHER.hurried and not _WATCHER.given_up
+
+
 @contextmanager
 def piece(name: str, location: Location) -> Iterator[bool]:
     """A piece of work whose end a watcher may not wait for; gives whether it should be done in haste.

@@ -39,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(holder.cleanup)
         config.add_cleanup(lambda: os.environ.pop(SHARED))
     core.share(Path(os.environ[SHARED]))
+    os.environ["POLYTILE_CACHE"] = str(Path(os.environ[SHARED], "compilations"))  # not the user's
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

@@ -7,6 +7,7 @@ own, and files with headers of their own are read anew.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
@@ -17,12 +18,15 @@ import pytest
 
 from polytile import api, compiled_scop
 from polytile.compilation import Compilation
+from polytile.compile_cache.entries import OFF, VARIABLE
 from polytile.diagnostics import remember_source
 from polytile.frontend.program import SourceProgram
 from polytile.ir.scop import Scop
 from polytile.options import Options
 
 KEPT = 64
+FOLDER = os.environ.get(VARIABLE, OFF)  # of the run, see conftest.py
+PLANTED = Path(__file__).parent / "mutation"
 BENCHMARKS = Path(__file__).resolve().parents[1] / "polybench"
 _PATCHES = ("monkeypatch", "patch", "anew")  # fixtures under which other code may run, or that ask for it
 _known: OrderedDict[Any, SourceProgram] = OrderedDict()
@@ -73,8 +77,9 @@ def _content(path: str) -> str | None:
 
 
 def before(item: pytest.Item) -> None:
-    """Let the test share what others made, or make its own where it patches."""
+    """Let the test share what others made, or make its own where it patches; so do the commands that it runs."""
     patches = not set(getattr(item, "fixturenames", _PATCHES)).isdisjoint(_PATCHES)
+    os.environ[VARIABLE] = OFF if patches or item.path.is_relative_to(PLANTED) else FOLDER
     api.read_program = _read if patches else read_once
     api.run_pipeline = compiled_scop.run_pipeline = _compile if patches else compile_once
 

@@ -73,6 +73,7 @@ class Request:
     json: bool
     verbose: bool
     quiet: bool
+    cache: bool
     seed: int | None
     device_source: str | None = None
     preprocessor: str = "auto"
@@ -149,6 +150,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     stages = f"{', '.join(STAGES)}, {PASSES}, or a pass"
     add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {stages}")
     add("--verify-passes", action="store_true", help="check each kernel after each pass")
+    add("--no-cache", action="store_true", help="compile anew, and keep nothing for the next run")
     add("--json", action="store_true", help="print one machine-readable result instead of text")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="say what takes how long")
@@ -216,6 +218,7 @@ def parse(arguments: Sequence[str]) -> Request:
         json=found.json,
         verbose=found.verbose,
         quiet=found.quiet,
+        cache=not found.no_cache,
         seed=_optional("--seed", found.seed),
         device_source=found.device_source,
     )

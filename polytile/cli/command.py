@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from polytile.api import CompiledScop, Program, compile_file, output_stem
+from polytile.api import CompiledScop, Program, compile_file
 from polytile.cli.arguments import PASSES, PLAN, Request
 from polytile.cli.json_facts import scop_facts, validation_facts
-from polytile.cli.report import Report, as_object, say_reasons
+from polytile.cli.outputs import (
+    CERTIFICATE,
+    PICTURE,
+    REPORT,
+    SCHEDULES,
+    beside_kernels,
+    nothing_written,
+    or_warning,
+    write,
+)
+from polytile.cli.prepare import Prepared
+from polytile.cli.report import Report, Said, as_object, reasons
 from polytile.codegen.passes.driver import pass_names
 from polytile.dataclass import dataclass
 from polytile.diagnostics import (
-    BUGS,
     EXIT_DONE,
     EXIT_VALIDATION,
     Diagnostic,
@@ -27,16 +36,10 @@ from polytile.diagnostics import (
     NoScopError,
     NothingRunsError,
     OpaqueCallError,
-    PolytileError,
-    UsageError,
     UserError,
     ValidationError,
-    described,
 )
-from polytile.options import MAX_OPERATIONS, Options
-from polytile.runtime.output import check_targets, write_outputs
-from polytile.settings import read_device_source
-from polytile.work_pieces import limit
+from polytile.frontend.preprocess import STDIN
 
 if TYPE_CHECKING:
     from polytile.ir.scop import Scop
@@ -44,39 +47,31 @@ if TYPE_CHECKING:
     from polytile.runtime.validate import Validation
 
 
-_Made = TypeVar("_Made")
 _ON_HOST = ": it stays on the host, with the loops around it"
 
 
-def run(request: Request, report: Report) -> int:
+def run(request: Request, report: Report, prepared: Prepared) -> int:
     """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
-    options = _options(request)
-    if request.max_seconds is not None:
-        limit(request.max_seconds)
-    if request.on == "gpu" and (request.validate or request.build is None):
-        from polytile.runtime.engine import on_gpu
-
-        on_gpu("gpu")
-    check_targets(_targets(request), Path(request.input))
     dumps = _Dumps(request, report)
-    with report.stage("compile"):
-        try:
-            program = _compile(request, options, dumps)
-        except NoScopError as error:
-            say_reasons(report, error.reasons)
-            raise
-    status = _say_what_was_done(request, report, program)
+    program = compile_input(request, report, prepared, dumps.observe if request.dump else None)
+    if request.json:
+        _add_facts(request, report, program)
+    report.say(what_is_said(request, program))
+    status = exit_status(request, program)
+    if request.explain and (explanation := beside_kernels(request, report, "explanation", program.explain)):
+        report.add(explanation=explanation)
+        report.text(explanation)
     dumps.finish()
     if request.validate and not _validate(request, report, program):
         report.line("nothing was written")
         return EXIT_VALIDATION
-    if status != EXIT_DONE:  # a file that is newer than its source would let the next `make` go on
-        report.line("nothing was written; with --keep-going a SCoP that is refused stays C in what is written")
-        return status
+    if status != EXIT_DONE:
+        return nothing_written(report, status)
     if request.build is not None:  # first: a build that fails leaves no other file either
         _build(request, report, program, request.build)
     try:
-        _write(request, report, program)
+        pictures = {PICTURE: lambda: _drawing(report, program), REPORT: program.page}
+        write(request, report, files_of(report, program), {**beside(program), **pictures})
     except BaseException:
         if request.build is not None:
             Path(request.build).unlink(missing_ok=True)
@@ -100,63 +95,45 @@ def _build(request: Request, report: Report, program: Program, executable: str) 
     report.line(f"built {executable} {how}")
 
 
-def _options(request: Request) -> Options:
-    return Options(
-        schedule=request.schedule,
-        tile=request.tile,
-        time_tile=request.time_tile,
-        points=request.points,
-        block=request.block,
-        sizes=request.sizes,
-        max_shared_memory=request.max_shared_memory,
-        max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
-        cflags=request.cflags,
-        parameters=request.parameters,
-        specialize=request.specialize,
-        min_compute=request.min_compute,
-        strict=request.strict,
-        atomics=request.atomics,
-        order=request.order,
-        registers=request.registers,
-        disable_pass=request.disable_pass,
-        graphs=request.graphs,
-        verify_passes=request.verify_passes,
-        arch=request.arch,
-    )
+def compile_input(
+    request: Request,
+    report: Report,
+    prepared: Prepared,
+    observe: Callable[[str, str, object], None] | None = None,
+    text: str | None = None,
+) -> Program:
+    """Compile the file that a request names, or `text`, which was read from standard input."""
+    with report.stage("compile"):
+        try:
+            return compile_file(
+                request.input if text is None else STDIN,
+                text,
+                options=prepared.options,
+                defines=request.defines,
+                include_dirs=[Path(d) for d in request.include_dirs],
+                autodetect=request.autodetect,
+                schedules=prepared.schedules,
+                schedules_file=request.load_schedule or "",
+                observe=observe,
+                preprocessor=request.preprocessor,
+                preprocessor_flags=request.preprocessor_flags,
+                device_source=prepared.device_source,
+                managed=request.managed,
+            )
+        except NoScopError as error:
+            report.say(reasons(error.reasons))
+            raise
 
 
-def _targets(request: Request) -> list[Path]:
-    """Files that will be written, to be refused before any work is done; the input names the others."""
-    asked = request.save_schedule, request.certificate, request.draw, request.report, request.build
-    named = [name for name in asked if name]
-    stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
-    return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
+def files_of(report: Report, program: Program) -> dict[str, str]:
+    """The texts of the written files, by their names."""
+    with report.stage("print"):
+        return {path.name: text for path, text in program.files(Path()).items()}
 
 
-def _read_schedules(name: str) -> str:
-    try:
-        return Path(name).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise UsageError(f"--load-schedule: cannot read {name}: {reason}", hint="name a file that exists") from error
-
-
-def _compile(request: Request, options: Options, dumps: _Dumps) -> Program:
-    load = request.load_schedule
-    return compile_file(
-        request.input,
-        options=options,
-        defines=request.defines,
-        include_dirs=[Path(d) for d in request.include_dirs],
-        autodetect=request.autodetect,
-        schedules=None if load is None else _read_schedules(load),
-        schedules_file=load or "",
-        observe=dumps.observe if request.dump else None,
-        preprocessor=request.preprocessor,
-        preprocessor_flags=request.preprocessor_flags,
-        device_source="" if request.device_source is None else read_device_source(request.device_source),
-        managed=request.managed,
-    )
+def beside(program: Program) -> dict[str, Callable[[], str]]:
+    """What makes the texts that may be written beside them."""
+    return {SCHEDULES: lambda: program.schedules, CERTIFICATE: lambda: program.certificate}
 
 
 @dataclass(slots=True)
@@ -177,7 +154,7 @@ class _Dumps:
     def _keep(self, scop: str, asked: str, result: object) -> None:
         from polytile.cli.dump import dump
 
-        text = _or_warning(self.request, self.report, f"dump of {asked} of {scop}", partial(dump, asked, result))
+        text = or_warning(self.request, self.report, f"dump of {asked} of {scop}", partial(dump, asked, result))
         if text is None:
             self.failed.add((scop, asked))
         elif text:
@@ -197,37 +174,36 @@ class _Dumps:
                     self.report.text(f"# {scop}: {stage}\n{stages[stage]}\n")
 
 
-def _say_what_was_done(request: Request, report: Report, program: Program) -> int:
-    """One line per SCoP, the refusals, and the explanation; returns the exit status of the compilation."""
-    report.add(input=program.path)
-    if request.json:
-        report.add(scops=[_facts_or_name(request, report, s) for s in program.scops])
-    for scop in program.scops:
-        for remark in scop.remarks:
-            _remark(report, scop, remark)
+def _add_facts(request: Request, report: Report, program: Program) -> None:
+    """What JSON says of the SCoPs, and of those that stay C."""
+    report.add(input=program.path, scops=[_facts_or_name(request, report, s) for s in program.scops])
     idle = [r for r in program.refusals if isinstance(r, NothingRunsError)]
     calls = [r for r in program.refusals if isinstance(r, OpaqueCallError)]
     report.add(refusals=[as_object(r.diagnostic) for r in program.refusals if r not in idle and r not in calls])
     report.add(idle=[as_object(r.diagnostic) for r in idle], calls=[as_object(r.diagnostic) for r in calls])
-    status = EXIT_DONE
+
+
+def what_is_said(request: Request, program: Program) -> Iterator[Said]:
+    """One line per SCoP, and the refusals."""
+    for scop in program.scops:
+        yield from (_result(scop, remark) for remark in scop.remarks)
     for refusal in program.refusals:
         if isinstance(refusal, InternalError) and request.verbose:
             traceback.print_exception(refusal.__cause__, file=sys.stderr)
-        severity = _severity(request, refusal, marked=any(refusal is one for one in program.marked))
-        if severity == "error":
-            status = max(status, refusal.exit_status)
-        report.diagnostic(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
+        severity = _severity(request, program, refusal)
+        yield Said(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
     if program.unasked is not None:
-        report.diagnostic(_unasked(program.unasked))
+        yield Said(_unasked(program.unasked))
     hidden = [lost for lost in program.unread if request.autodetect and lost.loops]
-    say_reasons(report, [lost.remark for lost in hidden], "warning")
-    say_reasons(report, [lost.remark for lost in program.unread if lost not in hidden])
-    for loop in program.left_out:
-        report.diagnostic(replace(loop.diagnostic, severity="remark"))
-    if request.explain and (explanation := _beside_kernels(request, report, "explanation", program.explain)):
-        report.add(explanation=explanation)
-        report.text(explanation)
-    return status
+    yield from reasons([lost.remark for lost in hidden], "warning")
+    yield from reasons([lost.remark for lost in program.unread if lost not in hidden])
+    yield from (Said(replace(loop.diagnostic, severity="remark")) for loop in program.left_out)
+
+
+def exit_status(request: Request, program: Program) -> int:
+    """The exit status of the compilation: the worst of a refusal that is an error."""
+    errors = (r for r in program.refusals if _severity(request, program, r) == "error")
+    return max((refusal.exit_status for refusal in errors), default=EXIT_DONE)
 
 
 def _unasked(scop: Scop) -> Diagnostic:
@@ -239,29 +215,27 @@ def _message(refusal: UserError | InternalError) -> str:
     return refusal.message + _ON_HOST if isinstance(refusal, OpaqueCallError) else refusal.message
 
 
-def _severity(request: Request, refusal: UserError | InternalError, *, marked: bool) -> str:
+def _severity(request: Request, program: Program, refusal: UserError | InternalError) -> str:
     """How bad it is that a SCoP stays C, which the file marks or detection found."""
-    if marked:
+    if any(refusal is one for one in program.marked):
         return "warning" if request.keep_going else "error"
     return "remark" if isinstance(refusal, UserError) and not isinstance(refusal, OpaqueCallError) else "warning"
 
 
-def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
+def _result(scop: CompiledScop, remark: Diagnostic) -> Said:
     """A remark is a result, on one line and one for each reason; a warning is a message."""
     if remark.severity not in ("remark", "note"):
-        report.diagnostic(remark)
-        return
-    report.diagnostics.append(remark)
+        return Said(remark)
     place = remark.location
     where = f"{place.file}:{place.line}: " if place and place.line else ""
     named = "" if remark.message.startswith(scop.name) else f"{scop.name}: "
-    report.line("\n".join([f"{where}{named}{remark.message}", *(remark.hint or "").splitlines()]))
+    return Said(remark, "\n".join([f"{where}{named}{remark.message}", *(remark.hint or "").splitlines()]))
 
 
 def _facts_or_name(request: Request, report: Report, scop: CompiledScop) -> dict[str, Any]:
     """What JSON says of a SCoP: where its facts fail no more than what the files show."""
     known = {"name": scop.name, "status": "sequential" if scop.program is None else "compiled"}
-    return known | (_or_warning(request, report, f"facts of {scop.name}", partial(scop_facts, scop)) or {})
+    return known | (or_warning(request, report, f"facts of {scop.name}", partial(scop_facts, scop)) or {})
 
 
 def _validate(request: Request, report: Report, program: Program) -> bool:
@@ -323,47 +297,6 @@ def _run_scop(
         found = scop.validate(on=request.on, seed=seed, sanitize=request.sanitize, unit=program.unit)
     counted = scop.count(seed=seed, unit=program.unit) if request.count else None
     return ((*found, counted.validation), counted.counts) if counted else (found, None)
-
-
-def _write(request: Request, report: Report, program: Program) -> None:
-    with report.stage("print"):
-        files = program.files(Path(request.output))
-    folder = "" if request.output == "." else request.output
-    names = [os.path.join(folder, path.name) for path in files]
-    wanted: tuple[tuple[str, str | None, Callable[[], str]], ...] = (
-        ("schedule file", request.save_schedule, lambda: program.schedules),
-        ("certificate", request.certificate, lambda: program.certificate),
-        ("picture", request.draw, lambda: _drawing(report, program)),
-        ("report", request.report, program.page),
-    )
-    for what, name, make in wanted:
-        if name is not None and (text := _beside_kernels(request, report, what, make)) is not None:
-            files[Path(name)] = text
-            names.append(name)
-    with report.stage("write"):
-        write_outputs(files)
-    report.add(files=names)
-    report.line("wrote " + ", ".join(names))
-
-
-def _or_warning(request: Request, report: Report, what: str, make: Callable[[], _Made]) -> _Made | None:
-    """Something that is said of the kernels, or None with a warning where it fails: that never costs the kernels."""
-    try:
-        return make()
-    except PolytileError as error:
-        found = replace(error.diagnostic, severity="warning")
-    except Exception as error:
-        found = Diagnostic("warning", f"internal error: {described(error)}", hint=BUGS)
-        if request.verbose:
-            traceback.print_exc(file=sys.stderr)
-    report.diagnostic(replace(found, message=f"no {what}: {found.message}"))
-    return None
-
-
-def _beside_kernels(request: Request, report: Report, what: str, make: Callable[[], str]) -> str | None:
-    """The same of a text that is a stage of its own."""
-    with report.stage(what):
-        return _or_warning(request, report, what, make)
 
 
 def _drawing(report: Report, program: Program) -> str:

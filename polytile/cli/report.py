@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from time import perf_counter
@@ -17,6 +17,14 @@ from polytile.diagnostics import Diagnostic, PolytileError
 
 JSON_FORMAT = 2
 _MOST_REASONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that is said of a compilation: a message, or a result where it has a `line`."""
+
+    diagnostic: Diagnostic
+    line: str = ""
 
 
 @dataclass(slots=True)
@@ -47,6 +55,14 @@ class Report:
         if not self.quiet or diagnostic.severity == "error":
             sys.stdout.flush()
             print(diagnostic.render(), file=sys.stderr)
+
+    def say(self, said: Iterable[Said]) -> None:
+        for one in said:
+            if one.line:
+                self.diagnostics.append(one.diagnostic)
+                self.line(one.line)
+            else:
+                self.diagnostic(one.diagnostic)
 
     def add(self, **facts: Any) -> None:
         """Facts for the JSON object."""
@@ -92,7 +108,7 @@ class Report:
         }
 
 
-def say_reasons(report: Report, errors: Sequence[PolytileError], severity: str = "remark") -> None:
+def reasons(errors: Sequence[PolytileError], severity: str = "remark") -> Iterator[Said]:
     """A few of the reasons why loops stay as they are, each with the first place that has it, and how many more."""
     places: dict[str, list[PolytileError]] = {}
     for error in errors:
@@ -100,10 +116,10 @@ def say_reasons(report: Report, errors: Sequence[PolytileError], severity: str =
     shown = list(places.values())[:_MOST_REASONS]
     for first, *others in shown:
         more = f" (and at {len(others)} more place{'s' * (len(others) > 1)})" if others else ""
-        report.diagnostic(replace(first.diagnostic, severity=severity, message=first.message + more))
+        yield Said(replace(first.diagnostic, severity=severity, message=first.message + more))
     left = sum(len(errors) for errors in list(places.values())[_MOST_REASONS:])
     if left:
-        report.diagnostic(Diagnostic(severity, f"{left} more, for other reasons"))
+        yield Said(Diagnostic(severity, f"{left} more, for other reasons"))
 
 
 def as_object(diagnostic: Diagnostic) -> Mapping[str, Any]:

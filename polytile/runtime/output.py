@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from polytile.diagnostics import UserError
+from polytile.frontend.preprocess import STDIN
+
+
+def output_stem(path: str) -> str:
+    """`gemm` for `src/gemm.c`; the outputs are named after it, without what cannot stand in an `#include`."""
+    return "stdin" if path in ("-", STDIN) else re.sub(r'["\\\x00-\x1f\x7f]', "_", Path(path).stem)
 
 
 def write_outputs(files: Mapping[Path, str]) -> None:

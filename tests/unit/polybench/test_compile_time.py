@@ -57,6 +57,15 @@ def test_exit_status(compile_time: ModuleType, capsys: pytest.CaptureFixture[str
     assert "1 of 1 beyond a limit or failed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_commands_compile_unless_the_cache_is_measured(compile_time: ModuleType, tmp_path: Path, cached: bool) -> None:
+    code = "import os, sys; print(os.environ['POLYTILE_CACHE'], file=open(sys.argv[1], 'a'))"
+    command = [sys.executable, "-c", code, str(tmp_path / "seen")]
+    assert compile_time.measure("lu", "compile", command, tmp_path, 2, cached=cached).failure == ""
+    seen = (tmp_path / "seen").read_text().splitlines()
+    assert seen == ([str(tmp_path / "cache")] * 3 if cached else ["0", "0"])
+
+
 def test_a_failing_command_is_a_failure(compile_time: ModuleType, tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import sys; print('no such thing'); sys.exit(4)"]
     figure = compile_time.measure("lu", "compile", command, tmp_path, 1)
