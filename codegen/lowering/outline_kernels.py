@@ -40,10 +40,11 @@ AXES = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class BlockCoordinate:
-    """A grid dimension: its name in the kernel and the range of its values, over the host's iterators."""
+    """A grid dimension: its name in the kernel, and its values, first to last, over the host's iterators."""
 
     name: str
     axis: str
+    values: isl.Map = field(compare=False)
     first: isl.PwAff = field(compare=False)
     last: isl.PwAff = field(compare=False)
 
@@ -90,6 +91,7 @@ class Annotation:
     names: Names
     iterator: str  # prefix of the host's loops
     kernels: list[KernelShape] = field(default_factory=list)
+    launches: list[isl.Set] = field(default_factory=list)  # of each kernel, by the bands above it
     syncs: dict[str, Path] = field(default_factory=dict)
     copies: Mapping[str, PlacedCopy] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -106,7 +108,8 @@ class Annotation:
         """The part of the tree above the kernels, in the same order; None where there is no kernel, below a filter that
         leaves nothing."""
         if mark_name(node) == KERNEL:
-            launches = _prefix_range(node).set_tuple_id(isl.Id(next(kernels).launch))
+            kernel = next(kernels)
+            launches = self.launches[kernel.number].set_tuple_id(isl.Id(kernel.launch))
             return isl.Schedule.from_domain(isl.UnionSet.from_set(launches))
         found = [self._host(node.child(i), kernels) for i in range(node.n_children())]
         parts = [part for part in found if part is not None]
@@ -119,6 +122,9 @@ class Annotation:
         return tree
 
     def _kernel(self, mark: isl.ScheduleNode, number: int) -> KernelShape:
+        times = times_at(mark)
+        launches = isl.Set.from_union_set(times.range())
+        self.launches.append(launches)
         below = [n for n in descendants(mark) if n.get_type() == isl.schedule_node_type.mark]
         block_mark = next((n for n in below if mark_name(n) == BLOCK), None)
         thread_marks = [n for n in below if thread_sizes(n)]
@@ -137,9 +143,9 @@ class Annotation:
             tree = rewriting.visit(with_coordinates(mark, coordinates).child(0)).get_schedule()
         else:
             inside = rewriting.visit(mark.child(0)).get_schedule()
-            tree = inside.intersect_domain(_fixed(mark, host))
-        where = as_parameters(_prefix_range(mark), host)
-        context = as_parameters(_context(mark, blocks, block_mark, threads, sizes), host)
+            tree = inside.intersect_domain(_fixed(times, host))
+        where = as_parameters(launches, host)
+        context = as_parameters(_context(launches, blocks, threads, sizes), host)
         launch = self.names.fresh(f"launch{number}")
         return KernelShape(
             number,
@@ -165,7 +171,7 @@ class Annotation:
             name = self._coordinate("b", {_iterator(self.scop, member, str(i))}, i, [c.name for c in coordinates])
             axis = AXES[len(members) - 1 - i]
             first, last = (reduce_quotients(bound) for bound in ends(ranges))
-            coordinates.append(BlockCoordinate(name, axis, first, last))
+            coordinates.append(BlockCoordinate(name, axis, ranges, first, last))
         return tuple(coordinates)
 
     def _thread_coordinates(self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
@@ -318,13 +324,12 @@ def _convex(points: isl.Set) -> isl.Set:
     return isl.Set.from_basic_set(points.remove_divs().simple_hull())
 
 
-def _fixed(mark: isl.ScheduleNode, host: tuple[str, ...]) -> isl.UnionSet:
-    """The instances of one launch, whose host iterations are the parameters `host`."""
+def _fixed(times: isl.UnionMap, host: tuple[str, ...]) -> isl.UnionSet:
+    """The instances of one launch, whose host iterations are the parameters `host`, by the times of all."""
     dims = [f"p{i}" for i in range(len(host))]
     equal = " and ".join(f"{d} = {h}" for d, h in zip(dims, host, strict=True))
     now = isl.UnionSet(f"[{', '.join(host)}] -> {{ [{', '.join(dims)}] : {equal} }}")
-    prefix = times_at(mark)
-    return prefix.intersect_range(now).domain()
+    return times.intersect_range(now).domain()
 
 
 def _dimensions(launches: isl.UnionSet, first: int, count: int) -> isl.MultiUnionPwAff:
@@ -356,18 +361,12 @@ def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | No
 
 
 def _context(
-    mark: isl.ScheduleNode,
-    blocks: tuple[BlockCoordinate, ...],
-    block_mark: isl.ScheduleNode | None,
-    threads: tuple[tuple[str, str], ...],
-    sizes: tuple[int, ...],
+    launches: isl.Set, blocks: tuple[BlockCoordinate, ...], threads: tuple[tuple[str, str], ...], sizes: tuple[int, ...]
 ) -> isl.Set:
     """What holds of the coordinates wherever the kernel runs: a convex set, as every block of the grid is launched."""
-    context = isl.Set.universe(_prefix_range(mark).get_space())
-    members = band_members(block_mark.child(0)) if block_mark is not None else []
-    for coordinate, member in zip(blocks, members, strict=True):
-        assert block_mark is not None
-        hull = hull_of(range_of(block_mark, member))
+    context = isl.Set.universe(launches.get_space())
+    for coordinate in blocks:
+        hull = hull_of(coordinate.values)
         hull = hull.move_dims(isl.dim_type.param, hull.dim(isl.dim_type.param), isl.dim_type.out, 0, 1)
         hull = hull.set_dim_name(isl.dim_type.param, hull.dim(isl.dim_type.param) - 1, coordinate.name)
         context = context.intersect(hull.domain().align_params(context.get_space()))

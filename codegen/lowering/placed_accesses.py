@@ -157,30 +157,32 @@ def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], na
     kernels = frozenset(plan.kernel for plan in plans)
     padded = with_full_tiles(schedule.tree, kernels)
     found = with_copies(padded, plans, whole=True)
-    guards = _guards(scop, padded, found, plans)
+    inside = [(p, s.get_tuple_name()) for p in plans for s in sets(found.loop(p, WHOLE_KERNEL).iterations.domain())]
+    uses = {(p.kernel, name): dict(_uses(scop, found, p, name)) for p, name in inside}
+    guards = _guards(scop, padded, uses, plans)
     copies = {run.name: _copy(found, run, names) for run in found.runs}
     copies = {name: replace(copy, zeros=not copy.placement.updated or bool(guards)) for name, copy in copies.items()}
-    inside = [(p, s.get_tuple_name()) for p in plans for s in sets(found.loop(p, WHOLE_KERNEL).iterations.domain())]
     return Placed(
         found.tree,
         kernels,
-        {(p.kernel, name): tuple(_accesses(scop, found, p, name)) for p, name in inside},
+        {where: tuple(_accesses(own)) for where, own in uses.items()},
         copies,
         guards,
         {plan.kernel: tuple(_storage(scop, p) for p in plan.placements) for plan in plans},
     )
 
 
-def _guards(scop: Scop, padded: isl.Schedule, tree: CopyTree, plans: Sequence[KernelPlan]) -> dict[str, isl.Set]:
+def _guards(
+    scop: Scop, padded: isl.Schedule, uses_of: Mapping[tuple[int, str], Mapping[int, Use]], plans: Sequence[KernelPlan]
+) -> dict[str, isl.Set]:
     """The guards of statements in kernels with tiles whose domains are padded."""
     domains = {s.get_tuple_name(): s for s in sets(padded.get_domain())}
     domains = {n: s for n, s in domains.items() if not s.is_subset(scop.statement(n).domain)}
     guards: dict[str, isl.Set] = {}
     for plan in plans:
-        names = [s.get_tuple_name() for s in sets(tree.loop(plan, WHOLE_KERNEL).iterations.domain())]
-        if not any(name in domains for name in names):
+        inside = {name: uses for (kernel, name), uses in uses_of.items() if kernel == plan.kernel}
+        if not any(name in domains for name in inside):
             continue
-        inside = {name: dict(_uses(scop, tree, plan, name)) for name in names}
         used: dict[str, isl.Set] = {}
         for name, uses in inside.items():
             domain = scop.statement(name).domain.intersect_params(scop.context)
@@ -208,9 +210,9 @@ def _storage(scop: Scop, placement: Placement) -> Storage:
     return Storage(placement.name, placement.memory, element, extents, placement.name)
 
 
-def _accesses(scop: Scop, tree: CopyTree, plan: KernelPlan, statement: str) -> Iterator[PlacedAccess]:
+def _accesses(uses: Mapping[int, Use]) -> Iterator[PlacedAccess]:
     """The accesses of a statement that have cells in a kernel."""
-    for number, use in _uses(scop, tree, plan, statement):
+    for number, use in uses.items():
         yield PlacedAccess(number, use.placement, isl.PwMultiAff.from_map(use.cell))
 
 
