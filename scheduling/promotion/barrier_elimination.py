@@ -11,7 +11,7 @@ import islpy as isl
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, SYNC, node_at, nodes, path_of
 from polytile.ir.thread_map import thread_map
-from polytile.scheduling.proof.legality import unordered
+from polytile.scheduling.proof.legality import at_once, unordered
 
 
 def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
@@ -52,11 +52,11 @@ def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.U
     """The dependent pairs of different threads that only this node can order."""
     pairs = _inside(mark, dependences)
     if mark.get_schedule_depth() > 0:
-        pairs = pairs.eq_at_multi_union_pw_aff(mark.get_prefix_schedule_multi_union_pw_aff())
+        pairs = at_once(pairs, mark.get_prefix_schedule_multi_union_pw_aff())
     kernel = mark
     while mark_name(kernel) != KERNEL:
         kernel = kernel.parent()
-    return pairs.subtract(pairs.eq_at_multi_union_pw_aff(thread_map(kernel)))
+    return pairs.subtract(at_once(pairs, thread_map(kernel)))
 
 
 def _inside(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:

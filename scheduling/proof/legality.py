@@ -75,9 +75,11 @@ class Proof:
 @dataclass
 class _Walk:
     """One pass over a mapped tree. Collects violations instead of raising, so that barrier insertion can use it too,
-    which looks for those `between_threads` alone. Those that are `dealt_out` run in no thread that is known."""
+    which looks for those `between_threads` alone. Those that are `dealt_out` run in no thread that is known. Of pairs
+    in `both_directions` one is the other way around."""
 
     between_threads: bool = False
+    both_directions: bool = False
     dealt_out: isl.UnionSet | None = None
     violations: list[Violation] = field(default_factory=list)
     barriers: list[BarrierReason] = field(default_factory=list)
@@ -117,12 +119,12 @@ class _Walk:
         if node.band_n_member() == 0:
             return self.node(node.child(0), pairs, threads, "")
         partial = values_at(node, pairs)
-        same = _at_once(pairs, partial)
+        same = at_once(pairs, partial)
         if role == BLOCK:
             if not self.between_threads:
                 self._violation(pairs.subtract(same), BLOCKS, node)
         else:
-            if not self.between_threads:
+            if not self.between_threads and not self.both_directions:
                 self._violation(_backward(pairs, partial), REVERSED, node)
             if threads is not None:
                 self._inside(node, _forward(pairs, partial), threads, role)
@@ -149,13 +151,14 @@ class _Walk:
                 if not ordered:
                     self._violation(between, UNORDERED, node)
                 elif j < i:
-                    self._violation(between, REVERSED, node)
+                    if not self.both_directions:
+                        self._violation(between, REVERSED, node)
                 elif threads is not None:
                     self._inside(node, between, threads, role)
 
     def _inside(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff, role: str) -> None:
         """Pairs of one block that this node runs one after the other: in one thread, or across a barrier."""
-        same = _at_once(pairs, threads)
+        same = at_once(pairs, threads)
         if role != SYNC and not self.between_threads:
             return self._violation(pairs.subtract(same), THREADS, node)
         for m in maps(pairs):  # the first that crosses is the reason
@@ -174,7 +177,8 @@ class _Walk:
 
 
 @asked_once
-def _at_once(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
+def at_once(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
+    """The pairs of instances that have the same values."""
     return pairs.eq_at_multi_union_pw_aff(values)
 
 
@@ -189,11 +193,16 @@ def _backward(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
 
 
 def unordered(
-    tree: isl.Schedule, pairs: isl.UnionMap, dealt_out: isl.UnionSet | None = None
+    tree: isl.Schedule,
+    pairs: isl.UnionMap,
+    dealt_out: isl.UnionSet | None = None,
+    *,
+    both_directions: bool = False,
 ) -> tuple[Violation, ...]:
     """The pairs of instances that a mapped tree does not run one after the other; empty when it keeps them all.
-    Of those that are `dealt_out`, any thread of the block may run each."""
-    walk = _Walk(dealt_out=dealt_out)
+    Of those that are `dealt_out`, any thread of the block may run each. Of pairs in `both_directions` one may run
+    before the other, whichever it is."""
+    walk = _Walk(both_directions=both_directions, dealt_out=dealt_out)
     walk.node(tree.get_root(), pairs, None, "")
     return tuple(walk.violations)
 

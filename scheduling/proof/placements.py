@@ -35,7 +35,7 @@ from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.proof.kernel_tiles import keeps_whole_kernel, wrong_kernel_tile
-from polytile.scheduling.proof.legality import REVERSED, UNORDERED, unordered
+from polytile.scheduling.proof.legality import UNORDERED, unordered
 from polytile.scheduling.proof.locations import MAY_WRITE, WRITE, Locations, locations, source_locations
 from polytile.scheduling.proof.storage import Failure
 from polytile.scheduling.proof.unchanged_values import unchanged
@@ -161,8 +161,8 @@ class _Theorem:
         """Mostly all pairs are in order. Where one is not, its location may have been overwritten in between: one such
         location is looked at first, then all."""
         used, starts = self.used, _starts(self.copies, self.array)  # with its landing, each start is one copy
-        doubts = [v for v in unordered(order, _meetings(used, where), used.dealt_out) if v.why != REVERSED]
-        doubts = [v for v in doubts if not _are_one(v.pairs, starts)]
+        found = unordered(order, _meetings(used, where), used.dealt_out, both_directions=True)
+        doubts = [v for v in found if not _are_one(v.pairs, starts)]
         if not doubts:
             return
         for part in (*(_one_location(used, where, v.pairs) for v in doubts), where):

@@ -238,20 +238,19 @@ def _named(domain: isl.UnionSet, name: str) -> isl.UnionSet:
 
 def _apart(tree: isl.Schedule, names: set[str], writers: set[str]) -> Path | None:
     """The outermost filter inside a kernel, above the threads, that has the named statements without the writers."""
-    inside: set[Path] = set()
-    threaded: set[Path] = set()
-    for node in nodes(tree):
-        path, above = path_of(node), path_of(node)[:-1]
-        if above in threaded or thread_sizes(node):
-            threaded.add(path)
-            continue
-        if above in inside or mark_name(node) == KERNEL:
-            inside.add(path)
-        if path in inside and node.get_type() == isl.schedule_node_type.filter:
+
+    def below(node: isl.ScheduleNode, *, inside: bool) -> Path | None:
+        if thread_sizes(node):
+            return None
+        inside = inside or mark_name(node) == KERNEL
+        if inside and node.get_type() == isl.schedule_node_type.filter:
             here = set(_names(node.child(0).get_domain()))
             if names <= here and not here & writers:
-                return path
-    return None
+                return path_of(node)
+        found = (below(node.child(k), inside=inside) for k in range(node.n_children()))
+        return next((path for path in found if path is not None), None)
+
+    return below(tree.get_root(), inside=False)
 
 
 def _shifted(tree: isl.Schedule, shifts: isl.UnionMap) -> isl.Schedule:

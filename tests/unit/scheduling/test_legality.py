@@ -13,7 +13,8 @@ from polytile.diagnostics import IllegalSchedule
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.proof.legality import prove
+from polytile.scheduling.proof import legality
+from polytile.scheduling.proof.legality import prove, unordered
 
 Before = Callable[[isl.Schedule, isl.UnionSet, isl.UnionSet], bool]
 
@@ -372,3 +373,34 @@ def test_legal_schedules_compute_the_same(compiled: Callable[..., Any], name: st
     for size in (0, 1, 3, 35):
         values = {p.name: 2 if p.name == "T" else size for p in found.scop.parameters}
         found.validate(on="emulator", parameters=values, seed=size)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "forwards", "both"),
+    [
+        ("{ A[i] -> B[i] }", (), ()),
+        ("{ B[i] -> A[i] }", (legality.REVERSED,), ()),
+        ("{ A[i] -> B[i]; B[i] -> A[i] }", (legality.REVERSED,), ()),
+        ("{ A[i] -> B[i + 1] }", (legality.THREADS,), (legality.THREADS,)),
+        ("{ A[i] -> A[i + 64] : i mod 64 = 3; A[i] -> A[i - 64] : i mod 64 = 3 }", (legality.REVERSED,), ()),
+        (
+            "{ A[i] -> A[j] }",
+            (legality.REVERSED, legality.THREADS, legality.UNORDERED),
+            (legality.THREADS, legality.UNORDERED),
+        ),
+    ],
+)
+def test_pairs_in_both_directions_may_run_either_way(
+    pairs: str, forwards: tuple[str, ...], both: tuple[str, ...]
+) -> None:
+    """A and B run in one block, one after the other, each thread having every 64th instance."""
+    parts = ", ".join(
+        f'{{ filter: "{{ {name}[i] }}", child: {{ mark: "thread[64]", '
+        f'child: {{ schedule: "[{{ {name}[i] -> [i] }}]" }} }} }}'
+        for name in "AB"
+    )
+    domain = 'domain: "{ A[i] : 0 <= i < 256; B[i] : 0 <= i < 256 }"'
+    tree = isl.Schedule(f'{{ {domain}, child: {{ mark: "kernel", child: {{ sequence: [ {parts} ] }} }} }}')
+    within = isl.UnionMap(pairs).intersect_domain(tree.get_domain()).intersect_range(tree.get_domain())
+    assert {v.why for v in unordered(tree, within)} == set(forwards)
+    assert {v.why for v in unordered(tree, within, both_directions=True)} == set(both)
