@@ -25,12 +25,10 @@ class _BesideModules(FileSystemBytecodeCache):
     """Templates as code, found by their texts; a folder that cannot be written costs only time."""
 
     def __init__(self) -> None:
-        folder = Path(cache_from_source(str(_TEMPLATES / "any.py"))).parent
-        super().__init__(str(folder), f"%s.{'.'.join(_LAYOUT)}")
+        super().__init__(str(Path(cache_from_source(__file__)).parent), f"%s.{'.'.join(_LAYOUT)}")
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with suppress(OSError):
-            Path(self.directory).mkdir(parents=True, exist_ok=True)
             super().dump_bytecode(bucket)
 
 
