@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from polybench.processors import usable_processors
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
 from polytile.options import ORDERS, SCHEDULES
@@ -208,7 +209,7 @@ def _what(parser: argparse.ArgumentParser) -> None:
 
 
 def _jobs(parser: argparse.ArgumentParser) -> None:
-    cores = os.cpu_count() or 1
+    cores = usable_processors()
     parser.add_argument("--jobs", type=_positive, default=cores, metavar="N", help=f"processes at a time ({cores})")
 
 
