@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import polytile
@@ -14,8 +15,13 @@ def source(arguments: str, body: str) -> str:
     return f"void f(int n, int m, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
+def code(cuda: str) -> str:
+    """Kernels without comments, which name the schedule: those of two schedules are often the same."""
+    return re.sub(r"\s*//.*", "", cuda)
+
+
 def same_in_every_schedule(text: str, sizes: Sequence[Mapping[str, int]], *, alone: bool = True) -> list[str]:
-    """Compare each different text of kernels with C; the schedules whose only SCoP stays on the host. The SCoP can
+    """Compare each different code of kernels with C; the schedules whose only SCoP stays on the host. The SCoP can
     stand `alone`, as a function of what is passed, unless it reads from variables of the function."""
     seen: set[str] = set()
     serial = []
@@ -24,7 +30,7 @@ def same_in_every_schedule(text: str, sizes: Sequence[Mapping[str, int]], *, alo
         (scop,) = polytile.compile(text, name="f.c", schedule=schedule, **settings).scops
         if scop.program is None:
             serial.append(schedule)
-        elif scop.cuda not in seen:
-            seen.add(scop.cuda)
+        elif code(scop.cuda) not in seen:
+            seen.add(code(scop.cuda))
             same_as_c(scop, sizes, text=alone)
     return serial

@@ -36,7 +36,8 @@ PROGRAMS = {"rows": ROWS, "two": TWO, "changing": CHANGING, "again": AGAIN, "shi
 FEW = ((0, 4), (1, 1), (3, 2), (4, 3), (5, 4), (6, 31), (9, 130))
 PAIRS = (*FEW, (17, 512), (33, 516), (70, 1030), (65, 1200), (18, 1700))
 SIZES = [{"n": n, "m": m} for n, m in PAIRS]
-ELEMENTS = ("double", "float", "int", "short", "signed char", "long")
+WIDTHS = ("double", "float", "short", "signed char")
+TYPES = [*((name, element) for name in PROGRAMS for element in WIDTHS), ("rows", "int"), ("rows", "long")]
 
 
 def of(program: tuple[str, str], element: str) -> tuple[str, str]:
@@ -50,8 +51,7 @@ def kernel(compiled: Callable[..., Any], program: tuple[str, str], number: int =
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(("name", "element"), TYPES)
 def test_the_same_as_the_sequential_program(
     emulator: None, compiled: Callable[..., Any], name: str, element: str
 ) -> None:

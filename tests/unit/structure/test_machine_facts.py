@@ -64,9 +64,8 @@ def _is_number(node: ast.expr) -> bool:
     return any(value(part) is not None for part in parts)
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_fact_of_the_machine_outside_its_description(path: Path) -> None:
-    assert list(facts(path.read_text())) == []
+def test_no_fact_of_the_machine_outside_its_description() -> None:
+    assert sources() and {str(path): found for path in sources() if (found := list(facts(path.read_text())))} == {}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "codegen" / "targets" / "templates").iterdir()), ids=lambda p: p.name)
