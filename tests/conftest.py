@@ -1,4 +1,4 @@
-"""What all tests share: golden files, written anew with `pytest --update-golden`, `--full-matrix`, what is slow."""
+"""What all tests share: golden files, written anew with `pytest --update-golden`, `--full-matrix`, `--all`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,20 +18,24 @@ from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
 GOLDEN = Path(__file__).parent / "golden"
 REPOSITORY = Path(__file__).resolve().parents[1]
-SLOW_FOLDERS = frozenset(Path(__file__).parent / name for name in ("gpu", "mutation", "programs", "property"))
 # The benchmark runner is used from the checkout. Behind everything else: the package may be an installed one.
 if str(REPOSITORY) not in sys.path:
     sys.path.append(str(REPOSITORY))
 
+from polybench.processors import usable_processors  # noqa: E402
+from tests import progress, reading, selection  # noqa: E402
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
+    parser.addoption("--all", action="store_true", help="run all tests, slow ones too")
+    parser.addoption("--update-golden", action="store_true", help="write all golden files, in one process")
     parser.addoption("--full-matrix", action="store_true", help="validate the suite with all tile sizes")
 
 
 SHARED = "POLYTILE_TEST_CORES"
 
 
+@pytest.hookimpl(trylast=True)  # behind the terminal
 def pytest_configure(config: pytest.Config) -> None:
     """What the emulator is made of is compiled once for all processes of a run: pytest-xdist's inherit the name."""
     if SHARED not in os.environ:
@@ -40,16 +45,50 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: os.environ.pop(SHARED))
     core.share(Path(os.environ[SHARED]))
     os.environ["POLYTILE_CACHE"] = str(Path(os.environ[SHARED], "compilations"))  # not the user's
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and config.option.verbose == 0:
+        config.pluginmanager.register(progress.FileProgress(terminal))
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of slow folders; keep what `slow(but=...)` names in the quick suite."""
-    for item in items:
-        if not SLOW_FOLDERS.isdisjoint(item.path.parents):
-            item.add_marker("slow")
-        elif (mark := item.get_closest_marker("slow")) is not None and _spared(item, mark.kwargs.get("but", ())):
-            item.own_markers[:] = [m for m in item.own_markers if m.name != "slow"]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` of pyproject.toml means here; with 0 this process runs the tests itself."""
+    return 0 if selection.runs_alone(config) else usable_processors()
+
+
+LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Leave out what is slow, of what `-k` and the like have left, unless all or `-m` is asked for."""
+    slow = selection.slow_ones(items)
+    yield
+    if selection.takes_all(config):
+        return
+    named = selection.named_files(config)
+    left_out = [item for item in items if item in slow and item.path not in named]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in slow or item.path in named]
+    config.stash[LEFT_OUT] = len(left_out)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # of a process of pytest-xdist, whose parent has no items
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if hasattr(node, "workeroutput"):
+        node.config.stash[LEFT_OUT] = node.workeroutput["left_out"]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if count := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"slow tests left out: {count} (`pytest --all` runs them too)")
 
 
 def pytest_collection_finish() -> None:
@@ -59,10 +98,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-def _spared(item: pytest.Item, names: str | tuple[str, ...]) -> bool:
-    return item.name.partition("[")[2].removesuffix("]") in ((names,) if isinstance(names, str) else names)
 
 
 @pytest.fixture
@@ -91,8 +126,6 @@ def pytest_pyfunc_call() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    from tests import reading  # behind the search path that is set above
-
     reading.before(item)
     try:
         return (yield)

@@ -130,6 +130,7 @@ def test_response_files(cc: Compile, sources: Path, echo: str) -> None:
     failed(cc("@endless"), 2, "response files name each other without end")
 
 
+@pytest.mark.slow
 def test_objects_with_equal_names_are_linked(cc: Compile, sources: Path) -> None:
     flags = ["-O2", "-g", "-fPIC", "-Wall", "-Wextra", "-pedantic", "-std=c99", "-Wno-unknown-pragmas", "-Werror"]
     warnings = ["-Wshadow", "-Wnested-externs", "-Wredundant-decls", "-Wstrict-prototypes", "-Wno-missing-prototypes"]
@@ -243,6 +244,7 @@ def test_objects_depend_on_their_schedules(cc: Compile, sources: Path) -> None:
     assert (sources / "twice.d").read_text() == "twice.o: a\\ schedule twice.c include/scale.h\n"
 
 
+@pytest.mark.slow
 def test_a_refusal_in_gcc_s_words(cc: Compile, sources: Path) -> None:
     done = cc("-c", "refused.c")
     assert done.returncode == 0
@@ -326,6 +328,7 @@ def test_kernels_for_a_gpu(cc: Compile, sources: Path) -> None:
     failed(cc("main.c", "twice.o", "thrice.o", "-o", "program"), 1, message, "--polytile-on=emulator")
 
 
+@pytest.mark.slow
 def test_wrong_options(cc: Compile, sources: Path) -> None:
     words = ("-Iinclude", *TWICE, "-c", "twice.c")
     failed(cc(*words, "--on=emulator"), 1, "--on=emulator goes to the host compiler; polytile's is --polytile-on=emul")
@@ -391,6 +394,7 @@ def test_functions_that_are_defined_for_the_device(cc: Compile, tmp_path: Path) 
     assert "warning: main_scop0: kernels call `half`, whose definition is not known" in cc("-c", "main.c").stderr
 
 
+@pytest.mark.slow
 def test_flags_that_change_what_c_means(cc: Compile, tmp_path: Path) -> None:
     """A later flag counts, and SCoPs stay C with flags that kernels cannot follow."""
     (tmp_path / "f.c").write_text(

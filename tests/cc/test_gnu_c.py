@@ -32,6 +32,7 @@ def test_a_program_computes_what_gcc_makes_of_it(cc: Compile, tmp_path: Path) ->
     assert len(lost) == 2 and all("[-Wpolytile]" in line for line in lost)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_said_once_and_is_no_error(cc: Compile, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(
         "int g(void *p) { goto *p; }\nint h(void *p) { for (;;) goto *p; }\n"

@@ -90,6 +90,7 @@ def test_one_call(cc: Compile, sources: Path) -> None:
     check(sources)
 
 
+@pytest.mark.slow
 def test_objects_with_and_without_scops(cc: Compile, sources: Path) -> None:
     for name in ("main", "other"):
         built(cc, "-MD", "-c", f"{name}.c", "-o", f"{name}.o")
@@ -111,6 +112,7 @@ def test_programs_without_scops_can_be_linked(cc: Compile, sources: Path) -> Non
     assert "malloc" in cc("-E", "try.c", **FLAGS).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_cpp_allocates_as_ever(cc: Compile, sources: Path) -> None:
     built(cc, "-c", "vector.cpp")
@@ -118,6 +120,7 @@ def test_cpp_allocates_as_ever(cc: Compile, sources: Path) -> None:
     check(sources)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_c_beside_cpp_in_one_call_is_told_apart(cc: Compile, sources: Path) -> None:
     words = ("main.c", "other.c", "vector.cpp", "-lstdc++", "-o", "program")
@@ -135,6 +138,7 @@ def test_an_option_that_keeps_scops_in_c(cc: Compile, sources: Path) -> None:
     succeed("./program", folder=sources)
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_nvcc_links_it(cc: Compile, sources: Path) -> None:
     built(cc, "main.c", "other.c", "-o", "program", POLYTILE_FLAGS="--polytile-on=gpu --polytile-managed")

@@ -31,6 +31,7 @@ def compiled_of(index: int) -> CompiledScop:
     return compiled(program_of(SEED, index))
 
 
+@pytest.mark.slow(but=("1", "7"))
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("index", range(QUICK))
 def test_tiles_compute_what_c_computes(index: int) -> None:
@@ -60,6 +61,7 @@ def test_certificates_are_accepted(index: int) -> None:
     assert accepted(program_of(SEED, index)) == []
 
 
+@pytest.mark.slow
 def test_most_programs_have_tiles() -> None:
     tiled = [has_tiles(compiled_of(index)) for index in range(QUICK)]
     assert tiled.count(True) >= 0.7 * QUICK

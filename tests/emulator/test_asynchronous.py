@@ -163,6 +163,7 @@ def test_misuse_is_found_by_every_check(run: Run, file: str, name: str, build: s
     assert {place.line for finding in found for place in finding.places} <= marked_lines(file, name)
 
 
+@pytest.mark.slow(but="copies-never_waited-plain")
 @pytest.mark.parametrize("build", ["plain", "counting"])
 @pytest.mark.parametrize(("file", "name"), MISUSES)
 def test_misuse_ends_other_launches(run: Run, file: str, name: str, build: str) -> None:
@@ -172,6 +173,7 @@ def test_misuse_ends_other_launches(run: Run, file: str, name: str, build: str) 
     assert any(f"{file}.cu:{number}, in kernel" in outcome.message for number in marked_lines(file, name))
 
 
+@pytest.mark.slow(but=("copies-misaligned-plain", "split_barriers-not_started-address"))
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize(("file", "name"), FATAL)
 def test_misuse_that_ends_every_launch(run: Run, file: str, name: str, build: str) -> None:

@@ -73,6 +73,7 @@ def test_both_builds_do_and_find_the_same(pair: Pair, file: str, build: str) -> 
     assert whole == apart
 
 
+@pytest.mark.slow
 def test_both_builds_count_the_same(pair: Pair) -> None:
     counts = []
     for library in pair("reductions", COUNTING):
@@ -122,6 +123,7 @@ HALVED = """double halved(int n, const double x[300])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("managed", [False, True], ids=["", "managed"])
 def test_the_kernels_of_whole_programs_share_the_object(
     emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, managed: bool
@@ -155,6 +157,7 @@ def made(out: Path) -> Outcome:
     return Outcome(AGREED)
 
 
+@pytest.mark.slow
 def test_forked_processes_share_one_object(emulator: None, alone: None, tmp_path: Path) -> None:
     """Also those that make it at the same time."""
     assert run_one(partial(made, tmp_path / "first.so"), 100).kind == AGREED

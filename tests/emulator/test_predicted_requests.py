@@ -128,6 +128,7 @@ def test_requests(name: str, schedule: str) -> None:
         assert made * expected[key][0] == pytest.approx(requests, rel=EDGES.get(name, 1e-6)), key
 
 
+@pytest.mark.slow(but="doitgen")
 @pytest.mark.parametrize("name", ["doitgen", "atax", "mvt"])
 def test_superposed_schedules_have_ideal_requests_only(name: str) -> None:
     """Rows of neighbours, two of them for each lane where that is a vector, or one element for all lanes, counted as

@@ -66,6 +66,7 @@ def test_the_suite_agrees_with_the_sequential_programs(path: Path, strict: bool)
         assert len(labels) == cupy_available() + (nvcc() is not None)
 
 
+@pytest.mark.quick
 @needs_cupy
 def test_numpy_arrays_are_copied(kernel: Any) -> None:
     given = arguments()

@@ -426,6 +426,14 @@ MUTANTS = (
 )
 
 
+@pytest.mark.slow(
+    but=(  # of the schedule, of storage, of a kernel and of the host program
+        "a-time-loop-runs-backwards",
+        "what-threads-share-is-in-registers",
+        "a-barrier-is-missing-in-the-kernel",
+        "a-block-is-missing-in-the-grid",
+    )
+)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.what.replace(" ", "-"))
 def test_a_net_catches_it(mutant: Mutant, hunt: Callable[..., Any], request: pytest.FixtureRequest) -> None:
     found = hunt(mutant.source, mutant.schedule, mutant.after, mutant.change)

@@ -266,11 +266,13 @@ def plant(patch: pytest.MonkeyPatch, planted: Planted) -> list[bool]:
     return changed
 
 
+@pytest.mark.quick
 def test_each_pass_has_an_error() -> None:
     planted = [one.name for one in PLANTED]
     assert planted == [n for n in pass_names() if n != LOWERING and n not in WAITING_FOR_A_STRATEGY]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("planted", [one for one in PLANTED if one.verified], ids=lambda one: one.name)
 def test_verification_finds_it(monkeypatch: pytest.MonkeyPatch, planted: Planted) -> None:
     changed = plant(monkeypatch, planted)
@@ -284,6 +286,7 @@ def test_verification_finds_it(monkeypatch: pytest.MonkeyPatch, planted: Planted
     assert f"after {planted.name}: " in said
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("planted", [one for one in PLANTED if not one.verified], ids=lambda one: one.name)
 def test_the_emulator_finds_it(
     checking_compiler: None, monkeypatch: pytest.MonkeyPatch, planted: Planted

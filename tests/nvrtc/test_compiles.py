@@ -41,6 +41,7 @@ def compiler() -> ctypes.CDLL:
     return library
 
 
+@pytest.mark.slow(but=("polybench/mvt-float-auto", "polybench/jacobi-1d-float-overlapped"))
 @pytest.mark.parametrize(("program", "dtype", "schedule"), CASES)
 def test_kernels_compile_without_headers(
     program: str, dtype: str, schedule: str, compiler: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
@@ -54,6 +55,7 @@ def test_kernels_compile_without_headers(
         assert good, log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_offsets_compile_without_headers(dtype: str, compiler: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = load()["reorder/derivative"]

@@ -49,6 +49,7 @@ COPY_BACK = IN_TURNS.format(turns=2, first="B[i][j] = A[0][i][j - 1]", then="A[0
 SIZES = [(0, 9, 9), (1, 40, 70), (2, 3, 5), (5, 23, 131), (4, 1, 1)]
 
 
+@pytest.mark.slow(but="float-2")
 @pytest.mark.parametrize("turns", FORMS)
 @pytest.mark.parametrize("ctype", ["double", "float"])
 def test_planes_in_turns(turns: int, ctype: str) -> None:
@@ -66,6 +67,7 @@ def test_a_line() -> None:
     same_as_c(scop, [{"T": steps, "n": n} for steps, n in ((0, 9), (3, 3), (1, 129), (4, 700), (2, 1))])
 
 
+@pytest.mark.slow(but="float")
 @pytest.mark.parametrize("ctype", ["double", "float"])
 def test_sums_of_boxes(ctype: str) -> None:
     around = product(("- 2", "", "+ 1"), ("- 1", "", "+ 2"), ("- 1", "", "+ 1"))

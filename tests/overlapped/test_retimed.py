@@ -78,6 +78,7 @@ def agrees(scop: CompiledScop, **sizes: int) -> None:
     scop.validate(on="emulator", parameters=sizes, seed=5, sanitize="all")
 
 
+@pytest.mark.slow(but="double-1")
 @pytest.mark.parametrize("r", [1, 2, 3])
 @pytest.mark.parametrize("ctype", ["double", "float"])
 def test_boxes_compute_what_c_computes(r: int, ctype: str) -> None:
@@ -93,6 +94,7 @@ def test_one_plane_is_kept() -> None:
     assert [step.slots for step in raw.steps] == [5, 5, 1] and not any(step.retimed for step in raw.steps)
 
 
+@pytest.mark.slow
 def test_blocks_that_share_planes() -> None:
     around = product(("- 1", "", "+ 1"), repeat=3)
     value = " + ".join(f"A[t % 2][i {a}][j {b}][k {c}]" for a, b, c in around)
@@ -108,6 +110,7 @@ def test_factors_divisors_and_signs_of_several_arrays() -> None:
         agrees(scop, T=steps, n=n, m=m)
 
 
+@pytest.mark.slow(but="a product of two planes-value1")
 @pytest.mark.parametrize(
     ("what", "value"),
     [
@@ -122,6 +125,7 @@ def test_others_keep_their_planes(what: str, value: str) -> None:
     agrees(scop, T=5, n=20, m=70)
 
 
+@pytest.mark.slow(but="1e-9 * (u - 3u)")
 @pytest.mark.parametrize(
     "rest",
     [

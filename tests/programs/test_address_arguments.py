@@ -64,6 +64,7 @@ def text(body: str) -> str:
     return f"{HEAD}{head}\n{{\n#pragma scop\nfor (int i = 0; i < n; i++) {{ {body} }}\n#pragma endscop\n}}\n"
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_they_are_inlined(name: str) -> None:

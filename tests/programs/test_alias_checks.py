@@ -283,6 +283,7 @@ def test_the_program_prints_what_gcc_makes_it_print(name: str, tmp_path: Path, m
     assert tuple(k for k, run in enumerate(runs) if b"kernels" in run.stderr) == wanted.kernels
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", NOTHING)
 def test_what_no_pointer_leads_to_is_not_asked_for(name: str) -> None:
     program = polytile.compile(_text(NOTHING[name]), name="f.c", strict=True)

@@ -182,6 +182,7 @@ def test_calls_from_python_know_the_size() -> None:
     assert np.array_equal(y, 2 * x[p // 2])
 
 
+@pytest.mark.quick
 def test_a_stray_index_is_found() -> None:
     body = "for (int i = 0; i < n; i++) { q[i] = -p[i] * p[i]; y[i] = x[q[i]]; }"
     text = source("double *x, double *restrict y, int *restrict q, const int *p", body)

@@ -45,6 +45,7 @@ STEPS = """void f(long m, long k, float B[m + 1], float total)
 """
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 def test_an_index_beyond_its_array_is_an_error_of_the_user() -> None:
     (scop,) = polytile.compile(ROWS, name="f.c").scops

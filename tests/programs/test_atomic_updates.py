@@ -176,6 +176,7 @@ def test_one_thread_an_element_needs_no_atomics() -> None:
     assert scop.program is not None and "atomic" not in scop.cuda
 
 
+@pytest.mark.quick
 def test_a_plain_update_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulator tells atomic updates from others."""
     monkeypatch.setattr(pipeline, "indivisible", lambda run: frozenset())

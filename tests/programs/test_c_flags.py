@@ -279,6 +279,7 @@ def _printed(program: Path) -> str:
     return subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
+@pytest.mark.quick
 def test_certificates_record_flags(tmp_path: Path) -> None:
     text = "char c[9]; int r[9];\nvoid f(void)\n{\n    for (int i = 0; i < SIZE; i++) r[i] = c[i];\n}\n"
     (tmp_path / "f.c").write_text("#ifdef __CHAR_UNSIGNED__\n#define SIZE 4\n#else\n#define SIZE 5\n#endif\n" + text)

@@ -35,6 +35,7 @@ SERIAL = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PARALLEL)
 def test_a_cell_for_each_iteration(name: str) -> None:
     text = source(f"{DATA}, float w[n][3]", PARALLEL[name])

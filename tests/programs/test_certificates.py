@@ -14,6 +14,7 @@ from tests.benchmarks import POLYBENCH, compiled
 PROGRAMS = sorted(POLYBENCH.glob("*.c"))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_a_certificate_holds_and_is_about_the_source(path: Path) -> None:
     content = json.loads(compiled(path.stem).certificate)

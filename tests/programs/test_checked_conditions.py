@@ -189,6 +189,7 @@ def test_rows_do_not_reach_beyond_an_array_that_they_do_not_divide() -> None:
     assert scop.scop.array("a").extents[0] is None
 
 
+@pytest.mark.quick
 def test_certificates_name_the_condition() -> None:
     assert '"checked": "low >= 0 && cols >= high + 1"' in polytile.compile(PART).certificate
 

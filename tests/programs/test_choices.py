@@ -37,6 +37,7 @@ def test_functions_with_several_returns(name: str) -> None:
     assert not same_in_every_schedule(f"{FUNCTIONS[name]}\n{source(*PROGRAMS[name])}", SIZES)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "function",
     [

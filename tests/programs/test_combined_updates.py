@@ -85,6 +85,7 @@ def test_strict_sums_stay_in_order(name: str) -> None:
         same_as_c(scop, [{"n": n} for n in SIZES])
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", NOT)
 def test_what_is_no_reduction_stays_apart(name: str) -> None:

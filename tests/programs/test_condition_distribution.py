@@ -85,6 +85,7 @@ def test_their_certificates_hold(name: str, tmp_path: Path) -> None:
     assert [line for scop in content["scops"] for line in problems(scop)] == []
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_recurrences_stay_in_order(name: str) -> None:
     assert polytile.compile(source(DATA, IN_ORDER[name]), name="f.c").scops[0].program is None

@@ -99,6 +99,7 @@ def test_loops_are_parallel_and_right(name: str) -> None:
         assert scop.validate(on="emulator", parameters={"n": n}, seed=n + 1, sanitize=CHECKS)
 
 
+@pytest.mark.quick
 def test_a_value_from_the_iteration_before_keeps_a_loop_in_order() -> None:
     """Where the condition does not hold, x is that of the iteration before."""
     text = """

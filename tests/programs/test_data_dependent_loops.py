@@ -202,6 +202,7 @@ SERIAL = {
 }  # fmt: skip
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", SERIAL)
 def test_what_stays_in_order(name: str) -> None:
     compiled = polytile.compile(source(*SERIAL[name]), name="f.c").scops[0]

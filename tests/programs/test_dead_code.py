@@ -64,6 +64,7 @@ KEPT: Mapping[str, str] = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", KEPT)
 def test_what_may_be_seen_is_kept(name: str) -> None:
     program = KEPT[name].format("#pragma scop\n", "#pragma endscop\n")

@@ -222,6 +222,7 @@ def nussinov(a, n):
 PROGRAMS.update({name: TABLE[name] for name in TABLE if name in DEFINITIONS})
 
 
+@pytest.mark.quick
 @needs_cc
 @pytest.mark.parametrize("data_type", ["double", "float"])
 @pytest.mark.parametrize("name", PROGRAMS)

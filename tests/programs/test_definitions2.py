@@ -232,6 +232,7 @@ needs_cc: pytest.MarkDecorator = CHECKS["polyast"].needs_cc
 each_program = pytest.mark.parametrize(("family", "name"), PROGRAMS)
 
 
+@pytest.mark.quick
 @needs_cc
 @pytest.mark.parametrize("data_type", ["double", "float"])
 @each_program

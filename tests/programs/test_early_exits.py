@@ -62,6 +62,7 @@ def test_the_order_of_sums_can_be_kept(name: str) -> None:
         same_as_c(scop, [{"n": n} for n in (0, 1, 45)])
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_what_is_not_known_before_stays_in_order(name: str) -> None:
     scop = polytile.compile(source(DATA, IN_ORDER[name]), name="f.c").scops[0]

@@ -329,6 +329,7 @@ WRONG = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_summary_is_a_race(name: str, tmp_path: Path) -> None:
     defined = f"__device__ void smooth(const double *a, double *b) {{ {WRONG[name][1]} }}\n"

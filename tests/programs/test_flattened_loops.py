@@ -178,6 +178,7 @@ def same_output(program: str, folder: Path) -> None:
     assert printed[0] == printed[1]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_stay(name: str) -> None:
     with pytest.raises(UserError, match=r"not affine|wrap|changes"):

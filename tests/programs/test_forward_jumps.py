@@ -91,6 +91,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     text = f"void f(int n, double a[n])\n{{\n#pragma scop\n{REFUSED[name]}\n#pragma endscop\nend: a[0] = 2;\n}}\n"

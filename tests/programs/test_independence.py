@@ -62,6 +62,7 @@ def test_independent_loops_are_parallel(name: str) -> None:
     assert list(problems({k: v for k, v in found.items() if k != "assumed"}))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", FALSE)
 def test_what_is_false_is_a_race(name: str) -> None:
     (scop,) = polytile.compile(source(*FALSE[name]), name="f.c").scops

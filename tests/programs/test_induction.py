@@ -174,6 +174,7 @@ def test_values(name: str) -> None:
     same_as_c(scop, [{**sizes, "k": 2} for sizes in SIZES])
 
 
+@pytest.mark.quick
 def test_loops_stay_parallel() -> None:
     scop = polytile.compile(source(*PROGRAMS["by two, from one"]), name="f.c").scops[0]
     assert scop.program is not None

@@ -49,6 +49,7 @@ def test_values(name: str) -> None:
     assert same_in_every_schedule(source(*PROGRAMS[name]), SIZES) == []
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("declaration", ["int z[2] = {[1] = 2};", "int z[2][2] = {1, 2};", "int z[n + 1] = {1};"])
 def test_what_is_refused(declaration: str) -> None:
     body = f"for (int i = 0; i < n; i++) {{ {declaration} b[i] = z[0][0]; }}"

@@ -98,6 +98,7 @@ def test_the_program_asks_whether_a_size_is_below_zero() -> None:
     assert scop.scop.checked == "n >= 0"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("body", "wide"),
     [

@@ -102,6 +102,7 @@ def test_arrays_that_lie_among_one_another(real: str, tmp_path: Path, monkeypatc
     assert kernel_runs(text, tmp_path, monkeypatch) == 6 * 8 + 1
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("parameters", "body"),
     [

@@ -82,6 +82,7 @@ STAYING = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", STAYING)
 def test_what_may_change_or_not_be_read_is_no_size(name: str) -> None:
     try:

@@ -104,6 +104,7 @@ def test_calls_need_no_products() -> None:
     assert a.sum() == 12 and b[11] == 11
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("body", "message"),
     [

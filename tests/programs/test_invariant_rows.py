@@ -73,6 +73,7 @@ def test_values(name: str) -> None:
     assert "auto" not in same_in_every_schedule(text, [{n: rows.get(n, size) for n in names} for size in (1, 2, 5, 33)])
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["one row", "two rows of one array", "rows that are neighbours", "planes of rows"])
 def test_the_loop_is_parallel(name: str) -> None:
     (scop,) = polytile.compile(_source(*PROGRAMS[name][:2]), name="f.c").scops

@@ -163,6 +163,7 @@ def test_what_a_jump_may_have_gone_past_is_a_size(around: str) -> None:
     assert "k" in [p.name for p in made.scop.parameters]
 
 
+@pytest.mark.quick
 def test_sizes_stay_sizes() -> None:
     """Kernels are for all sizes, also where the program has but one."""
     text = "void f(void)\n{\nint k = 50;\ndouble a[k];\n#pragma scop\nfor (int i = 0; i < k; i++) a[i] = k;\n"

@@ -34,6 +34,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("schedule", ["classic", "superposed"])
 @pytest.mark.parametrize("element", ["int", "unsigned", "double"])
 @pytest.mark.parametrize("name", PROGRAMS)

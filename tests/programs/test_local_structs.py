@@ -58,6 +58,7 @@ def test_values(name: str) -> None:
     assert same_in_every_schedule(HEAD + source(*PROGRAMS[name]), SIZES) == []
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "body",
     [

@@ -69,6 +69,7 @@ def test_loops_that_a_macro_puts_elsewhere_stay_c(name: str) -> None:
         polytile.compile(f"{HEAD}void f(int n)\n{{\n    {LEFT[name]}\n}}\n", autodetect=True)
 
 
+@pytest.mark.quick
 def test_macros_cannot_be_put_aside_in_arguments() -> None:
     with pytest.raises(NoScopError, match="cannot stand in the arguments of a macro"):
         polytile.compile(f"#define exit leave\n{HEAD}void f(int n) {{ ID({LOOP}) }}\n", autodetect=True)

@@ -63,6 +63,7 @@ def test_a_lattice_with_walls_is_one_kernel(walls: str) -> None:
     same_as_c(scop, LATTICE_SIZES)
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 def test_blocks_of_a_matrix() -> None:
     scop = compiled("int n, int m, double a[n + 1][m + 1][6][6]", elimination())

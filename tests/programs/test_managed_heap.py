@@ -210,6 +210,7 @@ def test_blocks_are_aligned_and_zeroed_as_c_says(heap: ctypes.CDLL, size: int) -
     assert call(heap, "posix_memalign", ctypes.byref(found), 24, 1_000_000) != 0
 
 
+@pytest.mark.quick
 def test_sizes_that_overflow_give_no_memory(heap: ctypes.CDLL) -> None:
     huge = 2**63 + 1
     assert call(heap, "calloc", huge, 2) is None

@@ -57,6 +57,7 @@ def compiled(text: str) -> CompiledScop:
     return scop
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize(
     ("real", "count", "otherwise"),

@@ -118,6 +118,7 @@ def test_kernels_run_always_by_default() -> None:
     assert "polytile_instances" not in polytile.compile(_program("one loop"), name="f.c").host
 
 
+@pytest.mark.quick
 def test_numbers_below_0_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="min_compute is at least 0"):
         polytile.compile(_program("one loop"), min_compute=-1)

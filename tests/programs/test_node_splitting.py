@@ -36,5 +36,6 @@ def test_loops_are_distributed_behind_copies(name: str) -> None:
     same_as_c(scop, [{"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 3), (45, 4), (1000, 2))])
 
 
+@pytest.mark.quick
 def test_cycles_of_values_stay_in_order() -> None:
     assert polytile.compile(source(DATA, IN_ORDER), name="f.c").scops[0].program is None

@@ -63,6 +63,7 @@ def test_same_as_c(name: str) -> None:
     same_as_c(scop, [{"n": n, "s": 3, "w": 5, "d": 2} for n in (0, 1, 7, 20)])
 
 
+@pytest.mark.quick
 def test_what_is_written_too_is_refused() -> None:
     arguments, body = PROGRAMS["unrelated strides"]
     arguments, body = arguments.replace("const ", ""), body.replace("x[i];", "i; x[0] = 1;")

@@ -77,6 +77,7 @@ def iterate(values, shape, steps):
     return planes[{1: 0, 2: steps % 2, 3: (steps + 1) % 3}[len(planes)]]
 
 
+@pytest.mark.quick
 @needs_cc
 @pytest.mark.parametrize("data_type", ["double", "float"])
 @each_program

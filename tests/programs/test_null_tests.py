@@ -37,6 +37,7 @@ def text(name: str, pointer: str = "const double *b") -> str:
     return f"{head}\n{{\n#pragma scop\n{PROGRAMS[name]}\n#pragma endscop\n}}\n"
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_with_and_without(name: str) -> None:

@@ -149,6 +149,7 @@ def test_what_is_refused_beside_a_call_stays_refused() -> None:
     assert len(program.scops) == 1
 
 
+@pytest.mark.quick
 def test_each_call_is_said_once() -> None:
     text = (
         "void g(int);\nvoid h(int);\nvoid f(int n)\n{\n#pragma scop\n"

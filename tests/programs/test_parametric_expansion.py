@@ -43,6 +43,7 @@ PROGRAMS = {
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str) -> None:
     arguments, body = PROGRAMS[name]

@@ -72,6 +72,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     arguments, statement, message = REFUSED[name]

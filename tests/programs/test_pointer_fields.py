@@ -68,6 +68,7 @@ STAYING = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", STAYING)
 def test_what_may_change_or_not_be_reached_stays(name: str) -> None:
     arguments = "struct cells *p, struct cells *q, struct cells *r, int n, int *c, char *s"

@@ -214,6 +214,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     arguments = "int n, Point *p, Point *q, struct planes *r, int *c, char *s"

@@ -176,6 +176,7 @@ def test_a_certificate_and_a_saved_schedule_hold() -> None:
     assert [k.body for k in again.program.kernels] == [k.body for k in scop.program.kernels]
 
 
+@pytest.mark.quick
 def test_one_point_is_what_there_was() -> None:
     few = {"n": 300, "m": 300}  # so that threads are wanted more than what they share
     assert compiled(BOX, points=(1, 1), parameters=few).cuda == compiled(BOX, parameters=few).cuda

@@ -187,6 +187,7 @@ def test_loops_over_even_sums_visit_their_ends() -> None:
     assert "if (polytile_least_x >= 0 && polytile_apart && ((polytile_most_x + 1) >= n)) {" in host
 
 
+@pytest.mark.quick
 def test_sizes_follow_from_shapes() -> None:
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] = x[p[i] * m + j];"
     program = polytile.compile(source("double *x, int *p, double *y", body), name="f.c")

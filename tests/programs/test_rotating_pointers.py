@@ -90,6 +90,7 @@ def test_pointers(name: str, tmp_path: Path) -> None:
     assert printed[0] == printed[1] and printed[0].count(b"\n") == 10
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
     with pytest.raises(UserError, match=r"a pointer or a whole array is assigned to|pointers and functions cannot be"):

@@ -68,6 +68,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_pointers_stay(name: str) -> None:
     text = _source("double a[n][m]", f"for (int i = 0; i < n; i++) {{ {OTHERS[name]} }}")

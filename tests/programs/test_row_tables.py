@@ -159,6 +159,7 @@ REFUSED = {
 MESSAGE = "it reads data, and how large|a pointer or a whole array is assigned to|only a condition on data leads to"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     text = source("double **w, double ***u, int *p", REFUSED[name])

@@ -93,6 +93,7 @@ def test_searches_are_reductions(name: str) -> None:
             assert not report.note, report.line
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_what_is_no_such_search_stays_in_order(name: str) -> None:
     assert polytile.compile(source(DATA, IN_ORDER[name]), name="f.c").scops[0].program is None

@@ -35,6 +35,7 @@ def text(body: str) -> str:
     )
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sums_are_shared_out(name: str) -> None:

@@ -35,6 +35,7 @@ def test_elements_that_one_statement_sets_do_not_share_a_cell() -> None:
     same_as_c(scop, tuple({"n": n} for n in (0, 1, 7, 257)))
 
 
+@pytest.mark.quick
 def test_the_proof_refuses_one_cell_for_them() -> None:
     (scop,) = polytile.compile(TEXT, name="f.c", strict=True, raise_bugs=True).scops
     run = scop.compilation.run

@@ -72,6 +72,7 @@ def kernels(program: polytile.Program) -> str:
     return text[text.index("__global__") :]
 
 
+@pytest.mark.quick
 def test_sizes_are_constants() -> None:
     program = polytile.compile(SMOOTH, parameters={"n": 9, "m": 11}, specialize=True)
     found = kernels(program)

@@ -86,6 +86,7 @@ DEFINITIONS: Mapping[str, tuple[Callable[[Data], None], tuple[int, ...]]] = {  #
 }
 
 
+@pytest.mark.quick
 @pytest.mark.skipif(shutil.which(CC) is None, reason=f"no C compiler ({CC})")
 @pytest.mark.parametrize("name", TABLE)
 def test_program_computes_its_definition(name: str, tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ int main(void)
 """
 
 
+@pytest.mark.quick
 def test_values_are_kept_as_in_c(tmp_path: Path) -> None:
     path = tmp_path / "program.c"
     path.write_text(PROGRAM)

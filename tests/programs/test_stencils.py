@@ -57,6 +57,7 @@ def vector_data(shape, number):
     return (total + 17 * number) % 101 / 101 + 0.05
 
 
+@pytest.mark.quick
 @needs_cc
 @pytest.mark.parametrize("data_type", ["double", "float"])
 @each_program

@@ -52,6 +52,7 @@ def test_integers_are_reduced_in_parallel(name: str) -> None:
     assert "auto" not in same_in_every_schedule(source(*EXACT[name]), SIZES)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ORDERED)
 def test_others_keep_their_order(name: str) -> None:
     (scop,) = polytile.compile(source(*ORDERED[name]), name="f.c", strict=True).scops

@@ -85,6 +85,7 @@ def test_same_as_c(name: str) -> None:
     same_in_every_schedule(text(*PROGRAMS[name]), SIZES)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_certificates_hold(name: str, tmp_path: Path) -> None:
     program = polytile.compile(text(*PROGRAMS[name]), name="f.c", strict=True, raise_bugs=True)

@@ -112,6 +112,7 @@ def test_threads_of_a_block_share_the_loop(monkeypatch: pytest.MonkeyPatch, name
             assert not report.note, report.line
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ALONE)
 def test_one_thread_keeps_the_order(name: str) -> None:
     assert "_lanes" not in polytile.compile(source(*ALONE[name]), name="f.c").scops[0].cuda

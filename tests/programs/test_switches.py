@@ -59,6 +59,7 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {
 SIZES = tuple({"n": n, "k": k} for n, k in ((0, 0), (1, 4), (7, 1), (130, 5), (66, 6), (65, 7)))
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_as_c(name: str) -> None:

@@ -168,6 +168,7 @@ def test_where_kernels_run(how: int, runs: int, tmp_path: Path, monkeypatch: pyt
     assert kernel_runs(text, tmp_path, monkeypatch) == runs
 
 
+@pytest.mark.quick
 def test_the_host_follows_pointers_that_are_there() -> None:
     host = polytile.compile(MAIN.replace("TYPE", "double"), name="f.c").host
     assert "(w) != 0 && (w[polytile_at[0]]) != 0 ? (long long)w[polytile_at[0]][polytile_at[1]] : 0" in host

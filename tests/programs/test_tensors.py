@@ -196,6 +196,7 @@ needs_cc: pytest.MarkDecorator = CHECKS.needs_cc
 each_program = pytest.mark.parametrize("name", TABLE)
 
 
+@pytest.mark.quick
 @needs_cc
 @pytest.mark.parametrize("data_type", ["double", "float"])
 @each_program

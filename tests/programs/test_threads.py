@@ -118,6 +118,7 @@ void rows(int n, int from, int to, double A[n][n])
 """
 
 
+@pytest.mark.quick
 def test_python_threads_call_and_compile_at_once() -> None:
     n, calls = 32, 50
     compiled = polytile.compile(ROWS).scops[0]

@@ -64,6 +64,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("body", NOTHING.values(), ids=NOTHING)
 def test_a_scop_that_runs_nothing_is_no_fault(body: str) -> None:
     program = polytile.compile(source("double *a", body))

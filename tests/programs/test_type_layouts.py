@@ -111,6 +111,7 @@ def test_programs_print_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {s.name for s in compiled.scops} >= {f"set_{name}_scop0" for name in TYPES} | {"use_scop0", "in_block_scop0"}
 
 
+@pytest.mark.quick
 def test_kernels_are_validated(tmp_path: Path) -> None:
     path = tmp_path / "types.c"
     path.write_text(program())

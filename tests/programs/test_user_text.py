@@ -20,6 +20,17 @@ PROGRAMS = sorted(f"{p.parent.name}/{p.stem}" for p in POLYBENCH.glob("*/*.c") i
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
+@pytest.mark.slow(
+    but=(  # one of each family
+        "an5d/star2d1r",
+        "cluster/stencil-7pt",
+        "polyast/symm-3.2",
+        "reorder/2d25pt",
+        "split/jacobi-1d-3pt",
+        "stencilgen/j2d5pt",
+        "tensor/gemm-nt",
+    )
+)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYTILE_WIDE_SECONDS", "0")  # rounding errors are not asked for

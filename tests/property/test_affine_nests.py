@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 
 import islpy as isl
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -122,6 +123,7 @@ def extracted(scop: Scop, values: Mapping[str, int]) -> list[tuple[int, ...]]:
     return [instance for _, instance in sorted(dated)]
 
 
+@pytest.mark.quick
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_extraction_runs_what_c_runs(source: random.Random) -> None:

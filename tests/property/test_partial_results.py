@@ -108,6 +108,7 @@ def run(scop: Scop, parameters: dict[str, int]) -> tuple[Memory, list[Counter[st
     return {k: v for k, v in memory.items() if k[0] in visible}, seen
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("seed", range(24))
 def test_the_same_instances_add_up(seed: int) -> None:
     draw = random.Random(seed)

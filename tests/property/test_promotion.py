@@ -39,6 +39,7 @@ def test_most_programs_have_tiles() -> None:
     assert tiled.count(True) >= 0.7 * EXAMPLES
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("index", range(8))
 def test_certificates_are_accepted(index: int) -> None:
     assert accepted(program_of(1, index)) == []

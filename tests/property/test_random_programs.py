@@ -38,6 +38,7 @@ def test_random_programs(source: random.Random) -> None:
     assert not found.failed, found.message
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("file", REGRESSIONS, ids=lambda f: f.stem)
 @pytest.mark.parametrize("tile", [(), (3,), (4, 2)], ids=str)
 def test_regressions(file: Path, tile: tuple[int, ...]) -> None:

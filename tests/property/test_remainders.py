@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import islpy as isl
+import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def points(elements: isl.Set) -> set[tuple[int, ...]]:
     return {tuple(p.get_coordinate_val(isl.dim_type.set, k).to_python() for k in size) for p in found}
 
 
+@pytest.mark.quick
 @drawn(examples(200))
 @given(st.randoms(use_true_random=False))
 def test_first_and_last_elements(source: random.Random) -> None:

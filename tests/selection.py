@@ -1,0 +1,57 @@
+"""Which tests a run takes, and in how many processes.
+
+The quick suite is what is not slow; `pytest --all` runs all tests. A file that is named runs whole, as do its tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+# All of their tests are slow but for those that have a mark `quick` or `slow(but=...)`.
+SLOW_FOLDERS = frozenset(Path(__file__).parent / name for name in ("gpu", "mutation", "programs", "property"))
+
+
+def slow_ones(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """What the quick suite leaves out; afterwards the mark `slow` says so too, for `-m`."""
+    found, seen = set(), set()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if _is_slow(item, first=function not in seen):
+            found.add(item)
+            item.add_marker("slow")
+        else:
+            item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "slow"]
+        seen.add(function)
+    return found
+
+
+def _is_slow(item: pytest.Item, first: bool) -> bool:
+    """A test of a file or a folder whose tests are slow may be quick; `first`: of the parameters of a function."""
+    mark = item.get_closest_marker("slow")
+    if mark is None and SLOW_FOLDERS.isdisjoint(item.path.parents):
+        return False
+    if item.get_closest_marker("quick") is not None:
+        return not first
+    names = () if mark is None else mark.kwargs.get("but", ())
+    return item.name.partition("[")[2].removesuffix("]") not in ((names,) if isinstance(names, str) else names)
+
+
+def named_files(config: pytest.Config) -> frozenset[Path]:
+    """The files of the command line, or those of tests that it names."""
+    paths = (config.invocation_params.dir / str(argument).partition("::")[0] for argument in config.args)
+    return frozenset(path.resolve() for path in paths if path.is_file())
+
+
+def takes_all(config: pytest.Config) -> bool:
+    """Whether slow tests run too; `-m` says itself what runs."""
+    return bool(config.option.all or config.option.update_golden or config.option.markexpr)
+
+
+def runs_alone(config: pytest.Config) -> bool:
+    """Whether one process runs the tests: a single file or test starts sooner there, and golden files are written by
+    one process alone."""
+    places = {str(argument).partition("::")[0] for argument in config.args}
+    return config.option.update_golden or (len(places) == 1 and bool(named_files(config)))
