@@ -170,6 +170,8 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     else:
         with evaluator.behind_the_end():
             result = _until_false(reached, evaluator.condition(head.condition, reached), head)
+        if evaluator.unproven:
+            _check_condition(result, reached.intersect(here.eq_set(lower)), head, evaluator)
     _check_bounded(result, head)
     if not head.type.signed:
         _check_unsigned(result, here, head, evaluator)
@@ -267,13 +269,18 @@ def _check_narrow(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Eva
 
 
 def _check_wrapping(values: isl.Set, head: Header, evaluator: Evaluator, known: isl.Set) -> None:
-    """Neither the iterator nor its condition wraps around, up to where the condition fails."""
+    """The iterator does not wrap around, up to where the condition fails."""
     low, high = (0, 1) if head.by_number else (min(head.step, 0) if head.type.signed else 0, max(head.step, 0))
-    order = isl.Map(f"{{ [a] -> [b] : {low} <= b - a <= {high} }}")
-    tested = _moved(values, order, head).intersect(known)
+    tested = _moved(values, isl.Map(f"{{ [a] -> [b] : {low} <= b - a <= {high} }}"), head).intersect(known)
     evaluator.must_not_wrap(evaluator.pw_aff(head.value, tested), head.value, tested)
-    if _awaited(head) is None:
-        evaluator.condition(head.condition, tested)
+
+
+def _check_condition(values: isl.Set, first: isl.Set, head: Header, evaluator: Evaluator) -> None:
+    """The condition does not wrap around where C looks at it: at the first value of the iterator, at the others, and
+    where it fails."""
+    step = 1 if head.by_number else head.step
+    following = _moved(values, isl.Map(f"{{ [a] -> [b] : b = a + {step} }}"), head)
+    evaluator.condition(head.condition, first.union(values).union(following).coalesce())
 
 
 def _check_unsigned(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Evaluator) -> None:

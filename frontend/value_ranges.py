@@ -29,6 +29,7 @@ class ValueRanges(KnownSizes):
 
     signed_wraps: bool = field(default=False, kw_only=True)  # signed integers that overflow wrap around, too
     may_wrap: bool = field(default=False, kw_only=True)  # sums may wrap around where expressions are looked at
+    unproven: bool = field(default=False, kw_only=True)  # one of these sums does, somewhere
 
     def wraps(self, ctype: CType) -> bool:
         """Whether C lets numbers of a type wrap around."""
@@ -36,8 +37,9 @@ class ValueRanges(KnownSizes):
 
     @contextmanager
     def behind_the_end(self) -> Iterator[None]:
-        """Conditions of loops are looked at where they have failed before, too, and may wrap around there."""
-        before, self.may_wrap = self.may_wrap, True
+        """Conditions of loops are looked at where they have failed before, too, and may wrap around there; `unproven`
+        says whether they do."""
+        before, self.may_wrap, self.unproven = self.may_wrap, True, False
         try:
             yield
         finally:
@@ -50,7 +52,9 @@ class ValueRanges(KnownSizes):
             return
         if not expr.type.signed:
             self.must_be_natural(value, expr, known)
-        if not self.may_wrap and not self.ask_to_fit(value, expr.type, within):
+        if self.may_wrap:
+            self.unproven = True
+        elif not self.ask_to_fit(value, expr.type, within):
             kind, other = ("signed", "wider") if expr.type.signed else ("unsigned", "signed or wider")
             hint = f"use {other} types, or promise that it stays below {_ASSUMED}"
             raise NotAffineError(expr, f"`{describe(expr)}` is {kind} and may wrap around", hint=hint, wraps=True)

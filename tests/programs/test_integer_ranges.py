@@ -35,6 +35,7 @@ __attribute__((noinline)) void wave(int t0, int t1, int m) {
 int main(void) {
     const int starts[] = {0, -40, 800000000, -800000000};
     for (int k = 0; k < 4; k++) {
+        fflush(stdout); /* so that no call is inlined in a larger SCoP */
         int t0 = starts[k];
         every(t0, t0 + 300); lower(t0, t0 + 70); last(t0 + 13); back(t0 + 200, t0); between(t0, t0 + 100);
         wave(t0, t0 + 33, 50);
@@ -80,18 +81,27 @@ F above(unsigned long n) { for (int i = 0; i < 100; i++) if (i + 5 > n) e[i] += 
 F twice_below(unsigned long n) { for (unsigned long i = 0; i < 100; i++) if (2 * i < n) a[i] += 1; }
 F rest(unsigned long n) { for (unsigned long i = 0; i < 50; i++) if (i < n % 7) b[i] += 1; }
 F size_offset(size_t off) { for (size_t i = 3; i < 90; i++) c[i + off] += i; }
+F up_to_sum(unsigned w, int n) { for (int i = 0; i < 40 && i <= w + n; i++) a[i] += 19; }
+F below_sum(unsigned w, unsigned n) { for (int i = 0; i < 40 && i < w + n; i++) b[i] += 23; }
+F from_sum(unsigned w, unsigned n) { for (int i = 5; i + w < n && i < 60; i++) c[i] += 29; }
+F down_to_sum(unsigned w) { for (int i = 60; i + w > 70 && i > 3; i--) e[i] += 31; }
+F twice_int(unsigned n) { for (int i = 0; 2u * i < n && i < 80; i++) a[i] += 37; }
 int main(void) {
     const unsigned ends[] = {0, 4, 40, 0xfffffffau, 0xffffffffu, 0x80000000u};
     for (int k = 0; k < 6; k++) {
+        fflush(stdout); /* so that no call is inlined in a larger SCoP */
         unsigned n = ends[k];
         sum_in_bound(n); in_condition(n); both_sides(n, n + 9); twice(n); stepped(n); down(n); two_bounds(n, 50);
         until(n); signed_of(n); narrowed(n + (uint64_t)0x100000000); narrowed(n);
         narrowed(n + (UINT64_MAX / 2 + 1));
+        down_to_sum(n); twice_int(n);
+        up_to_sum(n, 8); up_to_sum(n, -3); below_sum(n, 8); below_sum(n, -3); from_sum(n, 8); from_sum(n, -3);
     }
     counted_narrowed(40); counted_narrowed((1ul << 63) + 40); counted_narrowed((1ul << 33) + 7);
     sum_of_size(4294967295u); sum_of_size(60); in_subscript(-3u); in_subscript(4);
     const size_t sizes[] = {0, 1, 50, (size_t)-1, 0x8000000000000000, 0x7fffffffffffffff, 0x4000000000000001};
     for (int k = 0; k < 7; k++) {
+        fflush(stdout); /* so that no call is inlined in a larger SCoP */
         size_t n = sizes[k];
         below(n); next_below(n); half(n); at_least(n); above(n); twice_below(n); rest(n);
     }
