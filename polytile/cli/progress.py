@@ -38,9 +38,9 @@ class Progress:
             clear()
 
     def show(self) -> None:
-        """One line: the SCoP, the stage, and the seconds since the command began."""
+        """One line: the seconds since the command began, the SCoP and the stage, as far as there is room."""
         seconds = time.monotonic() - self.began
-        text = f"polytile: {self.stage}, {seconds:.0f} s"
+        text = f"polytile: {seconds:.0f} s: {self.stage}"
         if self.stage and seconds > PATIENCE and text != self.shown:
             self.shown = text
             print(f"{CLEARED}{text[: _columns() - 1]}\r", end="", file=sys.stderr, flush=True)
