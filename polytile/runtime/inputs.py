@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from enum import Enum
@@ -18,6 +19,8 @@ from polytile.runtime.layout import Layout
 Array = np.ndarray[Any, Any]
 POISON_FLOAT = 0xFF  # every byte of what the program must not read: a NaN in each floating type,
 POISON_OTHER = 0xA5  # and a value that no input has in the others
+_ELEMENT = re.compile(r"(\w+)((?:\[\d+\])*)((?:\.\w+)?)")
+_INDEX = re.compile(r"\[(\d+)\]")
 
 
 class Style(Enum):
@@ -55,7 +58,30 @@ def random_memory(
     for name, number in scop.set_before:
         if name in memory and layouts[name].array.live_in and not layouts[name].shape:
             memory[name][...] = number
+    for name, text in scop.passed:
+        _agree(name, text, layouts, values, memory)
     return memory
+
+
+def _agree(
+    name: str, text: str, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Array]
+) -> None:
+    """Give a scalar that the C reads from an element of an array, `B[1].k`, the value of the element; a size that is
+    read there is left, and the element has its value."""
+    place = _ELEMENT.fullmatch(text)
+    array, field = (place[1], place[3].removeprefix(".")) if place else ("", "")
+    if place is None or array not in memory or not layouts[array].array.live_in:
+        return
+    at = tuple(int(index) for index in _INDEX.findall(place[2]))
+    data = memory[array]
+    if len(at) != data.ndim or any(i >= n for i, n in zip(at, data.shape, strict=True)):
+        return
+    if field in (data.dtype.names or ("",)):
+        element = data[field] if field else data
+        if name in memory:
+            memory[name][...] = element[at]
+        elif name in values:
+            element[at] = values[name]
 
 
 def _numbers(memory: Array, way: str) -> list[Array]:

@@ -10,6 +10,7 @@ import islpy as isl
 import numpy as np
 import pytest
 
+import polytile
 from polytile.diagnostics import UsageError, UserError
 from polytile.frontend.program import read_program
 from polytile.ir.expr import DOUBLE, INT, CType, Literal, Name
@@ -245,3 +246,28 @@ def test_sizes_that_leave_an_array_indexed_by_hand_are_refused() -> None:
     (scop,) = read_program("f.c", BY_HAND).scops
     with pytest.raises(UserError, match="with n=3, inc=80 the program accesses a at index 239, but its extent is 160"):
         check_bounds(scop, {"n": 3, "inc": 80})
+
+
+def test_scalars_that_are_read_from_elements_have_their_values() -> None:
+    """Found by `polytile fuzz --seed 9 --only 63`: the array and what was read from it before disagreed."""
+    text = """
+struct cell { double x; int k; };
+struct cell B[2];
+int size[3];
+void f(double *restrict y)
+{
+#pragma scop
+    for (int i = 0; i < size[1]; i++)
+        if (B[0].k >= B[1].k) y[i] = size[i % 3];
+#pragma endscop
+}
+"""
+    (scop,) = polytile.compile(text).scops
+    assert ("size_1", "size[1]") in scop.scop.passed
+    values = choose_parameters(scop.scop, {"size_1": 5})
+    memory = random_memory(scop.scop, layouts(scop.scop, values), values, 1, Style.SIGNED)
+    assert memory["size"][1] == 5
+    for name, element in scop.scop.passed:
+        if element.startswith("B["):
+            assert {**values, **memory}[name] == memory["B"]["k"][int(element[2])]
+    assert scop.validate(on="emulator", seed=3)
