@@ -252,13 +252,13 @@ def test_scalars_that_are_read_from_elements_have_their_values() -> None:
     """Found by `polytile fuzz --seed 9 --only 63`: the array and what was read from it before disagreed."""
     text = """
 struct cell { double x; int k; };
-struct cell B[2];
+struct cell B[64];
 int size[3];
 void f(double *restrict y)
 {
 #pragma scop
     for (int i = 0; i < size[1]; i++)
-        if (B[0].k >= B[1].k) y[i] = size[i % 3];
+        if (B[i].k >= B[1].k) y[i] = size[i % 3];
 #pragma endscop
 }
 """
