@@ -150,6 +150,7 @@ def test_calls_from_python_say_the_limit() -> None:
     assert "shift" in error.value.hint
 
 
+@pytest.mark.quick
 def test_no_limit_stands_where_all_sizes_are_right() -> None:
     text = "void f(int a[100])\n{\n#pragma scop\n    for (int i = 0; i < 100; i++) a[i] = i;\n#pragma endscop\n}\n"
     program = polytile.compile(text)
