@@ -123,10 +123,24 @@ def extracted(scop: Scop, values: Mapping[str, int]) -> list[tuple[int, ...]]:
     return [instance for _, instance in sorted(dated)]
 
 
+def drawn(count: int) -> settings:
+    return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+
+
 @pytest.mark.quick
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(10)
+@given(st.randoms(use_true_random=False))
+def test_extraction_of_a_few_nests(source: random.Random) -> None:
+    runs_what_c_runs(source)
+
+
+@drawn(60)
 @given(st.randoms(use_true_random=False))
 def test_extraction_runs_what_c_runs(source: random.Random) -> None:
+    runs_what_c_runs(source)
+
+
+def runs_what_c_runs(source: random.Random) -> None:
     program = nest(Draw(source))
     context, places = read_places("nest.c", c_text(program))
     ((name, place),) = named(context, places)
