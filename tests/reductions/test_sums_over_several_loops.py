@@ -77,6 +77,7 @@ def compiled(name: str, **options: object) -> polytile.api.CompiledScop:
     return polytile.compile(text, name="f.c", **options).scops[0]
 
 
+@pytest.mark.slow(but="all of an array")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sums(name: str) -> None:
