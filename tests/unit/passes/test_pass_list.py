@@ -141,7 +141,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(listed) == pass_names()
     assert "# f_scop0: lowering" in printed.out and "execution S1" in printed.out and " called " in printed.out
     assert "# f_scop0: unroll-loads-first" in printed.out
-    assert "polytile: pass unroll-loads-first: " in printed.err
+    assert "f_scop0: ast: superposed: unroll-loads-first: " in printed.err
     assert main([*command, "--dump", "unrolling"]) == EXIT_USAGE
     assert "--dump passes lists" in capsys.readouterr().err
 
