@@ -29,7 +29,7 @@ from polytile.diagnostics import BUGS, InternalError, UserError, described, is_b
 from polytile.ir.atomic_updates import with_updates
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.isl_answers import kept_answers
-from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.isl_util import OverBudgetError, budget, unbounded
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
@@ -265,7 +265,8 @@ def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ..
     """The buffers of arrays that some kernel has in device memory."""
     used = {home.array for kernel in first.kernels for home in kernel.storage} if first is not None else set()
     inside = {array for homes in state.homes.values() for array in homes}
-    return buffers(state.run.scop, state.transfers, frozenset(inside - used))
+    with unbounded():  # it is quick, and what has no bound is told apart from what takes too long
+        return buffers(state.run.scop, state.transfers, frozenset(inside - used))
 
 
 def _behind(program: HostProgram, first: StreamProgram, memory: tuple[Buffer, ...], state: Compilation) -> HostProgram:
