@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from polytile.codegen.lowering.constant_parameters import kernels_with_constants, with_constant_parameters
@@ -29,7 +30,7 @@ from polytile.diagnostics import BUGS, InternalError, UserError, described, is_b
 from polytile.ir.atomic_updates import with_updates
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.isl_answers import kept_answers
-from polytile.ir.isl_util import OverBudgetError, budget, unbounded
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
@@ -178,7 +179,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
 
         once = state.stream is not None and state.stream.once
         scop, schedule = (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
-    memory = _memory(state, first)
+    memory = cache(partial(_memory, state, first))  # asked for behind the loops, which fail first
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
     given = LoweringInput(memory, barriers, state.homes, state.kernel_plans, indivisible(run))
     lowered = lower(scop, schedule, given)
@@ -204,7 +205,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     plans, bounds = _with_bounds(state, versions, plans)
     program, steps = versions.of(plans)
     if first is not None:
-        program = _behind(program, first, memory, state)
+        program = _behind(program, first, memory(), state)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
@@ -265,8 +266,7 @@ def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ..
     """The buffers of arrays that some kernel has in device memory."""
     used = {home.array for kernel in first.kernels for home in kernel.storage} if first is not None else set()
     inside = {array for homes in state.homes.values() for array in homes}
-    with unbounded():  # it is quick, and what has no bound is told apart from what takes too long
-        return buffers(state.run.scop, state.transfers, frozenset(inside - used))
+    return buffers(state.run.scop, state.transfers, frozenset(inside - used))
 
 
 def _behind(program: HostProgram, first: StreamProgram, memory: tuple[Buffer, ...], state: Compilation) -> HostProgram:

@@ -6,7 +6,7 @@ faster comes later (codegen/passes).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
 from polytile.codegen.lowering.ast_generation import generate, generate_host
@@ -60,12 +60,12 @@ from polytile.machine import MAX_GRID
 class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
-    `buffers` are of the arrays in device memory, `barriers` gives the reason for the barrier of each `sync` mark,
-    `storage` homes the arrays of each kernel that do not live in device memory (by kernel number, then array), `plans`
-    have the placements with copies. The updates of these (statement, array) are `atomic`.
+    `buffers` finds those of the arrays in device memory, `barriers` gives the reason for the barrier of each `sync`
+    mark, `storage` homes the arrays of each kernel that do not live in device memory (by kernel number, then array),
+    `plans` have the placements with copies. The updates of these (statement, array) are `atomic`.
     """
 
-    buffers: tuple[Buffer, ...]
+    buffers: Callable[[], tuple[Buffer, ...]]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
     plans: tuple[KernelPlan, ...] = ()
@@ -124,7 +124,7 @@ class _Lowering:
             parameters=self.scop.parameters,
             arguments=self.scop.external_arrays,
             by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
-            buffers=self.given.buffers,
+            buffers=self.given.buffers(),
             kernels=tuple(kernel for kernel, _, _ in kernels),
             body=host,
             definitions=self.scop.definitions,
