@@ -29,7 +29,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.atomic_updates import with_updates
 from polytile.ir.host import Buffer, HostProgram
-from polytile.ir.isl_answers import kept_answers
+from polytile.ir.isl_memoization import memoizing
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
@@ -318,7 +318,7 @@ REALISATION: Stages = (
 STAGES: Stages = (*ANALYSIS, ("schedule", find_schedule), *REALISATION)  # where the first candidate is not refused
 
 
-@kept_answers()
+@memoizing()
 def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = None) -> Compilation:
     """Take one Scop through all stages, with the first candidate for its schedule that none of them refuses.
 

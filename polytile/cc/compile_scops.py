@@ -109,7 +109,7 @@ def _work(source: str, call: Call, settings: Settings, host: str, folder: Path) 
 
 
 def _run(asked: Request, report: CompilerReport) -> int:
-    from polytile.cli.cached import run
+    from polytile.cli.cached_compilation import run
 
     try:
         return run(asked, report)

@@ -109,7 +109,7 @@ def _run(request: Request) -> int:
 def _guarded(request: Request, report: Report) -> int:
     """Run, and turn every exception into a message and an exit status."""
     try:
-        from polytile.cli.cached import run
+        from polytile.cli.cached_compilation import run
 
         return run(request, report)
     except InternalError as error:

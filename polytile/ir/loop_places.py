@@ -13,7 +13,7 @@ from math import prod
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.isl_answers import asked_once
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import mark_name, sets, times_at
 from polytile.ir.plan import WHOLE_KERNEL, Owner
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, loop_label, nodes_below, path_of, thread_sizes
@@ -109,7 +109,7 @@ def _linear(threads: list[str], sizes: tuple[int, ...]) -> str:
     return " + ".join(f"{factor}*({thread})" for factor, thread in zip(factors, threads, strict=True)) or "0"
 
 
-@asked_once
+@memoized
 def labelled_loops(tree: isl.Schedule) -> dict[tuple[int, str], LabelledLoop]:
     """The loops of a tree by kernel and label."""
     marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]

@@ -6,7 +6,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytile.ir.isl_answers import asked_once
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.schedule import nodes_below, thread_sizes
 
 
@@ -18,7 +18,7 @@ def thread_map(kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
     return _threads(kernel.get_domain(), bands)
 
 
-@asked_once
+@memoized
 def _threads(
     rest: isl.UnionSet, bands: tuple[tuple[isl.MultiUnionPwAff, isl.UnionSet, tuple[int, ...]], ...]
 ) -> isl.MultiUnionPwAff:

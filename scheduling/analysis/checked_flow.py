@@ -15,7 +15,7 @@ from itertools import product
 
 import islpy as isl
 
-from polytile.ir.isl_answers import asked_once
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, maps, union_of
 from polytile.ir.lexicographic import have_several_remainders
 from polytile.scheduling.analysis.source_order import SourceOrder, name_of
@@ -41,7 +41,7 @@ def flow(
     return _checked_flow(sinks, must, may, order, _NOTHING if kills is None else kills, tuple(conditions))
 
 
-@asked_once
+@memoized
 def _checked_flow(
     sinks: isl.UnionMap,
     must: isl.UnionMap,

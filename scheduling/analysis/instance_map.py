@@ -8,7 +8,7 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.isl_answers import asked_once
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import maps, mark_name, times_at
 from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.ir.scop import Scop
@@ -36,7 +36,7 @@ def places(schedule: MappedSchedule) -> tuple[KernelPlace, ...]:
     return found
 
 
-@asked_once
+@memoized
 def _all_places(tree: isl.Schedule) -> tuple[KernelPlace, ...]:
     return tuple(_places(tree))
 
@@ -61,7 +61,7 @@ def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         yield from _below(node.child(i))
 
 
-@asked_once
+@memoized
 def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
     """Whether the instances of each pair run at one place."""
     moves = pairs.apply_domain(place).apply_range(place)

@@ -15,7 +15,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import IllegalSchedule, Location, UserError
-from polytile.ir.isl_answers import asked_once
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, are_many, budget, maps, mark_name, sample, sets, values_at
 from polytile.ir.schedule import (
     BLOCK,
@@ -176,18 +176,18 @@ class _Walk:
             self.violations.append(Violation(pairs, why, path_of(node)))
 
 
-@asked_once
+@memoized
 def at_once(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
     """The pairs of instances that have the same values."""
     return pairs.eq_at_multi_union_pw_aff(values)
 
 
-@asked_once
+@memoized
 def _forward(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
     return pairs.lex_lt_at_multi_union_pw_aff(values)
 
 
-@asked_once
+@memoized
 def _backward(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
     return pairs.lex_gt_at_multi_union_pw_aff(values)
 

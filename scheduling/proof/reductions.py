@@ -21,7 +21,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
-from polytile.ir.isl_answers import asked_once
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, union_of
 from polytile.ir.partial_results import Privatised
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
@@ -183,7 +183,7 @@ def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str
     return _wrong_flow(found.flow.intersect_params(program.context), results, members, combining)
 
 
-@asked_once
+@memoized
 def _wrong_flow(
     flow: isl.UnionMap, results: isl.UnionMap, members: isl.UnionSet, combining: isl.UnionSet
 ) -> str | None:

@@ -13,7 +13,7 @@ import polytile
 from polytile.check.checker import problems
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import PolytileError
-from polytile.ir.isl_answers import kept_answers
+from polytile.ir.isl_memoization import memoizing
 from polytile.ir.isl_util import OverBudgetError
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis import checked_flow
@@ -88,7 +88,7 @@ def test_the_proof_refuses_an_expansion_that_loses_last_values(
     """The expansion alone believes isl, whose answers to it nobody else sees."""
 
     def believed(scop: Scop, array: str) -> isl.UnionMap:
-        with monkeypatch.context() as patch, kept_answers():
+        with monkeypatch.context() as patch, memoizing():
             patch.setattr(checked_flow, "_are_doubted", trusting)
             return last_writers(scop, array)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polytile.cli.arguments import parse
-from polytile.cli.cached import _Asked
+from polytile.cli.cached_compilation import _Asked
 from polytile.cli.prepare import prepare
 from polytile.compile_cache import key as key_module
 from polytile.compile_cache.key import LIBRARIES, installed, own_files

@@ -1,4 +1,4 @@
-"""Answers that isl has given in the compilation that runs: candidates, and their proof, often ask the same again.
+"""Memoization of what isl computes in the compilation that runs: candidates, and their proof, often ask the same again.
 
 Whoever asks states the whole question, and gets what isl found for relations and trees that are written alike, whoever
 asked before. So a proof that is answered this way has assumed nothing.
@@ -25,8 +25,8 @@ _KNOWN: ContextVar[_Known | None] = ContextVar("answers of isl", default=None)
 
 
 @contextmanager
-def kept_answers() -> Iterator[None]:
-    """Keep the answers to questions that are `asked_once`, until the end of the block; those of a block around this
+def memoizing() -> Iterator[None]:
+    """Keep the answers to questions that are `memoized`, until the end of the block; those of a block around this
     one are not seen."""
     token = _KNOWN.set({})
     try:
@@ -35,7 +35,7 @@ def kept_answers() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def asked_once(question: Callable[P, R]) -> Callable[P, R]:
+def memoized(question: Callable[P, R]) -> Callable[P, R]:
     """A function of isl's objects and numbers alone (relations, sets, trees, functions, sequences of these), which is
     not asked twice for the same ones while answers are kept. What raises is asked again. Arguments go by position."""
 

@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 import polytile
-from polytile.ir.isl_answers import asked_once, kept_answers
+from polytile.ir.isl_memoization import memoized, memoizing
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.thread_map import thread_map
 from polytile.scheduling.analysis import checked_flow
@@ -17,7 +17,7 @@ ASKED: list[str] = []
 Arguments = tuple[isl.UnionMap, tuple[isl.UnionMap, ...], isl.Schedule, isl.MultiUnionPwAff, int]
 
 
-@asked_once
+@memoized
 def joined(
     first: isl.UnionMap, others: tuple[isl.UnionMap, ...], tree: isl.Schedule, at: isl.MultiUnionPwAff, size: int
 ) -> isl.UnionMap:
@@ -43,8 +43,8 @@ def _nothing_asked() -> None:
     ASKED.clear()
 
 
-def test_the_same_question_is_asked_once() -> None:
-    with kept_answers():
+def test_the_same_question_is_memoized() -> None:
+    with memoizing():
         found = joined(*arguments())
         assert joined(*arguments()) is found
         assert joined(*arguments("{ S[j] -> T[j] }")) is found
@@ -65,7 +65,7 @@ def test_the_same_question_is_asked_once() -> None:
     ],
 )
 def test_another_question_is_another(other: Arguments) -> None:
-    with kept_answers():
+    with memoizing():
         joined(*arguments())
         given = joined(*other)
     assert len(ASKED) == 2
@@ -74,9 +74,9 @@ def test_another_question_is_another(other: Arguments) -> None:
 
 def test_answers_are_kept_for_one_compilation() -> None:
     joined(*arguments())
-    with kept_answers():
+    with memoizing():
         joined(*arguments())
-        with kept_answers():
+        with memoizing():
             joined(*arguments())
         joined(*arguments())
     joined(*arguments())
@@ -86,7 +86,7 @@ def test_answers_are_kept_for_one_compilation() -> None:
 def test_what_raises_is_asked_again() -> None:
     accesses = isl.UnionMap("[n] -> { S[i, j] -> A[i + j] : 0 <= i < j < n and (i mod 3) = (j mod 5) }")
     times = isl.UnionMap("{ S[i, j] -> [j, i] }")
-    with kept_answers():
+    with memoizing():
         with pytest.raises(OverBudgetError), budget(10):
             checked_flow.flow(accesses, accesses, isl.UnionMap("{ }"), times)
         found = checked_flow.flow(accesses, accesses, isl.UnionMap("{ }"), times)
@@ -99,7 +99,7 @@ def test_threads_of_another_kernel_are_others() -> None:
         tree = f'{{ domain: "{{ S[i] : 0 <= i < 99 }}", child: {{ mark: "kernel", child: {{ {tree} }} }} }}'
         return isl.Schedule(tree).get_root().child(0)
 
-    with kept_answers():
+    with memoizing():
         eight, sixteen = thread_map(kernel(8)), thread_map(kernel(16))
         assert thread_map(kernel(8)) is eight
     assert str(eight) != str(sixteen)
@@ -123,6 +123,6 @@ void f(int n, int m, double a[n][m], double x[m], double y[n])
     real = isl.UnionAccessInfo.compute_flow
     monkeypatch.setattr(isl.UnionAccessInfo, "compute_flow", lambda info: analysed.append(info) or real(info))
     together, few = polytile.compile(text, name="f.c").cuda, len(analysed)
-    monkeypatch.setattr("polytile.ir.isl_answers._is_same", lambda one, other: False)
+    monkeypatch.setattr("polytile.ir.isl_memoization._is_same", lambda one, other: False)
     assert polytile.compile(text, name="f.c").cuda == together
     assert len(analysed) > 2 * few

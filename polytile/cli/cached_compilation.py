@@ -129,7 +129,7 @@ def _all_made(made: Mapping[str, Callable[[], str]]) -> dict[str, str] | None:
     """The texts; None where one fails, of which a warning tells who asks for it."""
     try:
         return {what: make() for what, make in made.items()}
-    except Exception:
+    except Exception:  # nothing is kept; whoever asks for the text is told why, and it costs nobody the kernels
         return None
 
 
