@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -22,6 +22,9 @@ from polytile.fuzz.expressions import OUTSIDE, Context, ExpressionWriter
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.ranges import below
 from polytile.fuzz.tree import Array, Assign, Element, Function, If, Index, Literal, Loop, Num, Program, Statement
+from polytile.ir import expr as ir
+from polytile.ir.evaluate import evaluate
+from polytile.ir.expr import Access, Stmt
 from polytile.ir.iterator_values import iterator_values
 from polytile.ir.scop import Scop
 
@@ -105,7 +108,6 @@ def iterations(loop: Loop, values: Mapping[str, int]) -> Iterator[int]:
 
 def extracted(scop: Scop, values: Mapping[str, int]) -> list[tuple[int, ...]]:
     """The instances that the domains hold, in the order of the schedule, with the source's values of the iterators."""
-    numbers = {s.name: int(s.text.split("[")[1].split("]")[0]) for s in scop.statements}
     fixed = isl.Set("[n, m, k] -> { : " + " and ".join(f"{k} = {v}" for k, v in values.items()) + " }")
     maps: list[isl.Map] = []
     scop.schedule.get_map().intersect_domain(scop.domain).intersect_params(fixed).foreach_map(maps.append)
@@ -119,8 +121,18 @@ def extracted(scop: Scop, values: Mapping[str, int]) -> list[tuple[int, ...]]:
             row = [int(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(size)]
             own = dict(zip(statement.iterators, row[:depth], strict=True))
             at = iterator_values(scop, statement, {**values, **own})
-            dated.append((row[depth:], (numbers[statement.name], *at.values())))
+            dated += [(row[depth:], (number, *at.values())) for number in assigned(statement.body, {**values, **own})]
     return [instance for _, instance in sorted(dated)]
+
+
+def assigned(body: Sequence[Stmt], values: Mapping[str, int]) -> Iterator[int]:
+    """The numbers of the assignments that the body runs: conditions of many alternatives stay in it."""
+    for item in body:
+        match item:
+            case ir.Assign(Access(subscripts=(number,))):
+                yield evaluate(number, values)
+            case ir.If(condition, then, otherwise):
+                yield from assigned(then if evaluate(condition, values) else otherwise, values)
 
 
 def drawn(count: int) -> settings:
