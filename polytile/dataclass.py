@@ -1,8 +1,10 @@
-"""Dataclasses whose methods are shared: a compiler has hundreds, and each command imports most of them.
+"""Dataclasses whose methods are made when they are asked for: a compiler has hundreds of classes, and each command
+imports most of them.
 
-The standard library compiles six methods for each frozen class, two thirds of a millisecond. Here `__init__` alone is
-compiled, once it is asked for, as a command makes instances of few of its classes; the others are closures over the
-names of the fields. What classes do is the same.
+The standard library looks at each field and compiles six methods for each frozen class, two thirds of a millisecond.
+Here a class is made anew for its slots, and that is all. Its fields and methods are found with its first instance;
+`__init__` alone is compiled, once for all classes whose arguments differ in their names only. What classes do is the
+same.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import dataclasses
 import operator
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
-from types import MemberDescriptorType
+from functools import cache, partial
+from types import CodeType, FunctionType, MemberDescriptorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -19,101 +22,183 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, init=True, repr=True, eq=True, order=False):
-        """`dataclasses.dataclass`, but without InitVar."""
+        """`dataclasses.dataclass`, but without InitVar and KW_ONLY."""
 
         def made(cls):
-            return _made(cls, frozen=frozen, slots=slots, init=init, repr=repr, eq=eq, order=order)
+            return _made(cls, SimpleNamespace(frozen=frozen, slots=slots, init=init, repr=repr, eq=eq, order=order))
 
         return made if cls is None else made(cls)
 
 
 _ORDERS = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
 _UNSET: Any = object()  # the argument for a field whose default is made anew
+_OF_INSTANCES: Any = vars(dataclasses)["_FIELD"]  # the kind of a field that is no ClassVar
 
 
-def _made(cls: Any, *, frozen: bool, slots: bool, init: bool, repr: bool, eq: bool, order: bool) -> Any:
-    cls.__doc__ = cls.__doc__ or cls.__name__  # dataclasses would look for a signature
-    cls = dataclasses.dataclass(slots=slots, init=False, repr=False, eq=False)(cls)
-    cls.__dataclass_params__.init = init
-    fields = dataclasses.fields(cls)
-    compared = _values(f.name for f in fields if f.compare)
-    methods: dict[str, Any] = {}
-    if init:
-        methods["__init__"] = _Init(cls, fields, frozen)
-    if repr:
-        methods["__repr__"] = _repr
-    if eq:
-        hashed = _values(f.name for f in fields if (f.compare if f.hash is None else f.hash))
-        methods["__hash__"] = _hash(hashed) if frozen else None
-        methods["__eq__"] = _comparison(operator.eq, compared)
-    if order:
-        methods |= {name: _comparison(operation, compared) for name, operation in _ORDERS.items()}
-    if frozen:
-        methods |= _FROZEN
-    for name, method in methods.items():
-        if vars(cls).get(name) is None:  # as `__hash__` is beside an own `__eq__`
-            setattr(cls, name, method)
+def _made(cls: Any, asked: SimpleNamespace) -> Any:
+    cls.__doc__ = cls.__doc__ or cls.__name__
+    named = [name for name, kind in cls.__annotations__.items() if not _is_of_class(kind)]
+    declared = {name: vars(cls).get(name, dataclasses.MISSING) for name in named}
+    defaults = {name: _class_value(value) for name, value in declared.items()}
+    added = {"__dataclass_params__": asked, "__dataclass_fields__": _Later(partial(_fields, declared))}
+    added |= {name: method for name, method in _methods(asked).items() if vars(cls).get(name) is None}
+    if asked.slots:
+        return _with_slots(cls, tuple(named), added)
+    for name, value in (defaults | added).items():
+        if value is not dataclasses.MISSING:
+            setattr(cls, name, value)
+        elif name in vars(cls):
+            delattr(cls, name)
+        if isinstance(value, _Later):
+            value.__set_name__(cls, name)
     return cls
 
 
-class _Init:
-    """`__init__`, which gives way to the compiled one when a class is called for the first time, or looked at."""
-
-    __slots__ = ("made",)
-
-    def __init__(self, *made: Any) -> None:
-        self.made = made  # the arguments of _init
-
-    def __get__(self, instance: Any, _owner: Any = None) -> Any:
-        cls = self.made[0]
-        if vars(cls)["__init__"] is self:
-            cls.__init__ = _init(*self.made)
-        return vars(cls)["__init__"].__get__(instance, cls)
+def _is_of_class(annotation: Any) -> bool:
+    return str(annotation).startswith(("ClassVar", "typing.ClassVar"))
 
 
-def _init(cls: Any, fields: Sequence[dataclasses.Field[Any]], frozen: bool) -> Any:
+def _class_value(declared: Any) -> Any:
+    """What a class has in the place of a field."""
+    return declared.default if isinstance(declared, dataclasses.Field) else declared
+
+
+def _with_slots(cls: Any, names: tuple[str, ...], added: dict[str, Any]) -> Any:
+    """The class with slots, which it can only be born with."""
+    inherited = {name for base in cls.__mro__[1:] for name in _slots(base)}
+    dropped = {*names, "__dict__", "__weakref__"}
+    body = {name: value for name, value in vars(cls).items() if name not in dropped}
+    slots = tuple(name for name in names if name not in inherited)
+    return type(cls)(cls.__name__, cls.__bases__, body | added | {"__slots__": slots, "__qualname__": cls.__qualname__})
+
+
+def _slots(base: type) -> Sequence[str]:
+    slots = vars(base).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else slots
+
+
+class _Later:
+    """An attribute of a class that is found when it is asked for, and then takes the place of this."""
+
+    __slots__ = ("find", "name", "owner")
+
+    def __init__(self, find: Callable[[Any], Any]) -> None:
+        self.find = find
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if vars(self.owner)[self.name] is self:
+            setattr(self.owner, self.name, self.find(self.owner))
+        found = vars(self.owner)[self.name]
+        return found.__get__(instance, owner) if isinstance(found, FunctionType) else found
+
+
+def _fields(declared: dict[str, Any], cls: Any) -> dict[str, dataclasses.Field[Any]]:
+    """The fields of a class and of its bases, as `dataclasses.fields` wants them."""
+    found: dict[str, dataclasses.Field[Any]] = {}
+    for base in cls.__mro__[:0:-1]:
+        found |= getattr(base, "__dataclass_fields__", {})
+    for name, value in declared.items():
+        made: Any = value if isinstance(value, dataclasses.Field) else dataclasses.field(default=value)
+        made.name, made.type, made._field_type = name, cls.__annotations__[name], _OF_INSTANCES
+        made.kw_only = made.kw_only is True  # it is MISSING where nothing was said
+        found[name] = made
+    return found
+
+
+def _methods(asked: SimpleNamespace) -> dict[str, Any]:
+    methods: dict[str, Any] = {"__match_args__": _Later(_match_args)}
+    if asked.init:
+        methods["__init__"] = _Later(_init)
+    if asked.repr:
+        methods["__repr__"] = _repr
+    if asked.eq:
+        methods["__eq__"] = _Later(partial(_comparison, operator.eq))
+        methods["__hash__"] = _Later(_hash) if asked.frozen else None
+    if asked.order:
+        methods |= {name: _Later(partial(_comparison, operation)) for name, operation in _ORDERS.items()}
+    return methods | _FROZEN if asked.frozen else methods
+
+
+def _match_args(cls: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)
+
+
+def _init(cls: Any) -> FunctionType:
     """The one method that is compiled.
 
     before: x: int; y: list[int] = field(default_factory=list)
-    after:  def __init__(self, x, y=__unset): self.x = x; self.y = __new_y() if y is __unset else y
+    after:  def __init__(self, x, y=__unset): self.x = x; self.y = __new_1() if y is __unset else y
     """
+    fields = [f for f in dataclasses.fields(cls) if f.init or _has_default(f)]
+    names = {f"_{i}": f.name for i, f in enumerate(fields)}  # of arguments and attributes, by those in the code
     scope: dict[str, Any] = {"__unset": _UNSET, "__set": object.__setattr__}
-    body: list[str] = []
-    head, named = ["self"], ["*"]
-    for f in fields:
-        default, value = _default(f, scope)
-        if f.init:
-            (named if f.kw_only else head).append(f"{f.name}={default}" if default else f.name)
-        if f.init or default:
-            body.append(_assignment(cls, f.name, value, scope) if frozen else f"self.{f.name} = {value}")
+    body = [_assignment(cls, i, f, scope) for i, f in enumerate(fields)]
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
-    parameters = ", ".join([*head, *named] if len(named) > 1 else head)
-    exec("\n ".join((f"def __init__({parameters}):", *(body or ["pass"]))), scope)
-    method = scope["__init__"]
+    plain = [argument for argument, f in zip(names, fields, strict=True) if f.init and not f.kw_only]
+    named = [argument for argument, f in zip(names, fields, strict=True) if f.init and f.kw_only]
+    code = _compiled(", ".join(["self", *plain, *(["*", *named] if named else [])]), tuple(body or ["pass"]))
+    renamed = code.replace(
+        co_varnames=tuple(names.get(name, name) for name in code.co_varnames),
+        co_names=tuple(names.get(name, name) for name in code.co_names),
+    )
+    method = FunctionType(renamed, scope, "__init__", _defaults([f for f in fields if f.init and not f.kw_only]))
+    method.__kwdefaults__ = {f.name: _argument(f) for f in fields if f.init and f.kw_only and _has_default(f)}
     method.__qualname__ = f"{cls.__qualname__}.__init__"
     method.__annotations__ = {f.name: f.type for f in fields if f.init} | {"return": "None"}
     return method
 
 
-def _assignment(cls: Any, name: str, value: str, scope: dict[str, Any]) -> str:
-    """To an attribute of a class that refuses assignments: a slot can be set behind its back."""
-    slot = getattr(cls, name, None)
-    if not isinstance(slot, MemberDescriptorType):
-        return f"__set(self, {name!r}, {value})"
-    scope[f"__set_{name}"] = slot.__set__
-    return f"__set_{name}(self, {value})"
+@cache
+def _compiled(arguments: str, body: tuple[str, ...]) -> CodeType:
+    scope: dict[str, Any] = {}
+    exec("\n ".join((f"def __init__({arguments}):", *body)), scope)
+    code: CodeType = scope["__init__"].__code__
+    return code
 
 
-def _default(f: dataclasses.Field[Any], scope: dict[str, Any]) -> tuple[str, str]:
-    """The default argument, if there is one, and the value of a field."""
-    if f.default is not dataclasses.MISSING:
-        scope[f"__default_{f.name}"] = f.default
-        return f"__default_{f.name}", f.name if f.init else f"__default_{f.name}"
+def _assignment(cls: Any, i: int, f: dataclasses.Field[Any], scope: dict[str, Any]) -> str:
+    """To an attribute, also of a class that refuses assignments: a slot can be set behind its back."""
+    value = _value(i, f, scope)
+    if not cls.__dataclass_params__.frozen:
+        return f"self._{i} = {value}"
+    slot = getattr(cls, f.name, None)
+    if isinstance(slot, MemberDescriptorType):
+        scope[f"__set_{i}"] = slot.__set__
+        return f"__set_{i}(self, {value})"
+    scope[f"__name_{i}"] = f.name
+    return f"__set(self, __name_{i}, {value})"
+
+
+def _value(i: int, f: dataclasses.Field[Any], scope: dict[str, Any]) -> str:
     if f.default_factory is not dataclasses.MISSING:
-        scope[f"__new_{f.name}"] = f.default_factory
-        return "__unset", f"__new_{f.name}() if {f.name} is __unset else {f.name}" if f.init else f"__new_{f.name}()"
-    return "", f.name
+        scope[f"__new_{i}"] = f.default_factory
+        return f"__new_{i}() if _{i} is __unset else _{i}" if f.init else f"__new_{i}()"
+    if not f.init:
+        scope[f"__default_{i}"] = f.default
+        return f"__default_{i}"
+    return f"_{i}"
+
+
+def _has_default(f: dataclasses.Field[Any]) -> bool:
+    return f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
+
+
+def _argument(f: dataclasses.Field[Any]) -> Any:
+    """The default argument for a field that has one."""
+    return _UNSET if f.default is dataclasses.MISSING else f.default
+
+
+def _defaults(fields: Sequence[dataclasses.Field[Any]]) -> tuple[Any, ...]:
+    """The default arguments, which are those of the last fields."""
+    first = next((i for i, f in enumerate(fields) if _has_default(f)), len(fields))
+    for f in fields[first:]:
+        if not _has_default(f):
+            raise TypeError(f"non-default argument {f.name!r} follows default argument")
+    return tuple(_argument(f) for f in fields[first:])
 
 
 def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -125,7 +210,9 @@ def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
     return value if len(found) > 1 else lambda instance: (value(instance),)
 
 
-def _comparison(operation: Callable[[Any, Any], Any], values: Callable[[Any], Any]) -> Any:
+def _comparison(operation: Callable[[Any, Any], Any], cls: Any) -> Any:
+    values = _values(f.name for f in dataclasses.fields(cls) if f.compare)
+
     def compare(self: Any, other: Any) -> Any:
         if other.__class__ is not self.__class__:
             return NotImplemented
@@ -134,7 +221,9 @@ def _comparison(operation: Callable[[Any, Any], Any], values: Callable[[Any], An
     return compare
 
 
-def _hash(values: Callable[[Any], Any]) -> Any:
+def _hash(cls: Any) -> Any:
+    fields = dataclasses.fields(cls)
+    values = _values(f.name for f in fields if (f.compare if f.hash is None else f.hash))
     return lambda self: hash(values(self))
 
 

@@ -9,7 +9,7 @@ import pickle
 import re
 from dataclasses import FrozenInstanceError, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
@@ -63,7 +63,7 @@ def classes(decorator: Any) -> tuple[Any, Any, Any, Any]:
 
     @decorator(frozen=True)
     class Empty:
-        pass
+        known: ClassVar[list[str]] = ["a"]
 
     return Base, Derived, Mutable, Empty
 
@@ -78,6 +78,9 @@ def test_classes_behave_alike(decorator: Any) -> None:
     assert dataclasses.replace(derived(1), z=(4,)) == derived(1, z=(4,))
     assert mutable().items is not mutable().items and mutable([1]) == mutable([1]) and mutable().count == 3
     assert mutable.__hash__ is None and empty() == empty() and hash(empty()) == hash(empty())
+    assert dataclasses.fields(empty) == () and empty.known == ["a"] and empty().known is empty.known
+    assert (derived.__module__, derived.__qualname__) == (__name__, "classes.<locals>.Derived")
+    assert [f.name for f in dataclasses.fields(derived(1))] == ["x", "y", "z"] == list(dataclasses.asdict(derived(1)))
     assert list(inspect.signature(derived).parameters) == ["x", "y", "z"] == list(derived.__match_args__)
     with pytest.raises(FrozenInstanceError):
         derived(1).x = 2
@@ -100,6 +103,59 @@ def test_fields_have_their_defaults() -> None:
 def test_values_are_copied(again: Any) -> None:
     assert again(Point(1, names=["a"], place="here")) == Point(1, names=["a"])
     assert again(Point(1, place="here")).place == "here"
+
+
+def test_methods_made_for_a_base_are_not_those_of_a_derived_class() -> None:
+    _, _, mutable, _ = classes(dataclass)
+
+    @dataclass(slots=True)
+    class Longer(mutable):  # type: ignore[misc, valid-type]
+        more: int = 0
+
+        def __init__(self, more: int) -> None:
+            mutable.__init__(self, [1])
+            self.more = more
+
+    assert repr(Longer(2)).endswith("Longer(items=[1], count=3, more=2)") and repr(mutable()).endswith("=[], count=3)")
+    assert Longer(2) == Longer(2) != Longer(3) and mutable.__eq__ is not Longer.__eq__
+
+
+def test_an_argument_without_a_default_comes_first() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Wrong:
+        x: int = 0
+        y: str  # type: ignore[misc]
+
+    with pytest.raises(TypeError, match="non-default argument 'y' follows default argument"):
+        Wrong(1, "a")
+
+
+def test_code_is_shared_by_classes_with_other_names() -> None:
+    @dataclass(frozen=True, slots=True)
+    class One:
+        first: int
+        second: list[str] = field(default_factory=list)
+
+    @dataclass(frozen=True, slots=True)
+    class Other:
+        left: str
+        right: dict[str, int] = field(default_factory=dict)
+
+    assert (One(1), Other("a")) == (One(second=[], first=1), Other(right={}, left="a"))
+    assert One.__init__.__code__.co_code == Other.__init__.__code__.co_code
+    assert list(inspect.signature(Other).parameters) == ["left", "right"]
+    with pytest.raises(TypeError, match=r"Other.__init__\(\) missing 1 required positional argument: 'left'"):
+        Other()  # type: ignore[call-arg]
+
+
+def test_a_class_may_be_generic() -> None:
+    content = TypeVar("content")
+
+    @dataclass(frozen=True, slots=True)
+    class Box(Generic[content]):
+        inside: content
+
+    assert Box[int](1) == Box(1) and repr(Box[str]("a")).endswith("Box(inside='a')")
 
 
 def test_versions_are_ordered() -> None:
