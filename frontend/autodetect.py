@@ -19,6 +19,7 @@ from polytile.frontend.loop_text import loops_span
 from polytile.frontend.macro_arguments import check_names, placed
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope
+from polytile.frontend.signal_handlers import run_by_signals
 from polytile.frontend.trees import block_items
 from polytile.ir.expr import For, While, walk
 from polytile.ir.scop import Scop
@@ -43,7 +44,7 @@ def detect(context: FileContext, taken: Collection[str], attempt: Callable[[Scop
 
     Neighbouring loops become one SCoP when they can. Below a loop that is refused, inner loops are tried.
     """
-    search = _Search(context, attempt)
+    search = _Search(context, attempt, signals=run_by_signals(context.file))
     for function, scope in functions(context.file):
         if function.decl.name not in taken and location_of(function).file == context.file.source.path:
             search.block(function, function.body, scope.child(), ())
@@ -64,6 +65,7 @@ class _Search:
     scops: list[Scop] = field(default_factory=list)
     refused: list[tuple[UserError, ScopPlace]] = field(default_factory=list)
     left_out: list[UserError] = field(default_factory=list)
+    signals: frozenset[str] = frozenset()  # functions
     promises: dict[int, list[c_ast.Node]] = field(default_factory=dict)  # of loops, by their ids
 
     def block(self, function: c_ast.FuncDef, block: c_ast.Node, scope: Scope, path: _Path) -> None:
@@ -181,6 +183,7 @@ class _Search:
         items = tuple(item for loop in loops for item in (*self.promises.get(id(loop), ()), loop))
         place = ScopPlace(function, scope.frozen(), items, tuple(following), path, location_of(loops[0]), None)
         try:
+            self._refuse_in_handlers(place)
             span = placed(source, loops_span(source.raw, source.path, loops), loops[0])
             scop = self.attempt(place.at(span))
             if span.in_arguments:
@@ -189,6 +192,14 @@ class _Search:
             return error, place
         hidden = _hidden_loops(scop)
         return scop if hidden is None else (hidden, place)
+
+    def _refuse_in_handlers(self, place: ScopPlace) -> None:
+        if place.function_name in self.signals:
+            raise UserError(
+                f"a signal handler runs this loop, in '{place.function_name}', where no kernel may be launched",
+                location=place.location,
+                hint="move the work out of the handler: let it set a flag",
+            )
 
 
 def _is_loop(node: c_ast.Node) -> bool:

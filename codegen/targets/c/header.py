@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polytile.codegen.targets.cuda.entry import BEYOND_LIMITS, DONE, FAILED, Argument, arguments, prototype
+from polytile.codegen.targets.cuda.entry import DONE, FAILED, RUN_THE_C, Argument, arguments, prototype
 from polytile.codegen.targets.expressions import Printer
 from polytile.codegen.targets.line_wrap import wrapped
 from polytile.codegen.targets.templating import render
@@ -13,7 +13,7 @@ from polytile.ir.expr import BOOL, Access, CType
 from polytile.ir.host import HostProgram
 
 _CONTRACT = f"Returns {DONE}, or {FAILED} after one line on stderr."
-_BEYOND = f"Does nothing and returns {BEYOND_LIMITS}, as integers would overflow, unless"
+_AMID = f"Does nothing and returns {RUN_THE_C} in a signal handler that interrupts a function of this kind"
 
 
 def print_header(programs: Sequence[HostProgram], *, guard_name: str) -> str:
@@ -33,8 +33,9 @@ def _types(program: HostProgram) -> list[CType]:
 def _declaration(program: HostProgram) -> str:
     start, parts = prototype(program, cpp=True)
     described = [_description(program, a) for a in arguments(program)]
-    limits = [f"{_BEYOND} {' && '.join(map(str, program.limits))}."] if program.limits else []
-    texts = [*program.summary, *described, _CONTRACT, *limits]
+    limits = " && ".join(map(str, program.limits))
+    sizes = f", and, as integers would overflow, unless {limits}" if limits else ""
+    texts = [*program.summary, *described, _CONTRACT, f"{_AMID}{sizes}."]
     body = "\n".join(f"   {in_comment(text)}".rstrip() for text in texts).lstrip()
     return "\n".join([f"/* {body} */", *wrapped(start, parts, ");")])
 

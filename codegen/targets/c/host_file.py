@@ -1,7 +1,8 @@
 """`NAME_host.c`: the user's file with each SCoP replaced by a call, all else byte for byte as it was.
 
 before:  #pragma scop ... #pragma endscop
-after:   { extern int NAME(int n, double *A); if (NAME(n, (double *)A) != 0) { extern void exit(int); exit(4); } }
+after:   { extern int NAME(int n, double *A); const int polytile_status = NAME(n, (double *)A);
+           if (polytile_status == 1) { extern void exit(int); exit(4); } if (polytile_status != 0) { ... } }
 
 The block stands among the user's macros. Where one of them has a name that the block says, it is put aside for the
 block: `#pragma push_macro("double")`, which gcc, clang and nvcc know.
@@ -19,7 +20,7 @@ from polytile.codegen.targets.c.alias_checks import APART, alias_checks
 from polytile.codegen.targets.c.compute_checks import compute_checks
 from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import distances, even_rows, pointers, row_table_checks
-from polytile.codegen.targets.cuda.entry import BEYOND_LIMITS, DONE, FAILED, Argument, arguments, may_overlap, prototype
+from polytile.codegen.targets.cuda.entry import DONE, FAILED, RUN_THE_C, Argument, arguments, may_overlap, prototype
 from polytile.codegen.targets.line_wrap import INDENT, broken, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
@@ -30,6 +31,7 @@ from polytile.ir.source_span import Span
 
 _PRAGMAS = ("scop", "endscop")
 _STATUS = "polytile_status"
+_AMID = "signal handlers amid kernels"
 
 
 def host_file(
@@ -46,7 +48,7 @@ def host_file(
     name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels.
 
     The call declares what it needs in its own block, so nothing has to be included. The sequential C stays behind it,
-    compiled but never run: variables and functions that only the SCoP uses stay in use. `#line` keeps the compiler's
+    for calls that do nothing. `#line` keeps the compiler's
     messages and `__LINE__` those of `file`.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -157,24 +159,14 @@ def _run(
     passed += [spelt.get(a.array.name, _passed(a)) for a in arguments(program)]
     declared = wrapped(f"extern {start}", parts, ");")
     rotated = [line for rotation in rotations for line in _rotated(rotation)]
-    failed = [f"{INDENT}extern void exit(int);", f"{INDENT}exit({EXIT_DEVICE});", "}"]
-    if not condition and not program.limits:
-        called = wrapped(f"if ({program.name}(", passed, ") != 0) {")
-        why = "the sequential C, compiled so that what it uses stays in use, but never run"
-        return [*declared, *called, *failed, *rotated], "if (0) {", why
-    when = " or ".join(filter(None, (otherwise, "sizes beyond those of the kernels" if program.limits else "")))
-    if not program.limits:
-        called = wrapped(f"if ({program.name}(", passed, ") != 0) {")
-        calls = [*questions, f"if ({condition}) {{", *indented([*declared, *called, *failed, *rotated]), "}"]
-        return calls, f"if (!({condition})) {{", f"the sequential C, for {when}"
+    when = " or ".join(filter(None, (otherwise, "sizes beyond those of the kernels" if program.limits else "", _AMID)))
     given = f"{_STATUS} = {program.name}("
-    called = [*wrapped(given if condition else f"const int {given}", passed, ");")]
-    called += [f"if ({_STATUS} == {FAILED}) {{", *failed]
+    calls = [*declared, *wrapped(given if condition else f"const int {given}", passed, ");")]
+    calls += [f"if ({_STATUS} == {FAILED}) {{", f"{INDENT}extern void exit(int);", f"{INDENT}exit({EXIT_DEVICE});", "}"]
     if rotated:
-        called += [f"if ({_STATUS} == {DONE}) {{", *indented(rotated), "}"]
-    calls = [*declared, *called]
+        calls += [f"if ({_STATUS} == {DONE}) {{", *indented(rotated), "}"]
     if condition:
-        calls = [f"int {_STATUS} = {BEYOND_LIMITS};", f"if ({condition}) {{", *indented(calls), "}"]
+        calls = [f"int {_STATUS} = {RUN_THE_C};", f"if ({condition}) {{", *indented(calls), "}"]
     return [*questions, *calls], f"if ({_STATUS} != {DONE}) {{", f"the sequential C, for {when}"
 
 

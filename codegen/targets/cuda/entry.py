@@ -26,7 +26,7 @@ from polytile.ir.reserved_names import identifier
 from polytile.ir.scop import Array
 
 HOST_INTEGER = "long long"
-DONE, FAILED, BEYOND_LIMITS = 0, 1, 2  # what an entry point returns; the last before it has done anything
+DONE, FAILED, RUN_THE_C = 0, 1, 2  # what an entry point returns; the last before it has done anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ def prototype(program: HostProgram, *, cpp: bool) -> tuple[str, list[str]]:
 class _Names:
     """What the entry point calls its own variables: none of the user's names."""
 
+    turn: str
     run: str
     buffers: dict[str, str]
     raw: dict[str, str]  # parameters and structs as they arrive, before conversion
@@ -93,14 +94,14 @@ class _Names:
         taken = {identifier(name) for name in _argument_names(program)}
         taken |= {identifier(name) for name in declared_names(*program.body)}
         taken |= {k.name for k in program.kernels}
-        run = fresh("run", taken)
-        taken.add(run)
+        turn, run = fresh("turn", taken), fresh("run", taken)
+        taken |= {turn, run}
         buffers = {b.array.name: fresh(f"device_{b.array.name}", taken) for b in program.buffers}
         taken.update(buffers.values())
         converted = [p.name for p in program.parameters]
         converted += [a.array.name for a in arguments(program) if a.value and a.opaque]
         raw = {name: fresh(f"{name}_argument", taken) for name in converted}
-        return _Names(run, buffers, raw, fresh("graph", taken | set(raw.values())))
+        return _Names(turn, run, buffers, raw, fresh("graph", taken | set(raw.values())))
 
 
 def memory_question(program: HostProgram, name: str = "", size: str = "") -> str:
@@ -121,7 +122,8 @@ def _entry(program: HostProgram) -> str:
     names = _Names.of(program)
     start, parts = _signature(program, names)
     run = f'PolytileRun {names.run}("{program.name}");'
-    setup = [*_conversions(program, names), *_limits(program, names), run, *_buffers(program, names)]
+    turn = [f"const PolytileTurn {names.turn};", f"if (!{names.turn}.mine) return {RUN_THE_C};"]
+    setup = [*turn, *_conversions(program, names), *_limits(program, names), run, *_buffers(program, names)]
     launches = _body_printer(program, names).lines(program.body)
     body = [
         *setup,
@@ -174,7 +176,7 @@ def _limits(program: HostProgram, names: _Names) -> list[str]:
     spelt = {p.name: identifier(p.name) for p in program.parameters}
     spelt |= {p.name: names.raw[p.name] for p in program.parameters if p.name in large and not p.type.signed}
     conditions = [limit.in_c(spelt, large) for limit in program.limits]
-    test = broken(f"if (!({' && '.join(conditions)})) return {BEYOND_LIMITS};")
+    test = broken(f"if (!({' && '.join(conditions)})) return {RUN_THE_C};")
     return ["// Beyond these sizes integers overflow: nothing is done, and the caller runs the C.", *test]
 
 

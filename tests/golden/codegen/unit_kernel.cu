@@ -158,8 +158,15 @@ extern "C" __global__ void __launch_bounds__(10) window_0(int n, double *__restr
     x[n + tx] += 1.0;  // window.c:3
 }
 
+// Shared by the entry points of all files: whether this thread is in one of them.
+namespace polytile_entry_points {
+inline thread_local bool inside = false;
+}
+
 // Shared by the entry points below.
 namespace polytile_axpy_support {
+
+using polytile_entry_points::inside;
 
 // A number of elements or bytes that knows whether computing it overflowed.
 struct PolytileSize {
@@ -185,6 +192,21 @@ struct PolytileSize {
         const bool over = __builtin_mul_overflow(a.value, b.value, &a.value);
         return PolytileSize(a.value, over || a.overflow || b.overflow);
     }
+};
+
+// Whether kernels may run: not for a signal handler amid an entry point, whose kernels it would wait for without end.
+class PolytileTurn {
+public:
+    PolytileTurn() : mine(!inside) { inside = true; }
+    PolytileTurn(const PolytileTurn &) = delete;
+    PolytileTurn &operator=(const PolytileTurn &) = delete;
+
+    ~PolytileTurn()
+    {
+        if (mine) inside = false;
+    }
+
+    const bool mine;
 };
 
 // One run of a SCoP. The first failure is reported on stderr and turns everything after it into nothing.
@@ -365,6 +387,8 @@ using namespace polytile_axpy_support;
 // axpy.c:5-8: classic schedule, one kernel
 extern "C" int polytile_axpy(int n_argument, double *z, const double *x, const double *y, double a)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     PolytileRun run("polytile_axpy");
     PolytileBuffer device_z(run, "z", z, sizeof(double), 0, PolytileSize(n));
@@ -390,6 +414,8 @@ extern "C" int polytile_axpy(int n_argument, double *z, const double *x, const d
 // jacobi.c:2-9: classic schedule, the time loop runs on the host
 extern "C" int polytile_jacobi(int t_argument, int n_argument, int m_argument, double *A)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long t = t_argument;
     const long long n = n_argument;
     const long long m = m_argument;
@@ -416,6 +442,8 @@ extern "C" int polytile_jacobi(int t_argument, int n_argument, int m_argument, d
 
 extern "C" int polytile_sum(int n_argument, double *s, const double *x)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     PolytileRun run("polytile_sum");
     PolytileBuffer device_s(run, "s", s, sizeof(double), 0, 1);
@@ -435,6 +463,8 @@ extern "C" int polytile_sum(int n_argument, double *s, const double *x)
 
 extern "C" int polytile_dynamic_sum(int n_argument, double *s, const double *x)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     PolytileRun run("polytile_dynamic_sum");
     PolytileBuffer device_s(run, "s", s, sizeof(double), 0, 1);
@@ -457,6 +487,8 @@ namespace polytile_structs_types {
 
 extern "C" int polytile_structs(int n_argument, void *p, const void *o_argument)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     const struct point o = *(const struct point *)o_argument;
     PolytileRun run("polytile_structs");
@@ -477,6 +509,8 @@ extern "C" int polytile_structs(int n_argument, void *p, const void *o_argument)
 
 extern "C" int polytile_float_math(int n_argument, float *polytile_new, const float *x)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     PolytileRun run("polytile_float_math");
     PolytileBuffer device_new(run, "new", polytile_new, sizeof(float), 0, PolytileSize(n));
@@ -496,6 +530,8 @@ extern "C" int polytile_float_math(int n_argument, float *polytile_new, const fl
 
 extern "C" int polytile_count(long n_argument, long *c, const double *x, bool on)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     PolytileRun run("polytile_count");
     PolytileBuffer device_c(run, "c", c, sizeof(long), 0, 1);
@@ -516,6 +552,8 @@ extern "C" int polytile_count(long n_argument, long *c, const double *x, bool on
 
 extern "C" int polytile_window(int n_argument, double *x)
 {
+    const PolytileTurn turn;
+    if (!turn.mine) return 2;
     const long long n = n_argument;
     PolytileRun run("polytile_window");
     PolytileBuffer device_x(run, "x", x, sizeof(double), PolytileSize(n), 10);

@@ -20,14 +20,16 @@ static void axpy(int n, double z[n], const double *x, const double *y, double a)
                 polytile_apart = 0;
             if (polytile_from_z < polytile_to_y && polytile_from_y < polytile_to_z)
                 polytile_apart = 0;
+            int polytile_status = 2;
             if (polytile_apart) {
                 extern int polytile_axpy(int n, double *z, const double *x, const double *y, double a);
-                if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) {
+                polytile_status = polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a);
+                if (polytile_status == 1) {
                     extern void exit(int);
                     exit(4);
                 }
             }
-            if (!(polytile_apart)) { /* the sequential C, for arrays that overlap */
+            if (polytile_status != 0) { /* the sequential C, for arrays that overlap or signal handlers amid kernels */
 #line 12 "folder/user.c"
         for (i = 0; i < n; i++)
             z[i] = x[i] + a * y[i];
@@ -42,11 +44,12 @@ static double total(int n, double *x)
     double s = 0, w[10];
     { /* user.c:21-24 runs on the GPU, compiled by polytile */
         extern int polytile_sum(int n, double *s, const double *x);
-        if (polytile_sum(n, (double *)&s, (const double *)x) != 0) {
+        const int polytile_status = polytile_sum(n, (double *)&s, (const double *)x);
+        if (polytile_status == 1) {
             extern void exit(int);
             exit(4);
         }
-        if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
+        if (polytile_status != 0) { /* the sequential C, for signal handlers amid kernels */
 #line 22 "folder/user.c"
     for (int k = 0; k < 10; k++) w[k] = weight(k);
     for (int i = 0; i < n; i++) s += x[i] * w[0];
@@ -60,11 +63,12 @@ static void shift(int n, struct point *p, struct point o)
 {
     { /* user.c:30 runs on the GPU, compiled by polytile */
         extern int polytile_structs(int n, void *p, const void *o);
-        if (polytile_structs(n, (void *)p, (const void *)&o) != 0) {
+        const int polytile_status = polytile_structs(n, (void *)p, (const void *)&o);
+        if (polytile_status == 1) {
             extern void exit(int);
             exit(4);
         }
-        if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
+        if (polytile_status != 0) { /* the sequential C, for signal handlers amid kernels */
 #line 30 "folder/user.c"
     for (int i = 0; i < n; i++) p[i].new += o.x;
         }

@@ -23,7 +23,7 @@ NAMES = [
     "uint", "ushort", "ulong", "u_char", "u_short", "u_int", "u_long", "u_int8_t", "u_int16_t", "u_int32_t",
     "u_int64_t", "quad_t", "u_quad_t", "loff_t", "dev_t", "ino_t", "nlink_t", "blksize_t", "blkcnt_t", "fsblkcnt_t",
     "fsfilcnt_t", "id_t", "key_t", "daddr_t", "caddr_t", "clockid_t", "timer_t", "useconds_t", "suseconds_t",
-    "fsid_t", "register_t",
+    "fsid_t", "register_t", "sigset_t", "siginfo_t", "stack_t",
 ]  # fmt: skip
 SCOP = """
 void f(uint n, u_int32_t a[n], const u_char b[n])

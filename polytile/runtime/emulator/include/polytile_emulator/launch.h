@@ -2,6 +2,9 @@
 #ifndef POLYTILE_EMULATOR_LAUNCH_H
 #define POLYTILE_EMULATOR_LAUNCH_H
 
+#include <pthread.h>
+#include <signal.h>
+
 #pragma GCC visibility push(hidden)
 
 enum cudaLaunchAttributeID {
@@ -149,16 +152,24 @@ POLYTILE_EMULATOR_CORE cudaError_t launch(const cudaLaunchConfig_t *config, cons
 inline pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
 inline thread_local bool inside_kernel = false;
 
-// A process that is forked has no thread but one, which finds no kernel under way and nothing locked.
+// A process that is forked has no thread but one, which finds no kernel under way and nothing locked. Signals wait
+// meanwhile: a handler may run a SCoP, which would wait for what its own thread has locked.
+inline sigset_t signals_before;
 inline void lock_all() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_mutex_lock(&launch_mutex);
   pthread_mutex_lock(&memory_mutex);
   pthread_mutex_lock(&shared_limits.mutex);
+  signals_before = before;
 }
 inline void unlock_all() {
+  const sigset_t before = signals_before;
   pthread_mutex_unlock(&shared_limits.mutex);
   pthread_mutex_unlock(&memory_mutex);
   pthread_mutex_unlock(&launch_mutex);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 inline const int fork_handlers = pthread_atfork(lock_all, unlock_all, unlock_all);
 
