@@ -56,7 +56,7 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
     context = kernel.context.intersect_params(annotation.scop.context)
     describe: Describe | None = None
     if kernel.number in placed.kernels:
-        context = _plain(context).intersect_params(placed.known(kernel.number))
+        context = placed.context(kernel.number, _plain(context))
 
         def describe(build: isl.AstBuild) -> Detail:
             return placed.detail(annotation.scop, kernel.number, build, integer)

@@ -227,7 +227,7 @@ def fastest_first(copy: PlacedCopy) -> list[int]:
     subscripts = [copy.element.get_at(d) for d in range(rank)]
 
     def position(k: int) -> tuple[int, int]:
-        moved = [d for d in range(rank) if _involves(subscripts[d], copy.cells[k])]
+        moved = [d for d in range(rank) if _involves(subscripts[d], copy.parameters[k])]
         return min((order.index(d) for d in moved), default=rank), -k
 
     return sorted(range(len(copy.cells)), key=position)

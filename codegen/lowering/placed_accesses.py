@@ -30,6 +30,7 @@ from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement, relation
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.ir.substitute import with_values
 from polytile.machine import VECTOR_BYTES
 
 
@@ -44,14 +45,16 @@ class PlacedAccess:
 
 @dataclass(frozen=True, slots=True)
 class PlacedCopy:
-    """A copy, for all cells of a placement. `cells` name their coordinates, which are parameters of the `element`,
-    `{ A_tile_fill[place] -> A[..] }`, and of the places and cells for which there is one. `digits` are names for parts
+    """A copy, for all cells of a placement. `cells` name their coordinates, which are `parameters` of the `element`,
+    `{ A_tile_fill[place] -> A[..] }`, and of the places and cells for which there is one: the same for all copies, as
+    isl takes long where a kernel has many. `digits` are names for parts
     of the threads' coordinates, four for each dimension: half of them for vectors, whose elements are called
     `values`. Where blocks differ in what they copy, `parts` are their places and the cells there. With `zeros`, cells
     without an element are filled with zeros: executions that pad a tile (guards.py) read them."""
 
     run: CopyRun
     cells: tuple[str, ...]
+    parameters: tuple[str, ...]
     digits: tuple[str, ...]
     values: tuple[str, ...]
     element: isl.PwMultiAff = field(compare=False)
@@ -65,9 +68,9 @@ class PlacedCopy:
 
     @property
     def extents(self) -> isl.Set:
-        """What is known of the coordinates of cells, which are parameters of this copy alone."""
-        names = ", ".join(self.cells)
-        bounds = [f"0 <= {c} < {e}" for c, e in zip(self.cells, self.placement.extents, strict=True)]
+        """What is known of the coordinates of cells."""
+        names = ", ".join(self.parameters)
+        bounds = [f"0 <= {c} < {e}" for c, e in zip(self.parameters, self.placement.extents, strict=True)]
         return isl.Set(f"[{names}] -> {{ : {' and '.join(bounds) or 'true'} }}")
 
 
@@ -83,13 +86,13 @@ class Placed:
     guards: Mapping[str, isl.Set] = field(default_factory=dict)
     storage: Mapping[int, tuple[Storage, ...]] = field(default_factory=dict)
 
-    def known(self, kernel: int) -> isl.Set:
-        """What is known of the coordinates of cells all over a kernel. Where this has many loops, isl takes long with
-        these parameters, which are those of copies alone."""
-        total = isl.Set("{ : }")
-        for copy in () if self._keeps_arrays(kernel) else self.copies.values():
-            total = total.intersect(copy.extents)
-        return total
+    def context(self, kernel: int, context: isl.Set) -> isl.Set:
+        """What is known in a kernel, with the coordinates of cells as parameters, of which copies alone know more. They
+        come first in sums, but not where tiles are updated as long as the kernel runs."""
+        if self._keeps_arrays(kernel):
+            return context
+        names = max((copy.parameters for copy in self.copies.values()), key=len, default=())
+        return context.align_params(isl.Set(f"[{', '.join(names)}] -> {{ : }}").get_space())
 
     def _keeps_arrays(self, kernel: int) -> bool:
         """Whether tiles of a kernel are updated as long as it runs."""
@@ -100,18 +103,18 @@ class Placed:
         """What an instance of a kernel is where isl makes its leaf."""
         schedule = isl.Map.from_union_map(build.get_schedule())
         name = schedule.get_tuple_name(isl.dim_type.in_)
-        leaf = _Leaf(build, schedule, integer)
         if name in self.copies:
             copy = self.copies[name]
-            if self._keeps_arrays(kernel):
-                here = isl.Set.universe(build.get_schedule_space()).intersect_params(copy.extents)
-                leaf = replace(leaf, build=build.restrict(here))
-            element = scop.array(copy.placement.array).element
+            here = isl.Set.universe(build.get_schedule_space()).intersect_params(copy.extents)
             names = tuple(Name(c, integer) for c in copy.cells)
+            values = dict(zip(copy.parameters, names, strict=True))
+            leaf = _Leaf(build.restrict(here), schedule, integer, values)
+            element = scop.array(copy.placement.array).element
             there = Access(copy.placement.name, names, element)
             parts = tuple((leaf.guard(places), leaf.guard(where)) for places, where in copy.parts)
             guard = None if parts else leaf.guard(copy.where)
             return Detail(guard, (there, leaf.access(copy.element, element)), (), parts)
+        leaf = _Leaf(build, schedule, integer)
         placed = self.accesses.get((kernel, name), ())
         cells = tuple(leaf.access(p.cell, scop.array(p.placement.array).element) for p in placed)
         guard = leaf.guard(self.guards[name]) if name in self.guards else None
@@ -120,23 +123,27 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A leaf of isl's AST."""
+    """A leaf of isl's AST; some parameters have `values` in the code."""
 
     build: isl.AstBuild
     schedule: isl.Map
     integer: CType
+    values: Mapping[str, Expr] = field(default_factory=dict)
 
     def guard(self, where: isl.Set) -> Expr | None:
         """Whether the instance is in a set; None where it always is."""
-        condition = expression(self.build.expr_from_set(where.apply(self.schedule)), self.integer)
+        condition = self._expression(self.build.expr_from_set(where.apply(self.schedule)))
         return None if isinstance(condition, Literal) and condition.text == "1" else condition
 
     def access(self, element: isl.PwMultiAff, type: CType) -> Access:
         """The element of an array that the instance is mapped to."""
         here = element.pullback_pw_multi_aff(isl.PwMultiAff.from_map(self.schedule.reverse()))
         found = self.build.access_from_pw_multi_aff(_formula(here))
-        subscripts = (expression(found.get_op_arg(k), self.integer) for k in range(1, found.get_op_n_arg()))
+        subscripts = (self._expression(found.get_op_arg(k)) for k in range(1, found.get_op_n_arg()))
         return Access(str(found.get_op_arg(0).get_id().get_name()), tuple(subscripts), type)
+
+    def _expression(self, found: isl.AstExpr) -> Expr:
+        return with_values(expression(found, self.integer), self.values)
 
 
 def _formula(element: isl.PwMultiAff) -> isl.PwMultiAff:
@@ -160,7 +167,9 @@ def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], na
     inside = [(p, s.get_tuple_name()) for p in plans for s in sets(found.loop(p, WHOLE_KERNEL).iterations.domain())]
     uses = {(p.kernel, name): dict(_uses(scop, found, p, name)) for p, name in inside}
     guards = _guards(scop, padded, uses, plans)
-    copies = {run.name: _copy(found, run, names) for run in found.runs}
+    rank = max((len(run.placement.extents) for run in found.runs), default=0)
+    parameters = tuple(names.fresh(f"cell{k}") for k in range(rank))
+    copies = {run.name: _copy(found, run, names, parameters) for run in found.runs}
     copies = {name: replace(copy, zeros=not copy.placement.updated or bool(guards)) for name, copy in copies.items()}
     return Placed(
         found.tree,
@@ -247,18 +256,18 @@ def _cell(placement: Placement, place: isl.Map, element: isl.Map) -> isl.Map:
     return cell.set_tuple_name(isl.dim_type.out, placement.name)
 
 
-def _copy(tree: CopyTree, run: CopyRun, names: Names) -> PlacedCopy:
+def _copy(tree: CopyTree, run: CopyRun, names: Names, parameters: tuple[str, ...]) -> PlacedCopy:
     """The element of each cell, and where there is one."""
     placement = run.placement
-    coordinates = tuple(names.fresh(f"{placement.name}_{k}") for k in range(len(placement.extents)))
+    cells = tuple(names.fresh(f"{placement.name}_{k}") for k in range(len(placement.extents)))
+    own = parameters[: len(cells)]
     level = tree.loops[run.loop.kernel.number, placement.level]
     place = _of(run.places(level, placement.owner), run.name)
     assert place is not None
     copied = relation(run.copy.elements).set_tuple_name(isl.dim_type.in_, run.name)
-    parameters = ", ".join(coordinates)
-    dims = ", ".join(f"d{k}" for k in range(len(coordinates)))
-    equal = " and ".join(f"d{k} = {name}" for k, name in enumerate(coordinates)) or "true"
-    here = relation(placement.cell).intersect_range(isl.Set(f"[{parameters}] -> {{ [{dims}] : {equal} }}")).domain()
+    dims = ", ".join(f"d{k}" for k in range(len(own)))
+    equal = " and ".join(f"d{k} = {name}" for k, name in enumerate(own)) or "true"
+    here = relation(placement.cell).intersect_range(isl.Set(f"[{', '.join(own)}] -> {{ [{dims}] : {equal} }}")).domain()
     found = place.range_product(copied).intersect_range(here)
     element = found.range_factor_range()
     if not element.is_single_valued():
@@ -267,10 +276,10 @@ def _copy(tree: CopyTree, run: CopyRun, names: Names) -> PlacedCopy:
         formula = place.gist_domain(place.domain()).range_product(isl.Map.universe(copied.get_space()))
         formula = formula.intersect_range(here).range_factor_range()
         element = formula if formula.is_single_valued() else element
-    parts = [(n, part) for n in range(2 * len(coordinates)) for part in ("low", "high")]
+    parts = [(n, part) for n in range(2 * len(cells)) for part in ("low", "high")]
     digits = tuple(names.fresh(f"{placement.name}_{part}") for _, part in parts)
     values = tuple(names.fresh(f"{placement.name}_value") for _ in range(VECTOR_BYTES[-1] // 4))
-    copy = PlacedCopy(run, coordinates, digits, values, isl.PwMultiAff.from_map(element), found.domain())
+    copy = PlacedCopy(run, cells, own, digits, values, isl.PwMultiAff.from_map(element), found.domain())
     return _by_blocks(copy) if run.placement.updated else copy
 
 
@@ -290,7 +299,7 @@ def _by_blocks(copy: PlacedCopy) -> PlacedCopy:
     there, left = blocks.domain(), copy.where.intersect_params(copy.extents)
     parts: list[tuple[isl.Set, isl.Set]] = []
     while not left.is_empty():
-        part = next(_simple_parts(left, copy.cells), None)
+        part = next(_simple_parts(left, copy.parameters), None)
         if part is None or len(parts) == MOST_PARTS:
             return copy
         left = left.subtract(part[0])
@@ -298,11 +307,11 @@ def _by_blocks(copy: PlacedCopy) -> PlacedCopy:
     return replace(copy, parts=tuple(parts))
 
 
-def _simple_parts(where: isl.Set, cells: Sequence[str]) -> Iterator[tuple[isl.Set, isl.Set]]:
+def _simple_parts(where: isl.Set, parameters: Sequence[str]) -> Iterator[tuple[isl.Set, isl.Set]]:
     """Places all of whose cells fulfil the same conditions, and these: all places, or those of one piece."""
     for piece in (where, *(isl.Set.from_basic_set(own) for own in where.get_basic_sets())):
         places = piece
-        for name in cells:
+        for name in parameters:
             places = _without_parameter(places, name)
         inside = where.intersect(places)
         simple = isl.Set.from_basic_set(inside.remove_divs().simple_hull())
