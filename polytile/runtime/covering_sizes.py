@@ -39,17 +39,17 @@ Sizes = Mapping[str, int]
 
 def covering_sizes(scop: Scop, program: HostProgram, given: Sizes, base: Sizes) -> tuple[Sizes, ...]:
     """Sizes to run beside `base`; as many as it takes to run what can run within some seconds."""
-    search = _search(scop, program, given)
-    return tuple(search.runs(base)) if search.sizes.free else ()
+    sizes = free_sizes(scop, given)
+    return tuple(_search(program, sizes).runs(base)) if sizes.free else ()
 
 
 def sizes_that_run(scop: Scop, program: HostProgram, kernel: str) -> Sizes | None:
     """Values of all parameters with which a kernel runs, as small as they are found; None where none are found."""
-    return _search(scop, program, {}).smallest((kernel, "launch", 1))
+    return _search(program, free_sizes(scop, {})).smallest((kernel, "launch", 1))
 
 
-def _search(scop: Scop, program: HostProgram, given: Sizes) -> Search:
-    return Search(control_flow(program), free_sizes(scop, given), tile_lengths(program))
+def _search(program: HostProgram, sizes: FreeSizes) -> Search:
+    return Search(control_flow(program), sizes, tile_lengths(program))
 
 
 @dataclass(frozen=True, slots=True)
