@@ -19,18 +19,13 @@ from polytile.runtime.emulator.process import run_to_end
 
 APART = "-DPOLYTILE_EMULATOR_APART=1"  # a .cu is compiled against declarations
 _OBJECT = "-DPOLYTILE_EMULATOR_OBJECT=1"  # what they declare is compiled
-# With what every generated .cu includes, and the templates by which its host functions take times: a tenth of a build.
+# What every generated .cu includes. Nothing is defined here: what an inline function uses of templates would be
+# instantiated in each build.
 _TEXT = """#include <cuda_runtime.h>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-
-namespace polytile_emulator {
-inline double milliseconds_since(std::chrono::steady_clock::time_point before) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
-}
-}  // namespace polytile_emulator
 """
 
 

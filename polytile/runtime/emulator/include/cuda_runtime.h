@@ -33,6 +33,13 @@
 
 #define POLYTILE_EMULATOR 1
 
+// libstdc++'s <math.h> brings the special functions of C++17 along (std::riemann_zeta and its kin), which CUDA has not:
+// a hundred templates that every build instantiates, in spite of a precompiled header.
+#if __has_include(<bits/c++config.h>)
+#include <bits/c++config.h>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#endif
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
