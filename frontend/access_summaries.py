@@ -30,9 +30,9 @@ from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CType
 from polytile.ir.external_functions import ExternalFunction
 
-_PRAGMA = re.compile(r"access\s*\(\s*([A-Za-z_]\w*)\s*\)(.*)", re.DOTALL)
-_CLAUSE = re.compile(r"\s*(reads|writes|may_write)\s*\(")
-_ITEM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\]\s*)?", re.DOTALL)
+_PRAGMA = r"(?s)access\s*\(\s*([A-Za-z_]\w*)\s*\)(.*)"
+_CLAUSE = r"\s*(reads|writes|may_write)\s*\("
+_ITEM = r"(?s)\s*([A-Za-z_]\w*)\s*(?:\[(.*)\]\s*)?"
 _EXAMPLE = "#pragma polytile access(f) reads(a[0:n]) writes(b[0])"
 
 
@@ -139,7 +139,7 @@ def _misplaced(pragma: c_ast.Node) -> UserError:
 
 # Reading ------------------------------------------------------------------------------------------------------------
 def _read(pragma: c_ast.Pragma, item: c_ast.Node, scope: Scope) -> AccessSummary:
-    found = _PRAGMA.fullmatch(polytile_pragma(pragma) or "")
+    found = re.fullmatch(_PRAGMA, polytile_pragma(pragma) or "")
     if found is None:
         raise _wrong(pragma, "this access summary cannot be read")
     declaration = item.decl if isinstance(item, c_ast.FuncDef) else item
@@ -202,7 +202,7 @@ def _prototype(name: str, result: CType | None, formals: tuple[Formal, ...]) -> 
 def _clauses(text: str, pragma: c_ast.Node) -> Iterator[tuple[str, list[str]]]:
     """`reads`, [`a[0:n]`, `b[i]`] of each clause."""
     while text.strip():
-        found = _CLAUSE.match(text)
+        found = re.match(_CLAUSE, text)
         parts = _parts(text[found.end() :]) if found is not None else None
         if found is None or parts is None:
             raise _wrong(pragma, f"this is no clause of an access summary: `{text.strip()}`")
@@ -225,7 +225,7 @@ def _parts(text: str) -> tuple[list[str], str] | None:
 
 
 def _section(text: str, formals: tuple[Formal, ...], scope: Scope, pragma: c_ast.Node) -> Section:
-    found = _ITEM.fullmatch(text)
+    found = re.fullmatch(_ITEM, text)
     if found is None or found[1] not in {f.name for f in formals if f.pointer}:
         raise _wrong(pragma, f"`{text.strip()}` is no element of what a parameter points to")
     if found[2] is None:

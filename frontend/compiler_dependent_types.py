@@ -22,7 +22,7 @@ from polytile.frontend.type_facts import DeclaredText, Entity, TypeFacts, key_of
 _WIDE_ENUM = re.compile(
     r"\benum\b[^;{}()]*\{[^}]*(?:\b\d{10}|\b0[xX][0-9a-fA-F]{8}|<<|~|\d[uU]?[lL]|-\s*\d{10}|\bsizeof\b)"
 )
-_SUMMARY = re.compile(r"#[ \t]*pragma[ \t]+polytile[ \t]+access[ \t]*\([ \t]*(\w+)")
+_SUMMARY = r"#[ \t]*pragma[ \t]+polytile[ \t]+access[ \t]*\([ \t]*(\w+)"
 _LOOPS = frozenset(("for", "while", "do"))
 _TAGGED = (c_ast.Struct, c_ast.Union, c_ast.Enum)
 
@@ -234,7 +234,7 @@ class Doubts:
                     names[str(node.name)] = attribute, place
         for pragma in self.source.annotations.pragmas:
             self._pragma(pragma, nodes, names, weak)
-        said = {found[1] for found in _SUMMARY.finditer(self.source.text)}
+        said = {found[1] for found in re.finditer(_SUMMARY, self.source.text)}
         return nodes, {n: mark for n, mark in names.items() if n not in said}, frozenset(weak - said), tuple(inside)
 
     def _place(self, attribute: Attribute) -> Location:

@@ -17,7 +17,7 @@ from polytile.frontend.tokens import DIGRAPHS, Token, tokenize
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TAGGED = frozenset(("struct", "union", "enum"))
 _MOST_LISTED = 32  # declarations of old-style parameters in front of a body
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_WORD = r"[A-Za-z_$][\w$]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +121,4 @@ def _join_old_style(found: list[ExternalDeclaration]) -> None:
 
 def words_in(text: str) -> frozenset[str]:
     """All words of a text, those in strings too: inline assembly names variables there."""
-    return frozenset(_WORD.findall(text))
+    return frozenset(re.findall(_WORD, text))

@@ -18,7 +18,7 @@ from polytile.frontend.tokens import blank_comments
 from polytile.frontend.trees import block_items
 from polytile.ir.source_span import Span
 
-_PRAGMAS = re.compile(r"assume\s*\(.*\)|independent\s*(\([^()]*\))?|access\s*\(.*\)", re.DOTALL)
+_PRAGMAS = r"(?s)assume\s*\(.*\)|independent\s*(\([^()]*\))?|access\s*\(.*\)"
 _KNOWN = "#pragma scop, endscop, polytile assume(CONDITION), independent(ARRAYS) and access(FUNCTION)"
 
 
@@ -212,7 +212,7 @@ def polytile_pragma(node: c_ast.Node) -> str | None:
 
 def check_polytile_pragma(node: c_ast.Pragma) -> None:
     """Refuse a `#pragma polytile` that says nothing known."""
-    if not _PRAGMAS.fullmatch(polytile_pragma(node) or ""):
+    if not re.fullmatch(_PRAGMAS, polytile_pragma(node) or ""):
         raise UserError(
             f"unknown pragma '#pragma {pragma_text(node)}'",
             location=location_of(node),

@@ -35,7 +35,7 @@ COMPILER_TYPES = (
     "__ibm128", "__fp16", "__bf16", "_Decimal32", "_Decimal64", "_Decimal128", "__int128_t", "__uint128_t",
     "__builtin_va_list", _PART,
 )  # fmt: skip
-_IMAGINARY = re.compile(r"((?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?)([fF]?)[ijIJ]([fF]?)")
+_IMAGINARY = r"((?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?)([fF]?)[ijIJ]([fF]?)"
 _ASM = ("asm", "__asm", "__asm__")
 _TYPEOF = ("typeof", "__typeof", "__typeof__", "typeof_unqual", "__typeof_unqual__")
 _PARTS = ("__real__", "__real", "__imag__", "__imag")
@@ -115,7 +115,7 @@ class _Rewriting:
             word = self._word(at)
             if self.tokens[at].text in DIGRAPHS:
                 self._replace(at, at, word)
-            if imaginary := _IMAGINARY.fullmatch(word):
+            if imaginary := re.fullmatch(_IMAGINARY, word):
                 self._replace(at, at, f"({imaginary[1]}{imaginary[2]}{imaginary[3]} * {IMAGINARY_UNIT})")
             if word == "{":
                 self.blocks.append(at)

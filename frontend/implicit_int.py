@@ -12,19 +12,19 @@ from pycparser import c_ast
 
 _MISSING_TYPE = "missing type in declaration"
 _NO_DECLARATION = "invalid function definition"  # so the parser calls whatever starts with a name at the file's level
-_DECLARED = re.compile(r"[A-Za-z_]\w*\s*(?:[;,=\[]|\([^(){}]*\)\s*(?:[;,{]|[^{}]*;\s*\{))")
-_NAME = re.compile(r"(?:[\s*(]|(?:const|volatile|restrict|static|register)\b)*([A-Za-z_]\w*)")
+_DECLARED = r"[A-Za-z_]\w*\s*(?:[;,=\[]|\([^(){}]*\)\s*(?:[;,{]|[^{}]*;\s*\{))"
+_NAME = r"(?:[\s*(]|(?:const|volatile|restrict|static|register)\b)*([A-Za-z_]\w*)"
 
 
 def lacks_only_a_type(message: str, rest: str) -> bool:
     """Whether a syntax error may be that of a declaration without a type; `rest` is the text from its place on."""
     message = message.lower()
-    return message == _MISSING_TYPE or (message == _NO_DECLARATION and _DECLARED.match(rest) is not None)
+    return message == _MISSING_TYPE or (message == _NO_DECLARATION and re.match(_DECLARED, rest) is not None)
 
 
 def declared_name(rest: str) -> str:
     """What a declaration without a type declares; `rest` is the text from its place on."""
-    found = _NAME.match(rest)
+    found = re.match(_NAME, rest)
     return found[1] if found else ""
 
 

@@ -14,7 +14,7 @@ from pycparser import c_ast
 from polytile.frontend.name_binding import isl_reads, loop_iterator
 from polytile.frontend.trees import conjuncts
 
-_DECIMAL = re.compile(r"0|[1-9]\d*")
+_DECIMAL = r"0|[1-9]\d*"
 _COMPARED = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set"}
 
 
@@ -56,14 +56,14 @@ def _counts_up(step: c_ast.Node | None) -> bool:
         case c_ast.UnaryOp(op="++" | "p++"):
             return True
         case c_ast.Assignment(op="+=", rvalue=c_ast.Constant(type="int", value=value)):
-            return _DECIMAL.fullmatch(value) is not None
+            return re.fullmatch(_DECIMAL, value) is not None
     return False
 
 
 def _linear(node: c_ast.Node, known: Callable[[str], bool]) -> isl.PwAff | None:
     """An integer as a sum of those that are `known`; None for others."""
     match node:
-        case c_ast.Constant(type="int", value=value) if _DECIMAL.fullmatch(value):
+        case c_ast.Constant(type="int", value=value) if re.fullmatch(_DECIMAL, value):
             return _number(int(value))
         case c_ast.ID(name=name) if known(name) and isl_reads(name):
             return isl.PwAff(f"[{name}] -> {{ [({name})] }}")

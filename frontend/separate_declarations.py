@@ -23,8 +23,8 @@ from polytile.frontend.syntax import Piece, read_piece
 from polytile.frontend.tokens import name_tokens
 from polytile.frontend.unreadable import Unread, Unreadable
 
-_MARK = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+scop\b", re.MULTILINE)
-_LOOP = re.compile(r"\b(?:for|while)\b")
+_MARK = r"(?m)^[ \t]*#[ \t]*pragma[ \t]+scop\b"
+_LOOP = r"\b(?:for|while)\b"
 _LABELLED = "the assembler knows it by another name, which may be that of another variable"
 
 
@@ -128,8 +128,8 @@ class _Reading:
         node = Unreadable(names, reason, start, certain=function)
         (self.hidden if function else self.nodes).append(node)
         if self.is_own(declaration):
-            marks = tuple(self._location(declaration.start + m.end() - 1) for m in _MARK.finditer(text))
-            self.unread.append(Unread(error, declaration.name, start, marks, loops=_LOOP.search(text) is not None))
+            marks = tuple(self._location(declaration.start + m.end() - 1) for m in re.finditer(_MARK, text))
+            self.unread.append(Unread(error, declaration.name, start, marks, loops=re.search(_LOOP, text) is not None))
 
     def _line(self, offset: int) -> tuple[int, int]:
         """The line and the column of the preprocessed text."""

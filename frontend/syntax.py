@@ -19,9 +19,9 @@ from polytile.frontend.shipped_declarations import ContinuingParser
 from polytile.frontend.tokens import tokenize
 
 _MOST_IMPLIED = 30  # declarations without a type; the file is parsed once more for each
-_PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
-_STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
-_LABEL_AS_VALUE = re.compile(r"\bgoto\s*\*|[=(,{]\s*&&\s*\w")
+_PLACED = r"(?s)^(?:.*?:)?(\d+):(\d+): (.*)$"
+_STATEMENT_EXPRESSION = r"[^\w\s]\s*\(\s*\{"
+_LABEL_AS_VALUE = r"\bgoto\s*\*|[=(,{]\s*&&\s*\w"
 _KEYWORD_HINTS = {
     "__asm__": "inline assembly is not C; write the operation in C",
     "__asm": "inline assembly is not C; write the operation in C",
@@ -103,7 +103,7 @@ def _recording_lexer(
 def _implied_place(message: str, source: Preprocessed) -> tuple[int, int] | None:
     """The place before which a declaration lacks its type and nothing else, as far as can be seen, by line and column
     of the preprocessed text."""
-    found = _PLACED.match(message)
+    found = re.match(_PLACED, message)
     if found is None:
         return None
     line, column = int(found[1]), int(found[2])
@@ -114,13 +114,13 @@ def _implied_place(message: str, source: Preprocessed) -> tuple[int, int] | None
 
 def _first_on_its_line(refusal: UserError, implied: dict[tuple[int, int], UserError], message: str) -> UserError:
     """What to say of a syntax error: where its line also lacks a type, that is more likely what is wrong."""
-    found = _PLACED.match(message)
+    found = re.match(_PLACED, message)
     line = int(found[1]) if found else None
     return next((earlier for (at, _), earlier in implied.items() if at == line), refusal)
 
 
 def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, int, str]], *, whole: bool) -> UserError:
-    found = _PLACED.match(message)
+    found = re.match(_PLACED, message)
     if found is None:
         return _unplaced_error(message, source, reached, whole=whole)
     line, column, text = int(found[1]), int(found[2]), found[3]
@@ -166,8 +166,8 @@ def _hint(source: Preprocessed, line: int, token: str) -> str:
         if before and not before.startswith("#") and before[-1] not in ";{}:":
             return "end the statement before it: a ';', ')' or '}' may be missing there"
         return "a pragma of polytile stands where a statement could stand, on a line of its own"
-    if _LABEL_AS_VALUE.search(text):
+    if re.search(_LABEL_AS_VALUE, text):
         return "jumps to labels that are values cannot be followed; use `switch`"
-    if _STATEMENT_EXPRESSION.search(text):
+    if re.search(_STATEMENT_EXPRESSION, text):
         return "statement expressions `({ ... })` are not C99; write a function"
     return "polytile reads C99; look for a missing ';', ')' or '}', or a type that is not declared, before this place"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from polytile.version import __version__
 
 if TYPE_CHECKING:
-    from polytile.api import Array, CompiledScop, Program, compile, compile_scop, scop_from_isl
+    from polytile.api import CompiledScop, Program, compile, compile_scop
     from polytile.diagnostics import (
         DeviceError,
         IllegalSchedule,
@@ -17,18 +17,26 @@ if TYPE_CHECKING:
         UserError,
         ValidationError,
     )
+    from polytile.frontend.array_declaration import Array
+    from polytile.frontend.isl_text import scop_from_isl
     from polytile.options import Options
 
-_API = ("Array", "CompiledScop", "Program", "compile", "compile_scop", "scop_from_isl")
-_ERRORS = (
-    "DeviceError",
-    "IllegalSchedule",
-    "InternalError",
-    "PolytileError",
-    "UsageError",
-    "UserError",
-    "ValidationError",
-)
+_HOMES = {
+    "Array": "polytile.frontend.array_declaration",
+    "CompiledScop": "polytile.api",
+    "DeviceError": "polytile.diagnostics",
+    "IllegalSchedule": "polytile.diagnostics",
+    "InternalError": "polytile.diagnostics",
+    "Options": "polytile.options",
+    "PolytileError": "polytile.diagnostics",
+    "Program": "polytile.api",
+    "UsageError": "polytile.diagnostics",
+    "UserError": "polytile.diagnostics",
+    "ValidationError": "polytile.diagnostics",
+    "compile": "polytile.api",
+    "compile_scop": "polytile.api",
+    "scop_from_isl": "polytile.frontend.isl_text",
+}
 
 __all__ = [
     "Array",
@@ -53,10 +61,6 @@ def __getattr__(name: str) -> Any:
     """Import the API on first use: `polytile --version` must not pay for isl."""
     from importlib import import_module
 
-    if name in _API:
-        return getattr(import_module("polytile.api"), name)
-    if name in _ERRORS:
-        return getattr(import_module("polytile.diagnostics"), name)
-    if name == "Options":
-        return import_module("polytile.options").Options
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'polytile' has no attribute {name!r}")

@@ -31,8 +31,6 @@ from polytile.diagnostics import (
     is_bug,
     reported,
 )
-from polytile.frontend.array_declaration import Array
-from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.frontend.unreadable import Unread
 from polytile.ir.host import HostProgram
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from polytile.facts import ProgramFacts
     from polytile.runtime.checked import Unit
 
-__all__ = ["Array", "CompiledScop", "Program", "Settings", "compile", "compile_scop", "scop_from_isl"]
+__all__ = ["CompiledScop", "Program", "Settings", "compile", "compile_scop"]
 
 Observer = Callable[[str, object], None]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polytile.diagnostics import UsageError
 
-_HEADING = re.compile(r"^# schedule of (\w+)[ \t]*$", re.MULTILINE)
+_HEADING = r"(?m)^# schedule of (\w+)[ \t]*$"
 
 
 def join_schedules(schedules: Mapping[str, str]) -> str:
@@ -24,7 +24,7 @@ def join_schedules(schedules: Mapping[str, str]) -> str:
 
 def split_schedules(text: str, names: Sequence[str], file: str) -> dict[str, str]:
     """The schedules in a file by SCoP; raises UsageError where it does not fit the SCoPs `names`."""
-    parts = _HEADING.split(text)
+    parts = re.split(_HEADING, text)
     if len(parts) == 1:
         if len(names) == 1:
             return {names[0]: text}

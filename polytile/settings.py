@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shlex
@@ -53,6 +52,8 @@ def options_of(settings: Mapping[str, Any], base: Options | None = None) -> Opti
     known = [f.name for f in fields(Options)]
     for name in settings:
         if name not in known:
+            import difflib  # for what ends the run alone
+
             close = _OF_COMMAND.get(name) or difflib.get_close_matches(name, known, n=1)
             raise UsageError(
                 f"there is no setting {name!r}",

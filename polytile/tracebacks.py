@@ -9,7 +9,6 @@ after:  <script>:9, tracebacks.py:33, UsageError: ...
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -50,6 +49,8 @@ def full() -> bool:
 
 def rendered(error: PolytileError) -> list[str]:
     """What a notebook shows of an error: the caller's lines, and the message."""
+    import traceback  # for what ends the run alone
+
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if not f.filename.startswith(PACKAGE) and f"{os.sep}IPython{os.sep}" not in f.filename]
     lines = "".join(traceback.format_list(own)).rstrip().splitlines()

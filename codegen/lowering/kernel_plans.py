@@ -14,7 +14,6 @@ from polytile.codegen.lowering.lower import Lowered
 from polytile.codegen.lowering.outline_kernels import KernelShape
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.scalar_replacement import accumulation, is_alone
-from polytile.codegen.passes.tile_scalar_replacement import are_apart, updated_elements
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Execution, For, Stmt, bodies
 from polytile.ir.kernel import Barrier, Kernel
@@ -109,6 +108,8 @@ def _updated(loop: For, scop: Scop) -> int:
         case (Execution() as execution,):
             found = accumulation(loop, execution)
             return int(found is not None and is_alone(scop, execution, found))
+    from polytile.codegen.passes.tile_scalar_replacement import are_apart, updated_elements  # few plans need it
+
     elements = updated_elements(loop)
     if elements is None or not all(is_alone(scop, e.execution, e.found) for e in elements):
         return 0

@@ -10,30 +10,21 @@ from collections.abc import Callable, Sequence
 
 from polytile.codegen.passes import (
     block_order,
-    cache_hints,
     cleanup,
     dependent_launch,
-    early_loads,
     kernel_cache_hints,
     launch_bounds,
-    loop_carry,
     merged_loads,
     offset_addressing,
-    order_statements,
-    place_arrays,
+    on_demand,
     privatization,
     prune_signature,
-    reassociate_sums,
-    shared_forwarding,
     subwarp_loops,
-    tile_scalar_replacement,
     unroll_hints,
-    unroll_loads_first,
     waiting,
     warp_aggregation,
-    wide_copies,
 )
-from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
+from polytile.codegen.passes.plan import DISTRIBUTE, SHARE, Context, LoweredPlan, Pass, ProgramPass
 from polytile.ir.kernel import Kernel
 
 SCALAR_REPLACEMENT = "scalar-replacement"
@@ -52,32 +43,32 @@ def improving(
 
 
 KERNEL_PASSES: tuple[Pass, ...] = (
-    improving(SCALAR_REPLACEMENT, lambda plan: bool(plan.promoted), tile_scalar_replacement.scalar_replacement),
-    Pass("place-arrays", lambda plan: bool(plan.placements), place_arrays.place_arrays),
+    improving(SCALAR_REPLACEMENT, lambda plan: bool(plan.promoted), on_demand.scalar_replacement),
+    Pass("place-arrays", lambda plan: bool(plan.placements), on_demand.place_arrays),
     Pass("clean-up", lambda plan: plan.clean, cleanup.clean_up),
-    improving("loop-carry", lambda plan: plan.carry, loop_carry.loop_carry),
-    improving("unroll-loads-first", lambda plan: plan.loads_first, unroll_loads_first.unroll_loads_first),
+    improving("loop-carry", lambda plan: plan.carry, on_demand.loop_carry),
+    improving("unroll-loads-first", lambda plan: plan.loads_first, on_demand.unroll_loads_first),
     Pass("remove-unused", lambda plan: plan.clean, cleanup.remove_unused),
-    improving("early-loads", lambda plan: plan.loads_first, early_loads.early_loads),
-    improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), cache_hints.cache_hints),
+    improving("early-loads", lambda plan: plan.loads_first, on_demand.early_loads),
+    improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), on_demand.cache_hints),
     Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
-    improving("forward-shared", lambda plan: bool(plan.forwarded), shared_forwarding.forward_shared),
+    improving("forward-shared", lambda plan: bool(plan.forwarded), on_demand.forward_shared),
     Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, launch_bounds.launch_bounds),
     Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
     *waiting.UP_TO_PARTITIONS,
-    improving("wide-copies", lambda plan: bool(plan.wide), wide_copies.wide_copies),
+    improving("wide-copies", lambda plan: bool(plan.wide), on_demand.wide_copies),
     *waiting.BEHIND_PARTITIONS,
     Pass(
         "reassociate-sums",
         lambda plan: plan.sums_are_free,
-        reassociate_sums.reassociate_sums,
+        on_demand.reassociate_sums,
         improves=True,
-        parts=reassociate_sums.PARTS,
+        parts=(DISTRIBUTE, SHARE),
     ),
     Pass(
         "order-statements",
         lambda plan: bool(plan.order) or plan.points,
-        order_statements.order_statements,
+        on_demand.order_statements,
         improves=True,
         bounded=True,
     ),

@@ -16,6 +16,7 @@ from polytile.ir.name_supply import Names
 from polytile.ir.plan import LoopPlan
 from polytile.machine import Machine
 
+DISTRIBUTE, SHARE = "distribute-constants", "share-sums"  # parts of reassociate-sums that can be left out
 
 @dataclass(frozen=True, slots=True)
 class WideCopy:

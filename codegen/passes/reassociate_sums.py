@@ -18,15 +18,13 @@ from polytile.codegen.ordering.normal_forms import same_sums
 from polytile.codegen.ordering.reassociation import best_reassociation, score
 from polytile.codegen.ordering.value_graph import is_order
 from polytile.codegen.passes.basic_blocks import Body, each_block, is_large, is_small
-from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.passes.plan import DISTRIBUTE, SHARE, Context, LoweredPlan
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Declare, statements
 from polytile.ir.kernel import Kernel
 from polytile.recursion_limit import deep_recursion
 
 CLEARLY = 0.9  # of the score that a block had
-DISTRIBUTE, SHARE = "distribute-constants", "share-sums"
-PARTS = (DISTRIBUTE, SHARE)
 
 
 def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:

@@ -21,8 +21,8 @@ CHECKS = ("address", "undefined", "race", "uninitialised")
 PLAN = "plan"
 STAGES = ("scop", "dependences", "schedule", PLAN, "ast")
 PASSES = "passes"  # the list of passes, each of which can be dumped too
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_MACRO = re.compile(r"[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?", re.ASCII)
+_NAME = r"(?a)[A-Za-z_]\w*"
+_MACRO = r"(?a)[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def _sizes(option: str, text: str | None) -> tuple[int, ...]:
 
 
 def _definition(text: str) -> str:
-    if not _MACRO.fullmatch(text):
+    if not re.fullmatch(_MACRO, text):
         raise UsageError(f"-D {text}: a macro needs a name", hint="write -D NAME or -D NAME=VALUE")
     return text
 
@@ -285,7 +285,7 @@ def _parameters(settings: Sequence[str]) -> dict[str, int]:
     values: dict[str, int] = {}
     for setting in settings:
         name, separator, value = setting.partition("=")
-        if not separator or not _NAME.fullmatch(name):
+        if not separator or not re.fullmatch(_NAME, name):
             raise UsageError(f"--param {setting}: not a parameter and its value", hint="write --param N=4096")
         if name in values:
             raise UsageError(f"--param: {name} is given twice, {values[name]} and {value}", hint="give it once")

@@ -18,8 +18,6 @@ from polytile.cli.outcome import Outcome
 from polytile.cli.outputs import nothing_written, write
 from polytile.cli.prepare import Prepared, prepare
 from polytile.cli.report import Report
-from polytile.compile_cache.entries import Entries, cache_folder
-from polytile.compile_cache.key import key_of
 from polytile.dataclass import dataclass
 from polytile.diagnostics import EXIT_DONE, InternalError, Location, PolytileError
 from polytile.frontend.preprocess import STDIN, read_input, surroundings
@@ -27,17 +25,18 @@ from polytile.work_pieces import piece, undisturbed
 
 if TYPE_CHECKING:
     from polytile.api import Program
+    from polytile.compile_cache.entries import Entries
 
 
 def run(request: Request, report: Report) -> int:
     """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
     prepared = prepare(request)
-    folder = cache_folder() if _asks_for_files_alone(request) else None
-    if folder is None:
+    entries = _entries() if _asks_for_files_alone(request) else None
+    if entries is None:
         from polytile.cli.command import run as compile_and_more
 
         return compile_and_more(request, report, prepared)
-    entries, asked = Entries(folder), _Asked.of(request, prepared)
+    asked = _Asked.of(request, prepared)
     key = asked.key()
     known = None if key is None else _known(entries, key)
     if known is None:
@@ -45,6 +44,13 @@ def run(request: Request, report: Report) -> int:
     report.say(known.said)
     made = {what: partial(str, text) for what, text in known.beside.items()}
     return _finished(request, report, known.status, known.files, made)
+
+
+def _entries() -> Entries | None:
+    from polytile.compile_cache.entries import Entries, cache_folder  # a run without a cache needs none of it
+
+    folder = cache_folder()
+    return None if folder is None else Entries(folder)
 
 
 def _asks_for_files_alone(request: Request) -> bool:
@@ -72,6 +78,8 @@ class _Asked:
 
     def key(self) -> str | None:
         """The key of the request but for the names of the files that it writes, which are those of each run."""
+        from polytile.compile_cache.key import key_of
+
         request = self.request
         same = replace(request, output="", save_schedule=None, certificate=None, quiet=False, seed=None)
         with piece("reading", Location(self.path, 1)):  # as where it is compiled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial
@@ -189,6 +188,8 @@ def what_is_said(request: Request, program: Program) -> Iterator[Said]:
         yield from (_result(scop, remark) for remark in scop.remarks)
     for refusal in program.refusals:
         if isinstance(refusal, InternalError) and request.verbose:
+            import traceback
+
             traceback.print_exception(refusal.__cause__, file=sys.stderr)
         severity = _severity(request, program, refusal)
         yield Said(replace(refusal.diagnostic, message=_message(refusal), severity=severity))

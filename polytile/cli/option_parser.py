@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
 from polytile.diagnostics import UsageError
@@ -23,6 +22,8 @@ class OptionParser(argparse.ArgumentParser):
 
     def _meant(self, words: Sequence[str]) -> Iterator[str]:
         """The options that are most like words which are none."""
+        from difflib import get_close_matches  # for what ends the run alone
+
         options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
         for word in words:
             if word.startswith("-"):

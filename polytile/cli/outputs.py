@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +49,8 @@ def or_warning(request: Request, report: Report, what: str, make: Callable[[], _
     except Exception as error:
         found = Diagnostic("warning", f"internal error: {described(error)}", hint=BUGS)
         if request.verbose:
+            import traceback
+
             traceback.print_exc(file=sys.stderr)
     report.diagnostic(replace(found, message=f"no {what}: {found.message}"))
     return None

@@ -14,7 +14,6 @@ import select
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
@@ -182,6 +181,8 @@ def _status(work: Callable[[], int]) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else EXIT_BUG
     except BaseException:
+        import traceback
+
         traceback.print_exc()
         return EXIT_BUG
 

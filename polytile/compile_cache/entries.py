@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +66,7 @@ class Entries:
 
     def write(self, key: str, text: str) -> None:
         """Keep a text, and remove the oldest entries where there are too many."""
-        unfinished = self.folder / f".{secrets.token_hex(8)}.unfinished"
+        unfinished = self.folder / f".{os.urandom(8).hex()}.unfinished"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             unfinished.write_bytes(_closed(text))

@@ -6,10 +6,9 @@ import re
 
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "e": 27, "E": 27}
 _ESCAPES |= {code: ord(code) for code in "\\'\"?"}
-_CHARACTER = re.compile(
-    r"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9A-Fa-f]+)|u(?P<u>[0-9A-Fa-f]{4})|U(?P<U>[0-9A-Fa-f]{8})|(?P<letter>.))"
-    r"|(?P<plain>[^\\])",
-    re.DOTALL,
+_CHARACTER = (
+    r"(?s)\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9A-Fa-f]+)|u(?P<u>[0-9A-Fa-f]{4})|U(?P<U>[0-9A-Fa-f]{8})|(?P<letter>.))"
+    r"|(?P<plain>[^\\])"
 )
 _CONSTANT = re.compile(r"(?P<prefix>u8|[LuU])?'(?P<inside>(?:\\.|[^\\'\n])+)'", re.DOTALL)
 _BYTES = {"L": 4, "U": 4, "u": 2, "u8": 1}  # of a character with a prefix
@@ -41,7 +40,7 @@ def character_value(text: str, *, unsigned_char: bool = False) -> tuple[str, int
     if constant is None:
         return None
     prefix = constant["prefix"] or ""
-    codes = [_code(found, narrow=prefix in ("", "u8")) for found in _CHARACTER.finditer(constant["inside"])]
+    codes = [_code(found, narrow=prefix in ("", "u8")) for found in re.finditer(_CHARACTER, constant["inside"])]
     if any(code is None or code >> 8 * _BYTES.get(prefix, 1) for code in codes):
         return None
     if len(codes) > (1 if prefix else MOST_CHARACTERS):

@@ -25,11 +25,11 @@ from polytile.ir.stream_plan import StreamPlan
 
 _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product": "products"}  # one line each
 _WHOLE = ("launch",)
-_LINE = re.compile(rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))")
-_STREAM = re.compile(r"# stream (\{.*)\n?", re.MULTILINE)
-_SPLIT = re.compile(r"# split (\{.*)\n?", re.MULTILINE)
+_LINE = rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))"
+_STREAM = r"(?m)# stream (\{.*)\n?"
+_SPLIT = r"(?m)# split (\{.*)\n?"
 _Plan = TypeVar("_Plan", StreamPlan, SplitPlan)
-_KERNEL = re.compile(r"of kernel (\d{1,9})")
+_KERNEL = r"of kernel (\d{1,9})"
 HINT = "start from a file that --save-schedule wrote; without its lines `# plan of kernel N` plans are found"
 
 SPLIT_HINT = "start from a file that --save-schedule wrote; without its line `# split` tiles are in device memory"
@@ -54,7 +54,7 @@ def split_plans(text: str) -> tuple[str, tuple[KernelPlan, ...] | None]:
     kept: list[str] = []
     found: list[dict[str, Any]] = []
     for line in text.splitlines(keepends=True):
-        match = _LINE.fullmatch(line.rstrip())
+        match = re.fullmatch(_LINE, line.rstrip())
         if match is None:
             kept.append(line)
         else:
@@ -69,7 +69,7 @@ def split_plans(text: str) -> tuple[str, tuple[KernelPlan, ...] | None]:
 def _read(line: str, word: str, rest: str, found: list[dict[str, Any]]) -> None:
     """Put what a line says into the plan that it is of, the last one."""
     if word == "plan":
-        match = _KERNEL.fullmatch(rest)
+        match = re.fullmatch(_KERNEL, rest)
         if match is None:
             raise UserError(f"cannot read {line!r}", hint=HINT)
         found.append({"kernel": int(match[1])})
@@ -114,9 +114,9 @@ def split_tiles(text: str) -> tuple[str, SplitPlan | None]:
 
 
 def _without_line(
-    text: str, kind: type[_Plan], line: re.Pattern[str], word: str, hint: str
+    text: str, kind: type[_Plan], line: str, word: str, hint: str
 ) -> tuple[str, _Plan | None]:
-    found = line.search(text)
+    found = re.search(line, text)
     if found is None:
         return text, None
     try:

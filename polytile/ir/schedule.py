@@ -36,7 +36,7 @@ BLOCK = "block"
 SYNC = "sync"
 REGISTER_TILE = "register_tile"  # the label of the band of points that a thread has all at once
 # isl prints a mark above a leaf without a child, but does not read it so.
-_LONE_MARK = re.compile(r'^(( *)mark: "[^"]*")\n(?!\2child:)', re.MULTILINE)
+_LONE_MARK = r'(?m)^(( *)mark: "[^"]*")\n(?!\2child:)'
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
 _LOOP = re.compile(r"loop\[([A-Za-z_]\w*)\]")
 
@@ -91,7 +91,7 @@ class MappedSchedule:
 
     def to_text(self) -> str:
         """The tree in isl's block style, which `--save-schedule` writes."""
-        return _LONE_MARK.sub(r'\1\n\2child: "leaf"\n', in_block_style(self.tree))
+        return re.sub(_LONE_MARK, r'\1\n\2child: "leaf"\n', in_block_style(self.tree))
 
 
 def in_block_style(tree: isl.Schedule) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,7 +31,7 @@ def write_outputs(files: Mapping[Path, str]) -> None:
             if _is_special(path):
                 _attempt_write(path, path, text)
                 continue
-            partial = path.with_name(f".polytile-{secrets.token_hex(4)}.tmp")
+            partial = path.with_name(f".polytile-{os.urandom(4).hex()}.tmp")
             undo.callback(partial.unlink, missing_ok=True)
             _attempt_write(partial, path, text)
             written.append((partial, path))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from polytile.codegen.targets.line_wrap import INDENT
 from polytile.ir.found_extents import ReachedExtent
 
-_VISIT = re.compile(r"(\s*)polytile_visit(_\d+)?\((.*)\);")
+_VISIT = r"(\s*)polytile_visit(_\d+)?\((.*)\);"
 
 
 def reached_extent_checks(reached: ReachedExtent) -> list[str]:
@@ -23,7 +23,7 @@ def reached_extent_checks(reached: ReachedExtent) -> list[str]:
     lines = [f"long long {least} = 0, {most} = -1;"]
     lines += [f"long long {_column(reached)} = -1;"] if reached.width else []
     for line in reached.search.splitlines():
-        call = _VISIT.fullmatch(line)
+        call = re.fullmatch(_VISIT, line)
         if call is None:
             lines.append(line)
             continue

@@ -18,9 +18,9 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.transform.reductions.privatise import privatised
 
-_LINE = re.compile(r"^# partial results of (\w+): ([^\n]*)$", re.MULTILINE)
-_PART = re.compile(r"(chunks|lanes|tiles) of (\w+) by (\d+(?: x \d+)*)")
-_ADDERS = re.compile(r", added up by (\d+(?: x \d+)*) threads$")
+_LINE = r"(?m)^# partial results of (\w+): ([^\n]*)$"
+_PART = r"(chunks|lanes|tiles) of (\w+) by (\d+(?: x \d+)*)"
+_ADDERS = r", added up by (\d+(?: x \d+)*) threads$"
 _HINT = "for example `# partial results of S2: chunks of i by 64, lanes of i by 8`"
 
 
@@ -66,7 +66,7 @@ def split_as_in(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, 
         if result is None:
             raise _refused(scop, f"{name} has no such partial results", "only reductions over whole loops can be split")
         scop, dependences = result
-    return scop, dependences, _LINE.sub("", text).lstrip("\n")
+    return scop, dependences, re.sub(_LINE, "", text).lstrip("\n")
 
 
 def _fits(kind: str, sizes: tuple[int, ...]) -> bool:
@@ -78,10 +78,10 @@ def _fits(kind: str, sizes: tuple[int, ...]) -> bool:
 
 def _lines(scop: Scop, text: str) -> Iterator[tuple[str, list[tuple[str, str, tuple[int, ...]]], tuple[int, ...]]]:
     """The statement of each line, the parts of its splits, and the threads that add up chunks."""
-    for match in _LINE.finditer(text):
-        adders = _ADDERS.search(match[2])
+    for match in re.finditer(_LINE, text):
+        adders = re.search(_ADDERS, match[2])
         threads = _sizes(adders[1]) if adders else ()
-        words = [_PART.fullmatch(word) for word in _ADDERS.sub("", match[2]).split(", ")]
+        words = [re.fullmatch(_PART, word) for word in re.sub(_ADDERS, "", match[2]).split(", ")]
         if None in words:
             raise _refused(scop, f"cannot read {match[0]!r}", _HINT)
         yield match[1], [(word[1], word[2], _sizes(word[3])) for word in words if word], threads

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.api import scop_from_isl
+from polytile.frontend.isl_text import scop_from_isl
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Name
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.api import scop_from_isl
+from polytile.frontend.isl_text import scop_from_isl
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.scop import Array
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import sys
 from collections.abc import Callable
@@ -194,7 +193,7 @@ def test_another_python_or_machine_has_another_key(folder: Path, monkeypatch: py
     before = key()
     monkeypatch.setattr(sys, "version", "3.99")
     python = key()
-    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr("polytile.compile_cache.key.processor", lambda: "riscv64")
     assert len({before, python, key()}) == 3
 
 
