@@ -79,6 +79,10 @@ def _is_same(one: object, other: object) -> bool:
             return bool(one.plain_is_equal(other))
         case isl.MultiUnionPwAff(), isl.MultiUnionPwAff():
             return bool(one.plain_is_equal(other))
+        case isl.Map(), isl.Map():
+            return bool(one.plain_is_equal(other))
+        case isl.Set(), isl.Set():
+            return bool(one.plain_is_equal(other))
         case isl.UnionMap(), isl.UnionMap():
             relations = zip_longest(maps(one), maps(other))
             return all(a is not None and b is not None and a.plain_is_equal(b) for a, b in relations)

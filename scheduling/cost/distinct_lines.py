@@ -15,28 +15,29 @@ from collections.abc import Sequence
 from math import ceil
 
 from polytile.dataclass import dataclass
+from polytile.ir.identity_key import remembered
 from polytile.ir.scop import Scop
 from polytile.machine import CACHE_LINE_BYTES
 from polytile.scheduling.analysis.affine_references import magnitude
 from polytile.scheduling.analysis.reference_groups import Dimension, Loops, ReferenceGroup, groups, own_loops
 from polytile.scheduling.cost.array_layout import element_size
-from polytile.scheduling.cost.dual_numbers import Dual, constant, least, product, total, variables
+from polytile.scheduling.cost.dual_numbers import Dual, constant, count, least, product, total, values
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The lines of one reference group, as a function of tile sizes, one for each loop."""
+    """The lines of one reference group, as a function of tile sizes, one for each loop, with their derivatives where
+    the sizes have some."""
 
     group: ReferenceGroup
-    loops: int
     line: int
 
     def lines(self, tiles: Sequence[Dual], rounded: bool) -> Dual:
         """The number of lines; `rounded`, with tiles at the start of a line, else the mean over all alignments."""
         if not self.group.known:
-            return product(tiles, self.loops).scaled(self.group.references)
+            return product(tiles, count(tiles)).scaled(self.group.references)
         parts = (self._together(part, tiles, rounded) for part in _components(self.group.dimensions))
-        return product(parts, self.loops)
+        return product(parts, count(tiles))
 
     def _together(self, dimensions: list[int], tiles: Sequence[Dual], rounded: bool) -> Dual:
         """The lines of some dimensions that share loops: the product of their extents, and at most one line for each
@@ -45,23 +46,23 @@ class Footprint:
         extents = [self._extent(d, tiles, rounded, d == last) for d in dimensions]
         if len(dimensions) == 1:
             return extents[0]
-        involved = [i for i in range(self.loops) if any(self.group.dimensions[d].slopes[i] != 0 for d in dimensions)]
-        iterations = product((tiles[i] for i in involved), self.loops).scaled(self.group.references)
-        return least(product(extents, self.loops), iterations)
+        involved = [i for i in range(len(tiles)) if any(self.group.dimensions[d].slopes[i] != 0 for d in dimensions)]
+        iterations = product((tiles[i] for i in involved), count(tiles)).scaled(self.group.references)
+        return least(product(extents, count(tiles)), iterations)
 
     def _extent(self, number: int, tiles: Sequence[Dual], rounded: bool, contiguous: bool) -> Dual:
         dimension = self.group.dimensions[number]
-        spanned = _range(dimension, tiles, self.loops)
-        values = least(spanned, _values(dimension, tiles, self.loops))
+        spanned = _range(dimension, tiles)
+        most = least(spanned, _values(dimension, tiles))
         if not contiguous:
-            return values
-        return least(values, self._in_lines(spanned, rounded)) if spanned.value > 1 else constant(1.0, self.loops)
+            return most
+        return least(most, self._in_lines(spanned, rounded)) if spanned.value > 1 else constant(1.0, count(tiles))
 
     def _in_lines(self, spanned: Dual, rounded: bool) -> Dual:
         """The lines of neighbouring elements."""
         per_line = self.line / element_size(self.group.array)
         if rounded:
-            return constant(float(ceil(spanned.value / per_line)), self.loops)
+            return constant(float(ceil(spanned.value / per_line)), len(spanned.slopes))
         return spanned.scaled(1 / per_line, 1 - 1 / per_line)
 
     def text(self, names: Sequence[str]) -> str:
@@ -95,19 +96,20 @@ class Footprint:
         return f"ceil({spanned}/{self.line // element_size(self.group.array)})"
 
 
-def _range(dimension: Dimension, tiles: Sequence[Dual], loops: int) -> Dual:
+def _range(dimension: Dimension, tiles: Sequence[Dual]) -> Dual:
     """From the least to the largest subscript: sum |c|*(t - 1) + spread + 1."""
     factors = (abs(float(c)) for c in dimension.slopes)
     moved = (t.scaled(factor, -factor) for factor, t in zip(factors, tiles, strict=True) if factor)
-    return total(moved, loops).scaled(1.0, float(dimension.spread) + 1)
+    return total(moved, count(tiles)).scaled(1.0, float(dimension.spread) + 1)
 
 
-def _values(dimension: Dimension, tiles: Sequence[Dual], loops: int) -> Dual:
+def _values(dimension: Dimension, tiles: Sequence[Dual]) -> Dual:
     """At most one value for each constant in each iteration of the loops that move the subscript."""
     used = (t for c, t in zip(dimension.slopes, tiles, strict=True) if c)
-    return product(used, loops).scaled(len(dimension.constants))
+    return product(used, count(tiles)).scaled(len(dimension.constants))
 
 
+@remembered
 def _components(dimensions: Sequence[Dimension]) -> list[list[int]]:
     """The dimensions, by number, in sets that share no loop."""
     parts: list[tuple[set[int], list[int]]] = []
@@ -129,7 +131,7 @@ class DistinctLines:
 
     def evaluate(self, tiles: Sequence[int]) -> float:
         """The lines of a tile of these sizes, one for each loop, that begins at the start of a line."""
-        return total((f.lines(variables(tiles), True) for f in self.footprints), self.loops).value
+        return total((f.lines(values(tiles), True) for f in self.footprints), 0).value
 
     def mean(self, tiles: Sequence[Dual]) -> Dual:
         """The mean over all alignments, which is smooth, with its derivatives."""
@@ -147,4 +149,4 @@ def distinct_lines(
     statement's iterators."""
     around = own_loops(scop, statements[0]) if loops is None else loops
     found = groups(scop, around, statements)
-    return DistinctLines(tuple(Footprint(g, len(around), line) for g in found), len(around))
+    return DistinctLines(tuple(Footprint(g, line) for g in found), len(around))

@@ -37,6 +37,16 @@ def variables(values: Sequence[float]) -> tuple[Dual, ...]:
     return tuple(Dual(v, tuple(float(i == k) for k in range(count))) for i, v in enumerate(values))
 
 
+def values(numbers: Sequence[float]) -> tuple[Dual, ...]:
+    """The numbers without derivatives, for where nobody needs these."""
+    return tuple(Dual(number, ()) for number in numbers)
+
+
+def count(numbers: Sequence[Dual]) -> int:
+    """How many derivatives numbers carry."""
+    return len(numbers[0].slopes) if numbers else 0
+
+
 def constant(value: float, variables: int) -> Dual:
     return Dual(value, (0.0,) * variables)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 
 import islpy as isl
@@ -17,7 +18,6 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import band_members, mark_name, sets
 from polytile.ir.schedule import BLOCK, KERNEL, REGISTER_TILE, SYNC, loop_label, thread_sizes
-from polytile.scheduling.analysis.affine_references import Form, affine_form
 
 Vector = tuple[int, ...]
 
@@ -82,8 +82,7 @@ def kernels(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:
 
 def statements(kernel: isl.ScheduleNode) -> list[MappedStatement]:
     """The statements of a kernel, leaf by leaf."""
-    leaves = (n for n in _below(kernel) if n.n_children() == 0)
-    return [found for leaf in leaves for found in _of_leaf(leaf)]
+    return list(_inside(kernel, _around(kernel), _path(kernel), 0))
 
 
 def band_depths(kernel: isl.ScheduleNode) -> dict[str, int]:
@@ -92,7 +91,7 @@ def band_depths(kernel: isl.ScheduleNode) -> dict[str, int]:
     for node in _below(kernel):
         label = loop_label(node)
         if label is not None:
-            found[label] = len(_bands_above(node)[0])
+            found[label] = len(_around(node))
     return found
 
 
@@ -114,73 +113,96 @@ class _Band:
     unrolled: tuple[bool, ...]
     points: bool = False
 
+    def parts(self, depth: int, statement: str) -> Iterator[tuple[Vector, Part]]:
+        """What the members do with loops of a statement; `depth` is the number of bands around this one."""
+        for i, member in enumerate(self.members):
+            read = _read(member, statement)
+            if read is not None:
+                form, tile, rest = read
+                threads, dimension = (self.sizes[i], i) if self.sizes else (1, -1)
+                what = self.role, tile, rest, dimension, threads
+                yield form, Part(*what, self.sync, depth, i, self.unrolled[i], self.points)
 
-def _of_leaf(leaf: isl.ScheduleNode) -> list[MappedStatement]:
-    bands, barriers = _bands_above(leaf)
-    sizes = next((band.sizes for band in bands if band.sizes), ())
-    inner = next((band.path for band in reversed(bands) if band.role is Role.SERIAL), ())
-    found = []
-    for domain in sets(leaf.get_domain()):
-        loops = _loops(bands, str(domain.get_tuple_name()), int(domain.dim(isl.dim_type.set)))
-        found.append(MappedStatement(str(domain.get_tuple_name()), domain, loops, sizes, inner, barriers))
-    return found
 
-
-def _bands_above(leaf: isl.ScheduleNode) -> tuple[list[_Band], int]:
-    """The bands around a leaf, outermost first, and the number of barriers between the children of sequences."""
+def _around(node: isl.ScheduleNode) -> tuple[_Band, ...]:
+    """The bands around a node, outermost first."""
     bands: list[_Band] = []
-    node, inside, barriers = leaf, True, 0
+    inside = mark_name(node) != KERNEL
     while node.has_parent():
         node = node.parent()
         if mark_name(node) == KERNEL:
             inside = False
         if node.get_type() == isl.schedule_node_type.band:
-            bands.append(_band(node, inside))
-        elif mark_name(node) == SYNC and node.child(0).get_type() == isl.schedule_node_type.sequence:
-            barriers += 1
-    return list(reversed(bands)), barriers
+            bands.append(_band(node, inside, _path(node)))
+    return tuple(reversed(bands))
 
 
-def _band(node: isl.ScheduleNode, inside: bool) -> _Band:
+def _inside(
+    node: isl.ScheduleNode, bands: tuple[_Band, ...], path: tuple[int, ...], barriers: int
+) -> Iterator[MappedStatement]:
+    """The statements at and below a node of a kernel, with these bands around it, and so many sequences with barriers
+    between their children."""
+    if node.n_children() == 0:
+        yield from _of_leaf(node, bands, barriers)
+        return
+    if node.get_type() == isl.schedule_node_type.band:
+        bands = (*bands, _band(node, True, path))
+    elif mark_name(node) == SYNC and node.child(0).get_type() == isl.schedule_node_type.sequence:
+        barriers += 1
+    for i in range(node.n_children()):
+        yield from _inside(node.child(i), bands, (*path, i), barriers)
+
+
+def _path(node: isl.ScheduleNode) -> tuple[int, ...]:
+    """The child positions from the root to a node."""
+    path: list[int] = []
+    while node.has_parent():
+        path.append(node.get_child_position())
+        node = node.parent()
+    return tuple(reversed(path))
+
+
+def _of_leaf(leaf: isl.ScheduleNode, bands: tuple[_Band, ...], barriers: int) -> list[MappedStatement]:
+    sizes = next((band.sizes for band in bands if band.sizes), ())
+    inner = next((band.path for band in reversed(bands) if band.role is Role.SERIAL), ())
+    found = []
+    for domain in sets(leaf.get_domain()):
+        name = str(domain.get_tuple_name())
+        loops = _loops(bands, name, int(domain.dim(isl.dim_type.set)))
+        found.append(MappedStatement(name, domain, loops, sizes, inner, barriers))
+    return found
+
+
+def _band(node: isl.ScheduleNode, inside: bool, path: tuple[int, ...]) -> _Band:
     mark = node.parent()
     role, sizes = (Role.SERIAL if inside else Role.HOST), thread_sizes(mark) or ()
     if sizes:
         role = Role.THREAD
     elif mark_name(mark) == BLOCK:
         role = Role.BLOCK
-    path: list[int] = []
-    above = node
-    while above.has_parent():
-        path.append(above.get_child_position())
-        above = above.parent()
     kinds = (node.band_member_get_ast_loop_type(i) for i in range(node.band_n_member()))
     unrolled = tuple(kind == isl.ast_loop_type.unroll for kind in kinds)
     points = loop_label(mark) == REGISTER_TILE
-    return _Band(band_members(node), role, sizes, mark_name(mark) == SYNC, tuple(reversed(path)), unrolled, points)
+    return _Band(band_members(node), role, sizes, mark_name(mark) == SYNC, path, unrolled, points)
 
 
 def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoop, ...]:
     found: dict[Vector, list[Part]] = {}
     for depth, band in enumerate(bands):
-        for i, member in enumerate(band.members):
-            read = _read(member, statement)
-            if read is None:
-                continue
-            form, tile, rest = read
-            threads = band.sizes[i] if band.sizes else 1
-            dimension = i if band.sizes else -1
-            part = Part(band.role, tile, rest, dimension, threads, band.sync, depth, i, band.unrolled[i], band.points)
+        for form, part in band.parts(depth, statement):
             found.setdefault(form, []).append(part)
+    loops = [MappedLoop(f, tuple(found.get(f, [Part(Role.SERIAL)])), s) for f, s in _steps(tuple(found), rank)]
+    return tuple(sorted(loops, key=_place))
+
+
+@lru_cache(maxsize=256)
+def _steps(forms: tuple[Vector, ...], rank: int) -> tuple[tuple[Vector, Vector], ...]:
+    """Independent ones of some forms, and of the iterators where these leave some of them alone, each with its step."""
     independent: list[Vector] = []
-    for form in (*found, *(tuple(int(i == k) for k in range(rank)) for i in range(rank))):
+    for form in (*forms, *(tuple(int(i == k) for k in range(rank)) for i in range(rank))):
         if _rank([*independent, form]) > len(independent):
             independent.append(form)
-    steps = _inverse(independent)
-    loops = [
-        MappedLoop(form, tuple(found.get(form, [Part(Role.SERIAL)])), step)
-        for form, step in zip(independent, steps, strict=True)
-    ]
-    return tuple(sorted(loops, key=_place))
+    return tuple(zip(independent, _inverse(independent), strict=True))
 
 
 def _place(loop: MappedLoop) -> tuple[int, int]:
@@ -203,20 +225,27 @@ def _read(member: isl.UnionPwAff, statement: str) -> tuple[Vector, int, bool] | 
         affs: list[isl.Aff] = []
         piece.foreach_piece(lambda _domain, aff: affs.append(aff))  # noqa: B023 (runs at once)
         for aff in affs:
-            if (read := _linear(affine_form(aff))) is not None:
+            if (read := _linear(aff)) is not None:
                 return read
     return None
 
 
-def _linear(form: Form) -> tuple[Vector, int, bool] | None:
-    direct = [Fraction(c) for c in form.coefficients]
+def _linear(aff: isl.Aff) -> tuple[Vector, int, bool] | None:
+    terms = [k for k in range(aff.dim(isl.dim_type.div)) if not aff.get_coefficient_val(isl.dim_type.div, k).is_zero()]
+    direct = _slopes(aff)
     if any(direct):
-        return _normal(direct)[0], 1, bool(form.floors)
-    for term in form.floors:
-        inside = [Fraction(c) for c in term.inside.coefficients]
+        return _normal(direct)[0], 1, bool(terms)
+    for k in terms:
+        inside = _slopes(aff.get_div(k))
         if any(inside):
             return (*_normal(inside), False)
     return None
+
+
+def _slopes(aff: isl.Aff) -> list[Fraction]:
+    """The coefficients of the iterators."""
+    found = (aff.get_coefficient_val(isl.dim_type.in_, i) for i in range(aff.dim(isl.dim_type.in_)))
+    return [Fraction(v.get_num_si(), v.get_den_val().get_num_si()) for v in found]
 
 
 def _normal(slopes: Sequence[Fraction]) -> tuple[Vector, int]:

@@ -77,8 +77,10 @@ def filled(points: isl.Set, values: Mapping[str, int]) -> float:
         { [t, x] : 8 t' <= t < 8 t' + 8 and 20 k + t - 8 t' <= x <= 20 k + 9 - t + 8 t' }:  about a third of all [t, x]
     """
     known = at(points, values)
+    if not any(piece.dim(isl.dim_type.div) for piece in known.get_basic_sets()):
+        return 1.0
     total = counts(points, values)[-1]
-    if total == 0 or not any(piece.dim(isl.dim_type.div) for piece in known.get_basic_sets()):
+    if total == 0:
         return 1.0
     within = sum(_Nest.of(piece, values).counts()[-1] for piece in _pieces(_with_quotients(known)))
     return min(1.0, within / total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, inf, prod
 
@@ -20,7 +20,7 @@ from polytile.scheduling.analysis.affine_references import LinearPart, Reference
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup, groups_along
 from polytile.scheduling.cost.coalescing import Alike, Request, Warp
 from polytile.scheduling.cost.distinct_lines import Footprint
-from polytile.scheduling.cost.dual_numbers import variables
+from polytile.scheduling.cost.dual_numbers import values
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
 from polytile.scheduling.cost.operation_cost import operation, operations
 from polytile.scheduling.cost.point_count import counts, filled
@@ -280,7 +280,7 @@ class Work:
     def footprint(self, group: ReferenceGroup, tiles: Sequence[float]) -> float:
         """Bytes, in whole sectors, that a group touches in a tile of the loops."""
         sizes = [max(1.0, t) for t in tiles]
-        around = Footprint(group, len(self.mapped.loops), SECTOR_BYTES).lines(variables(sizes), True).value
+        around = Footprint(group, SECTOR_BYTES).lines(values(sizes), True).value
         together = group_lines(group, sizes, SECTOR_BYTES)
         return (around if together == inf else together) * SECTOR_BYTES
 
@@ -319,10 +319,16 @@ class Work:
 
 def in_time(mapped: MappedStatement) -> isl.Set:
     """The instances by their loops instead of their iterators."""
-    names = [f"i{k}" for k in range(int(mapped.domain.dim(isl.dim_type.set)))]
-    forms = (" + ".join(f"{c}*{n}" for c, n in zip(loop.form, names, strict=True) if c) or "0" for loop in mapped.loops)
-    order = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(forms)}] }}")
-    return mapped.domain.reset_tuple_id().apply(order)
+    forms = tuple(loop.form for loop in mapped.loops)
+    return mapped.domain.reset_tuple_id().apply(_order(int(mapped.domain.dim(isl.dim_type.set)), forms))
+
+
+@lru_cache(maxsize=256)
+def _order(rank: int, forms: tuple[Vector, ...]) -> isl.Map:
+    """`{ [iterators] -> [loops] }`."""
+    names = [f"i{k}" for k in range(rank)]
+    loops = (" + ".join(f"{c}*{n}" for c, n in zip(form, names, strict=True) if c) or "0" for form in forms)
+    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(loops)}] }}")
 
 
 def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:

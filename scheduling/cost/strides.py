@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import mul
 
 import islpy as isl
 
-from polytile.ir.access_boxes import taken_apart
-from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name, sets, times_at
+from polytile.ir.access_boxes import linear_part, taken_apart
+from polytile.ir.isl_memoization import memoized
+from polytile.ir.isl_util import CONTEXT, affine_rank, band_members, is_constant, maps, mark_name, sets, times_at
 from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
 
@@ -98,13 +100,12 @@ def _iterators(band: isl.ScheduleNode) -> frozenset[str]:
 
 
 def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None) -> Counter[str]:
-    depth = int(leaf.get_schedule_depth())
     order = times_at(leaf)
     cost: Counter[str] = Counter()
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
         instances = DEPTH_WEIGHT ** max(map(affine_rank, mapped.domain().get_basic_sets()), default=0)
-        requests = None if threads is None else _Requests(mapped, _step(depth, threads[0]))
+        requests = None if threads is None else _Requests(mapped, threads[0])
         few = FEW_THREADS.get(threads[1] if threads else 0, 1)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
             coalesced = requests is None or requests.scattered(access.relation) == COALESCED
@@ -120,12 +121,12 @@ def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int])
     for leaf in _leaves(band):
         depth = int(leaf.get_schedule_depth())
         order = times_at(leaf)
-        steps = {member: _step(depth, first + member) for member in members if first + member < depth}
+        places = {member: first + member for member in members if first + member < depth}
         for mapped in maps(order):
             statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
             accesses = list(statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
-            for member, step in steps.items():
-                requests = _Requests(mapped, step)
+            for member, position in places.items():
+                requests = _Requests(mapped, position)
                 apart = sum(requests.scattered(access.relation) for access in accesses)
                 cost[member] += apart * DEPTH_WEIGHT**depth
     return cost
@@ -138,18 +139,40 @@ def _leaves(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
 
 
 def _step(depth: int, position: int) -> isl.Map:
-    names = [f"d{i}" for i in range(depth)]
-    moved = [f"{n} + 1" if i == position else n for i, n in enumerate(names)]
-    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
+    """The points of time behind one another along a dimension, `{ [t, x] -> [t, x + 1] }`."""
+    times = isl.Space.set_alloc(CONTEXT, 0, depth)
+    total = isl.Map.universe(times.map_from_set())
+    for k in range(depth):
+        if k != position:
+            total = total.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    along = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(total.get_space()))
+    along = along.set_coefficient_val(isl.dim_type.in_, position, isl.Val(1))
+    along = along.set_coefficient_val(isl.dim_type.out, position, isl.Val(-1))
+    return total.add_constraint(along.set_constant_val(isl.Val(1)))
+
+
+@memoized
+def _distance(mapped: isl.Map, position: int) -> tuple[int, ...] | None:
+    """How far the iterators of neighbouring threads are apart, for a statement in time, `{ S[i] -> [t] }`; None where
+    that differs, or there are none."""
+    rank = mapped.dim(isl.dim_type.in_)
+    step = _step(mapped.dim(isl.dim_type.out), position)
+    distances = mapped.apply_range(step).apply_range(mapped.reverse()).deltas()
+    if distances.is_empty():
+        return None
+    hull = isl.Set.from_basic_set(distances.affine_hull())
+    values = [hull.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(rank)]
+    return tuple(int(v.to_python()) for v in values) if all(v.is_int() for v in values) else None
 
 
 class _Requests:
-    """The requests of a warp for the accesses of one statement, `{ S[i] -> [t] }` in time, as `step` tells its threads
-    apart. Accesses that differ by constants, as in a stencil, or of other arrays make the same requests elsewhere."""
+    """The requests of a warp for the accesses of one statement, `{ S[i] -> [t] }` in time, whose threads differ in one
+    dimension of it. Accesses that differ by constants, as in a stencil, or of other arrays make the same requests
+    elsewhere."""
 
-    def __init__(self, mapped: isl.Map, step: isl.Map) -> None:
-        self._statement = mapped.reverse()
-        self._step = step
+    def __init__(self, mapped: isl.Map, position: int) -> None:
+        self._mapped, self._position = mapped, position
+        self._distance = _distance(mapped, position)
         self._known: dict[str, int] = {}
 
     def scattered(self, relation: isl.Map) -> int:
@@ -157,8 +180,26 @@ class _Requests:
         of one row that are near each other, or APART."""
         shape = _shape(relation)
         if shape not in self._known:
-            self._known[shape] = _scattered(self._statement.apply_range(relation), self._step)
+            moves = None if self._distance is None else _moves(relation, self._distance)
+            self._known[shape] = self._searched(relation) if moves is None else _of_moves(moves)
         return self._known[shape]
+
+    def _searched(self, relation: isl.Map) -> int:
+        step = _step(self._mapped.dim(isl.dim_type.out), self._position)
+        return _scattered(self._mapped.reverse().apply_range(relation), step)
+
+
+def _moves(relation: isl.Map, distance: tuple[int, ...]) -> tuple[int, ...] | None:
+    """How far the element of an affine access is from that of a point of the iterators so far away; None for others."""
+    rows = linear_part(relation)
+    return None if rows is None else tuple(sum(map(mul, row, distance)) for row in rows)
+
+
+def _of_moves(moves: tuple[int, ...]) -> int:
+    *outer, last = (0, *moves)
+    if any(outer) or abs(last) > NEAR:
+        return APART
+    return COALESCED if abs(last) <= 1 else IN_LINES
 
 
 def _shape(relation: isl.Map) -> str:
