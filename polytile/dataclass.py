@@ -3,8 +3,7 @@ imports most of them.
 
 The standard library looks at each field and compiles six methods for each frozen class, two thirds of a millisecond.
 Here a class is made anew for its slots, and that is all. Its fields and methods are found with its first instance;
-`__init__` alone is compiled, once for all classes whose arguments differ in their names only. What classes do is the
-same.
+`__init__` alone is compiled, once for all classes with as many arguments. What classes do is the same.
 """
 
 from __future__ import annotations
@@ -127,60 +126,83 @@ def _match_args(cls: Any) -> tuple[str, ...]:
 
 
 def _init(cls: Any) -> FunctionType:
-    """The one method that is compiled.
+    """The one method that is compiled, with the names of a class in the place of those in the code.
 
     before: x: int; y: list[int] = field(default_factory=list)
-    after:  def __init__(self, x, y=__unset): self.x = x; self.y = __new_1() if y is __unset else y
+    code:   def __init__(self, _0, _1): self._0 = _0; self._1 = _1; __complete(self)
+    after:  def __init__(self, x, y=__unset): self.x = x; self.y = y; __complete(self)
     """
-    fields = [f for f in dataclasses.fields(cls) if f.init or _has_default(f)]
-    names = {f"_{i}": f.name for i, f in enumerate(fields)}  # of arguments and attributes, by those in the code
-    scope: dict[str, Any] = {"__unset": _UNSET, "__set": object.__setattr__}
-    body = [_assignment(cls, i, f, scope) for i, f in enumerate(fields)]
-    if hasattr(cls, "__post_init__"):
-        body.append("self.__post_init__()")
-    plain = [argument for argument, f in zip(names, fields, strict=True) if f.init and not f.kw_only]
-    named = [argument for argument, f in zip(names, fields, strict=True) if f.init and f.kw_only]
-    code = _compiled(", ".join(["self", *plain, *(["*", *named] if named else [])]), tuple(body or ["pass"]))
+    fields = dataclasses.fields(cls)
+    plain = [f for f in fields if f.init and not f.kw_only]
+    named = [f for f in fields if f.init and f.kw_only]
+    given = [*plain, *named]
+    style, scope = _assignments(cls, given)
+    made = [f for f in fields if f.default_factory is not dataclasses.MISSING or (not f.init and _has_default(f))]
+    if made:
+        scope["__complete"] = _completion(made)
+    code = _compiled(style, len(plain), len(named), bool(made), hasattr(cls, "__post_init__"))
+    names = {f"_{i}": f.name for i, f in enumerate(given)}
     renamed = code.replace(
-        co_varnames=tuple(names.get(name, name) for name in code.co_varnames),
-        co_names=tuple(names.get(name, name) for name in code.co_names),
+        co_varnames=("self", *names.values()), co_names=tuple(names.get(name, name) for name in code.co_names)
     )
-    method = FunctionType(renamed, scope, "__init__", _defaults([f for f in fields if f.init and not f.kw_only]))
-    method.__kwdefaults__ = {f.name: _argument(f) for f in fields if f.init and f.kw_only and _has_default(f)}
+    method = FunctionType(renamed, scope, "__init__", _defaults(plain))
+    method.__kwdefaults__ = {f.name: _argument(f) for f in named if _has_default(f)}
     method.__qualname__ = f"{cls.__qualname__}.__init__"
-    method.__annotations__ = {f.name: f.type for f in fields if f.init} | {"return": "None"}
+    method.__annotations__ = {f.name: f.type for f in given} | {"return": "None"}
     return method
 
 
+_TO_ATTRIBUTES = "self._{0} = _{0}"
+_TO_SLOTS = "__set_{0}(self, _{0})"  # behind the back of a class that refuses assignments
+_PAST_REFUSAL = "__set(self, __name_{0}, _{0})"
+
+
+def _assignments(cls: Any, given: Sequence[dataclasses.Field[Any]]) -> tuple[str, dict[str, Any]]:
+    """How an argument becomes an attribute, and what that needs."""
+    if not cls.__dataclass_params__.frozen:
+        return _TO_ATTRIBUTES, {}
+    found = (getattr(cls, f.name, None) for f in given)
+    slots = [slot for slot in found if isinstance(slot, MemberDescriptorType)]
+    if len(slots) == len(given):
+        return _TO_SLOTS, {f"__set_{i}": slot.__set__ for i, slot in enumerate(slots)}
+    return _PAST_REFUSAL, {"__set": object.__setattr__} | {f"__name_{i}": f.name for i, f in enumerate(given)}
+
+
 @cache
-def _compiled(arguments: str, body: tuple[str, ...]) -> CodeType:
+def _compiled(style: str, plain: int, named: int, completed: bool, checked: bool) -> CodeType:
+    """The code for so many arguments, `named` of them by their names alone."""
+    arguments = ["self", *(f"_{i}" for i in range(plain))]
+    arguments += ["*", *(f"_{i}" for i in range(plain, plain + named))] if named else []
+    body = [style.format(i) for i in range(plain + named)]
+    body += ["__complete(self)"] if completed else []
+    body += ["self.__post_init__()"] if checked else []
     scope: dict[str, Any] = {}
-    exec("\n ".join((f"def __init__({arguments}):", *body)), scope)
+    exec("\n ".join((f"def __init__({', '.join(arguments)}):", *(body or ["pass"]))), scope)
     code: CodeType = scope["__init__"].__code__
     return code
 
 
-def _assignment(cls: Any, i: int, f: dataclasses.Field[Any], scope: dict[str, Any]) -> str:
-    """To an attribute, also of a class that refuses assignments: a slot can be set behind its back."""
-    value = _value(i, f, scope)
-    if not cls.__dataclass_params__.frozen:
-        return f"self._{i} = {value}"
-    slot = getattr(cls, f.name, None)
-    if isinstance(slot, MemberDescriptorType):
-        scope[f"__set_{i}"] = slot.__set__
-        return f"__set_{i}(self, {value})"
-    scope[f"__name_{i}"] = f.name
-    return f"__set(self, __name_{i}, {value})"
+def _completion(made: Sequence[dataclasses.Field[Any]]) -> Callable[[Any], None]:
+    """What sets the attributes for which there was no argument."""
+    own = [(f.name, _new(f)) for f in made if not f.init]
+    optional = [(operator.attrgetter(f.name), f.name, _new(f)) for f in made if f.init]
+    put = object.__setattr__
+
+    def complete(self: Any) -> None:
+        for name, new in own:
+            put(self, name, new())
+        for value, name, new in optional:
+            if value(self) is _UNSET:
+                put(self, name, new())
+
+    return complete
 
 
-def _value(i: int, f: dataclasses.Field[Any], scope: dict[str, Any]) -> str:
-    if f.default_factory is not dataclasses.MISSING:
-        scope[f"__new_{i}"] = f.default_factory
-        return f"__new_{i}() if _{i} is __unset else _{i}" if f.init else f"__new_{i}()"
-    if not f.init:
-        scope[f"__default_{i}"] = f.default
-        return f"__default_{i}"
-    return f"_{i}"
+def _new(f: dataclasses.Field[Any]) -> Callable[[], Any]:
+    """What gives the default of a field."""
+    if f.default_factory is dataclasses.MISSING:
+        return lambda: f.default
+    return f.default_factory
 
 
 def _has_default(f: dataclasses.Field[Any]) -> bool:
