@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from typing import NoReturn
 
-from polytile.cli.watchdog import guarded_main as main
+from polytile.cli.watchdog import end_process, guarded_main
+
+
+def main() -> NoReturn:
+    """The command. Its process ends with it: taking all modules apart would take longer than `--version`."""
+    end_process(guarded_main())
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

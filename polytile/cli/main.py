@@ -41,7 +41,14 @@ def main(arguments: Sequence[str] | None = None, watched: Callable[[Callable[[],
     status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     open_streams()
-    return _ended(lambda: _main(words, watched or (lambda work: work())))
+    status = _ended(lambda: _main(words, watched or (lambda work: work())))
+    return _ended(lambda: _flushed(status))
+
+
+def _flushed(status: int) -> int:
+    """The exit status, where nothing that was said is lost."""
+    sys.stdout.flush()
+    return status
 
 
 def _ended(work: Callable[[], int]) -> int:

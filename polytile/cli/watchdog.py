@@ -97,7 +97,7 @@ class _Child:
             work_pieces.watched(lambda text: _tell(writer, text), hurried, given_up)
             signal.signal(signal.SIGTERM, _terminated)
             _allow_deep_recursion()
-            _end(_status(work))
+            end_process(_status(work))  # without going back through the frames that it has from its parent
         os.close(writer)
         return cls(pid, reader, progress)
 
@@ -187,8 +187,8 @@ def _status(work: Callable[[], int]) -> int:
         return EXIT_BUG
 
 
-def _end(status: int) -> NoReturn:
-    """End the child without going back through the frames that it has from its parent, which would clean up."""
+def end_process(status: int) -> NoReturn:
+    """End this process, with what is to be done at its end."""
     atexit._run_exitfuncs()
     _flush()
     os._exit(status)

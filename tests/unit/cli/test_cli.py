@@ -386,3 +386,11 @@ def test_a_remark_says_that_no_compiler_was_asked_about_types(tmp_path: Path) ->
     command[-1] = "--cflags=-funsigned-char"
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and "x[i] = 255;" in (tmp_path / "f_kernel.cu").read_text(), done.stderr
+
+
+def test_a_command_ends_with_what_is_to_be_done_at_its_end() -> None:
+    """Its process ends without taking modules apart, and loses nothing of what is said."""
+    code = "import atexit, sys; atexit.register(print, 'at the end'); sys.argv = ['polytile', '--version']; "
+    code += "from polytile.__main__ import main; main(); print('never')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"polytile {__version__}\nat the end\n")
