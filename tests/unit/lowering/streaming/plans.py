@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,18 @@ class Case:
     exchange: Exchange = Exchange.WARP
     split_barrier: bool = False
     live: Sequence[int] = ()  # further versions that are live after the loop, of field 0: how many iterations before
-    scop: Scop = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def scop(self) -> Scop:
+        """Read when it is asked for: tests list the examples and take one."""
         remember_source("case.c", self.source)
-        (self.scop,) = read_program("case.c", self.source).scops
-        self.dims = max(len(s.iterators) for s in self.scop.statements) - 1
+        (scop,) = read_program("case.c", self.source).scops
+        return scop
+
+    @cached_property
+    def dims(self) -> int:
+        """Of space."""
+        return max(len(s.iterators) for s in self.scop.statements) - 1
 
     # The plan ----------------------------------------------------------------------------------------
     def links(self) -> list[tuple[int, Link]]:
