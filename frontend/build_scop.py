@@ -13,7 +13,6 @@ from pycparser.c_generator import CGenerator
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.access_relations import lift, require_inside_field
-from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.alias_checks import alias_checks
@@ -32,7 +31,6 @@ from polytile.frontend.index_width import leave_int, leaves_int, with_declared_s
 from polytile.frontend.layout_conditions import layout_conditions
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
-from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import always_leaves, at_numbers, bounded_above, lift_domain, without, without_in_map
 from polytile.frontend.repeats import distinct
@@ -289,6 +287,9 @@ class _Assembler:
         return describe(row)
 
     def _looked_for(self, name: str) -> tuple[ReachedExtent, frozenset[str]]:
+        from polytile.frontend.access_slices import NoSliceError  # few arrays have sizes to be looked for
+        from polytile.frontend.reached_extents import reached_extent
+
         source, accesses, split = self._source(name), self._accesses(name), self.strides.get(name)
         checked = frozenset(a.location for a in accesses if split is not None and None in a.subscripts[1:])
         strides, inner = (split.monomials, split.sizes) if split is not None else ((), ())

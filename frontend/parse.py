@@ -13,12 +13,10 @@ from polytile.frontend.compiler_dependent_types import Doubts
 from polytile.frontend.gnu_c import COMPILER_TYPES, WORDS
 from polytile.frontend.implicit_int import declare_listed_parameters
 from polytile.frontend.preprocess import Preprocessed, identifiers
-from polytile.frontend.separate_declarations import read_separately
 from polytile.frontend.shipped_declarations import Head, shipped_head
 from polytile.frontend.syntax import Piece, read_piece
 from polytile.frontend.type_facts import TypeFacts
 from polytile.frontend.unreadable import Unread
-from polytile.frontend.unused_functions import without_unused_functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +41,18 @@ def parse(source: Preprocessed) -> ParsedFile:
     head = shipped_head(source, _place)
     words = identifiers(source.text)
     plain = words.isdisjoint(WORDS)
-    read, unused = (source, frozenset[str]()) if plain else without_unused_functions(source, head.lines)
+    read, unused = (source, frozenset[str]()) if plain else _used(source, head)
     doubts = Doubts.of(read, head.lines)
     file = _read(read, head, _place if doubts is None else doubts.noting(_place), plain=plain)
     names = words | identifiers(source.raw) | source.macros
     file = replace(file, source=source, names=names, mentioned=file.mentioned | unused)
     return file if doubts is None else replace(file, types=doubts.facts())
+
+
+def _used(source: Preprocessed, head: Head) -> tuple[Preprocessed, frozenset[str]]:
+    from polytile.frontend.unused_functions import without_unused_functions  # files in C99 have no need of it
+
+    return without_unused_functions(source, head.lines)
 
 
 _Place = Callable[[c_ast.FileAST, Preprocessed], None]
@@ -63,6 +67,8 @@ def _read(source: Preprocessed, head: Head, place: _Place, *, plain: bool) -> Pa
             return ParsedFile(source, _read_whole(source, head, known, place), frozenset())
         except UserError as found:
             error = found
+    from polytile.frontend.separate_declarations import read_separately  # the same
+
     apart = read_separately(source, head.lines, known, place)
     if apart is None:
         if error is not None:

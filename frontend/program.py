@@ -18,7 +18,6 @@ from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.frontend.source_region import verbatim_region
 from polytile.frontend.unknown_sizes import extract_sized
 from polytile.frontend.unreadable import Unread
-from polytile.frontend.wrapping_arithmetic import with_wrapping
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 from polytile.stage_times import stage
@@ -180,7 +179,10 @@ def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool 
             region, scop = extract_sized(region, merging=merging, asking=context.asks_memory)
         verbatim = verbatim_region(context, place, region, scop)
         cflags = context.file.source.cflags
-        scop = with_wrapping(scop) if wraps(cflags) else scop
+        if wraps(cflags):  # few files have such flags
+            from polytile.frontend.wrapping_arithmetic import with_wrapping
+
+            scop = with_wrapping(scop)
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim, cflags=cflags)
 
 

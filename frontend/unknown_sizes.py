@@ -12,11 +12,9 @@ from dataclasses import replace
 
 from pycparser import c_ast
 
-from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.data_subscripts import UnknownSizeError
 from polytile.frontend.extract import extract
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.ir.expr import LONG
 from polytile.ir.name_supply import fresh
@@ -43,6 +41,9 @@ def _with_size(region: Region, problem: UnknownSizeError, *, asking: bool) -> Re
     if symbol.table and (len(symbol.extents) > 2 or array in region.reached):
         raise problem  # which planes are there is not known
     if array not in region.reached:
+        from polytile.frontend.access_slices import NoSliceError  # few arrays have sizes to be looked for
+        from polytile.frontend.reached_extents import reached_extent
+
         region = _with_symbol(region, symbol)
         try:
             reached_extent(region, array, array)

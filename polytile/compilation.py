@@ -13,7 +13,6 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import Homes, forwarded, homes
 from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import plan_lines, split_line, stream_line
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
@@ -29,7 +28,6 @@ from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.fused_sums import begin_with_addends
 from polytile.scheduling.transform.reciprocal_roots import multiply_by_reciprocal_roots
-from polytile.scheduling.transform.reductions.text import with_partials
 
 ORDERED = "order-statements"  # the pass behind which large bodies are in another order
 
@@ -100,11 +98,17 @@ class Compilation:
 
     def saved_schedule(self) -> str:
         """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
+        from polytile.ir.plan_text import plan_lines, split_line, stream_line  # few commands ask for the text
+
         return self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
 
     def schedule_text(self) -> str:
         """The tree, behind lines on reductions that were split; empty when the SCoP stays on the host."""
-        return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
+        if self.schedule is None:
+            return ""
+        from polytile.scheduling.transform.reductions.text import with_partials
+
+        return with_partials(self.scop, self.schedule.to_text())
 
     def plan_text(self) -> str:
         """The plans of kernels, for a person."""

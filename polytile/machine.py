@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
@@ -80,7 +80,7 @@ class Machine:
     blocks_per_sm: int = 32
     threads_per_sm: int = 2048
     speed: Speed = Speed()
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning = Tuning()
 
     @property
     def splits_barriers(self) -> bool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from polytile.api import CompiledScop, Program, compile_file
 from polytile.cli.arguments import PASSES, PLAN, Request
-from polytile.cli.json_facts import scop_facts, validation_facts
 from polytile.cli.outputs import (
     CERTIFICATE,
     PICTURE,
@@ -235,12 +234,15 @@ def _result(scop: CompiledScop, remark: Diagnostic) -> Said:
 
 def _facts_or_name(request: Request, report: Report, scop: CompiledScop) -> dict[str, Any]:
     """What JSON says of a SCoP: where its facts fail no more than what the files show."""
+    from polytile.cli.json_facts import scop_facts
+
     known = {"name": scop.name, "status": "sequential" if scop.program is None else "compiled"}
     return known | (or_warning(request, report, f"facts of {scop.name}", partial(scop_facts, scop)) or {})
 
 
 def _validate(request: Request, report: Report, program: Program) -> bool:
     """Validate every compiled SCoP; returns whether all agreed."""
+    from polytile.cli.json_facts import validation_facts
     from polytile.runtime.inputs import new_seed
 
     seed = new_seed() if request.seed is None else request.seed

@@ -18,7 +18,6 @@ from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
-from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
 from polytile.scheduling.promotion.placements import kernel_plans, merged, require_placements
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
@@ -75,6 +74,10 @@ def choose_storage(state: Compilation) -> Compilation:
 
 
 def _combined(run: Executions) -> tuple[Executions, Known]:
+    if not run.scop.privatised:  # nor what spreads partial results over threads is needed
+        return run, {}
+    from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
+
     found = cooperate(run)
     return (found.run, found.private) if found else (run, {})
 

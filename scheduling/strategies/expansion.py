@@ -14,7 +14,6 @@ from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.carried_scalars import expand_carried
 from polytile.scheduling.transform.copy_back_elimination import eliminate_copy_back
 from polytile.scheduling.transform.input_snapshot import awaits_expansion, snapshot_inputs
-from polytile.scheduling.transform.node_splitting import split_nodes
 
 Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
 
@@ -63,6 +62,8 @@ def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | 
             with budget(operations):
                 found = snapshot_inputs(problem.scop, problem.dependences, operations, at_any_cost=at_any_cost)
         if found is None and at_any_cost:
+            from polytile.scheduling.transform.node_splitting import split_nodes  # the last resort
+
             with budget(operations):
                 found = split_nodes(problem.scop, problem.dependences, operations)
     except OverBudgetError:

@@ -36,11 +36,9 @@ from polytile.scheduling.strategies.superposed.kernel_plans import KernelMapping
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
 from polytile.scheduling.strategies.superposed.second_stage import Tailed, tailed, with_tails
-from polytile.scheduling.strategies.superposed.second_stage_kernel import tail_kernel
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling
 from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, Repeated, ThreadNest
 from polytile.scheduling.strategies.superposed.tree_building import in_order, leaf, marked, under_band
-from polytile.scheduling.transform.reductions.privatise import NONE, privatised
 from polytile.tuning import Tuning
 
 Shares = Mapping[str, list[ThreadShare]]  # of each statement of a nest, by thread dimension
@@ -66,6 +64,8 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     lanes = dict(enumerate(tuning.blocks.combining))
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():
+            from polytile.scheduling.transform.reductions.privatise import NONE, privatised  # few have splits
+
             tiled = name in plan.tilings
             blocked, adders = ({}, NONE) if tiled else (plan.blocked(name), lanes)
             result = privatised(scop, dependences, name, splits, blocked, adders)
@@ -93,6 +93,8 @@ class _Builder:
             case FormedKernel():
                 return self.host(tailed(self.parts, host))
             case Tailed(group, tails):
+                from polytile.scheduling.strategies.superposed.second_stage_kernel import tail_kernel
+
                 behind = [tail_kernel(self.parts, tail, self.tuning.blocks) for tail in tails]
                 return in_order([self._kernel(self.plans[id(group)]), *behind])
             case HostLoop(loop, body):

@@ -17,7 +17,6 @@ from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest
-from polytile.scheduling.transform.reductions.privatise import result_group
 
 
 def neighbours(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]]) -> int:
@@ -36,6 +35,8 @@ def neighbours(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]]) -> int:
 
 def is_sum_of_few(scop: Scop, name: str) -> bool:
     """Whether a sum's results are indexed by one iterator at most: those are loaded in batches."""
+    from polytile.scheduling.transform.reductions.privatise import result_group  # for those that have sums
+
     group = result_group(scop, scop.statement(name))
     return group is not None and len(group) <= 1
 

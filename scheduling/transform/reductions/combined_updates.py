@@ -26,7 +26,6 @@ from polytile.scheduling.transform.loop_body_fusion import (
     used_arrays,
     with_fused,
 )
-from polytile.scheduling.transform.reductions.privatise import result_group
 
 
 def combine_updates(scop: Scop) -> Scop:
@@ -76,6 +75,8 @@ def common_accumulator(group: Sequence[Statement], scalars: frozenset[str]) -> f
 
 def is_over_a_loop(scop: Scop, statement: Statement) -> bool:
     """Whether a reduction adds up what the iterations of a loop give, each result in one uninterrupted chain."""
+    from polytile.scheduling.transform.reductions.privatise import result_group  # few groups have one
+
     group = result_group(scop, statement)
     return group is not None and len(group) < len(statement.iterators)
 

@@ -353,7 +353,7 @@ def test_calls_that_may_do_anything_stay_on_the_host_and_are_no_fault(
     assert warning in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("failing", ["polytile.cli.command.scop_facts", "polytile.cli.dump.dump"])
+@pytest.mark.parametrize("failing", ["polytile.cli.json_facts.scop_facts", "polytile.cli.dump.dump"])
 def test_facts_and_dumps_that_fail_cost_no_kernels(
     failing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
