@@ -6,11 +6,14 @@ after:  sync sequence { {A} {B} {C} } { {D} }    one barrier in place of three
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
-from polytile.ir.isl_util import mark_name
+from polytile.ir.isl_util import maps, mark_name, sets, union_of
 from polytile.ir.schedule import KERNEL, SYNC, node_at, nodes, path_of
 from polytile.ir.thread_map import thread_map
+from polytile.scheduling.analysis.source_order import name_of
 from polytile.scheduling.proof.legality import at_once, unordered
 
 
@@ -30,7 +33,7 @@ def _grouped(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.Schedule:
     """Barriers only between groups of children, each group being as long as it can be."""
     sequence = mark.child(0)
     filters = [sequence.child(k).filter_get_filter() for k in range(sequence.n_children())]
-    pairs = _between_threads(mark, dependences)
+    pairs = _between_threads(mark, _onward(dependences, filters))
     groups: list[isl.UnionSet] = []
     for part in filters:
         if not groups or not pairs.intersect_domain(groups[-1]).intersect_range(part).is_empty():
@@ -46,6 +49,23 @@ def _grouped(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.Schedule:
     for group in groups:
         chosen = chosen.add(group)
     return plain.insert_sequence(chosen).insert_mark(isl.Id(SYNC)).get_schedule()
+
+
+def _onward(dependences: isl.UnionMap, filters: Sequence[isl.UnionSet]) -> isl.UnionMap:
+    """The dependences between statements of one child of a sequence and those of a later one: chains within a child,
+    which take isl longest, need none of its barriers."""
+    places: dict[str, list[int]] = {}
+    for k, part in enumerate(filters):
+        for own in sets(part):
+            places.setdefault(str(own.get_tuple_name()), []).append(k)
+    kept = (
+        isl.UnionMap.from_map(m)
+        for m in maps(dependences)
+        if (first := places.get(name_of(m, isl.dim_type.in_)))
+        and (then := places.get(name_of(m, isl.dim_type.out)))
+        and first[0] < then[-1]
+    )
+    return union_of(kept, dependences.get_space())
 
 
 def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:

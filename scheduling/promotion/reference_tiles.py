@@ -19,6 +19,7 @@ from polytile.dataclass import dataclass
 from polytile.ir import access_boxes
 from polytile.ir.access_boxes import Offset, taken_apart
 from polytile.ir.identity_key import remembered
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, SERIAL_LOOP, THREAD_LOOP, LabelledLoop
 from polytile.ir.plan import Copy, Owner, Placement, relation
@@ -101,11 +102,21 @@ def full_tiles(placed: isl.Map) -> isl.Map:
     """
     instances = placed.domain()
     found = placed.gist_domain(instances)
-    for k in range(instances.dim(isl.dim_type.set)):
-        least, most = instances.dim_min_val(k), instances.dim_max_val(k)
-        if least.is_int() and most.is_int():
-            found = found.lower_bound_val(IN, k, least).upper_bound_val(IN, k, most)
+    for k, least, most in _within_constants(instances):
+        found = found.lower_bound_val(IN, k, least).upper_bound_val(IN, k, most)
     return found
+
+
+@memoized
+def _within_constants(instances: isl.Set) -> tuple[tuple[int, isl.Val, isl.Val], ...]:
+    """The iterators that are within constants, whatever the parameters are, and these."""
+    found = []
+    for k in range(instances.dim(isl.dim_type.set)):
+        least = instances.dim_min_val(k)
+        most = instances.dim_max_val(k) if least.is_int() else least
+        if most.is_int():
+            found.append((k, least, most))
+    return tuple(found)
 
 
 def exact_elements(references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> isl.Map | None:

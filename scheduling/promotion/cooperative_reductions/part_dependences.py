@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import islpy as isl
 
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.scop import AccessKind, Scop
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences, array_dependences
@@ -46,14 +47,17 @@ def _of_parts(scop: Scop, before: ArrayDependences, after: Scop, parts: isl.Unio
     reads = after.accesses(AccessKind.READ, arrays=only)
     writes = after.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only)
     back = parts.reverse()
-
-    def meeting(pairs: isl.UnionMap, first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
-        return pairs.apply_domain(back).apply_range(back).intersect(first.apply_range(then.reverse()))
-
     return ArrayDependences(
         before.array,
-        meeting(before.flow, writes, reads),
-        meeting(before.anti, reads, writes),
-        meeting(before.output, writes, writes),
+        _meeting(before.flow, back, writes, reads),
+        _meeting(before.anti, back, reads, writes),
+        _meeting(before.output, back, writes, writes),
         parts.apply_range(before.uninitialised).intersect(reads),
     )
+
+
+@memoized
+def _meeting(pairs: isl.UnionMap, back: isl.UnionMap, first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
+    """The pairs of parts, which come `back` from wholes, of which one uses an element as `first` says, and the other
+    one as `then` does."""
+    return pairs.apply_domain(back).apply_range(back).intersect(first.apply_range(then.reverse()))

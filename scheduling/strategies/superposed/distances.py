@@ -33,6 +33,7 @@ class Edge:
     relaxed: bool = False
     _least: dict[_Loops, int | None] = field(default_factory=dict)
     _most: dict[_Loops, int | None] = field(default_factory=dict)
+    _together: dict[tuple[int, ...], Edge | None] = field(default_factory=dict)  # by loops and the shift between
 
     def distance(self, rows: dict[str, Row]) -> Bounds:
         """The least and the greatest time from source to sink in a loop with these rows; None where unbounded."""
@@ -78,9 +79,12 @@ class Edge:
         if (least is not None and least > 0) or (most is not None and most < 0):
             return None
         a, b = rows[self.source], rows[self.sink]
-        equal = self._distance(a, b).set_constant_val(isl.Val(b.shift - a.shift))
-        pairs = self.pairs.intersect(isl.Set.from_basic_set(equal.zero_basic_set()))
-        return None if pairs.is_empty() else Edge(self.source, self.sink, pairs, self.relaxed)
+        key = (a.iterator, a.sign, b.iterator, b.sign, b.shift - a.shift)
+        if key not in self._together:
+            equal = self._distance(a, b).set_constant_val(isl.Val(b.shift - a.shift))
+            pairs = self.pairs.intersect(isl.Set.from_basic_set(equal.zero_basic_set()))
+            self._together[key] = None if pairs.is_empty() else Edge(self.source, self.sink, pairs, self.relaxed)
+        return self._together[key]
 
 
 def _whole(value: isl.Val) -> int | None:
