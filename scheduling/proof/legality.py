@@ -9,6 +9,7 @@ suffices to prove the dependences of dependences.py, which leave out pairs that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 
 import islpy as isl
@@ -16,7 +17,17 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import IllegalSchedule, Location, UserError
 from polytile.ir.isl_memoization import memoized
-from polytile.ir.isl_util import OverBudgetError, are_many, budget, maps, mark_name, sample, sets, values_at
+from polytile.ir.isl_util import (
+    OverBudgetError,
+    are_many,
+    budget,
+    maps,
+    mark_name,
+    sample,
+    sets,
+    values_at,
+    without_conditions,
+)
 from polytile.ir.schedule import (
     BLOCK,
     KERNEL,
@@ -75,10 +86,11 @@ class Proof:
 @dataclass
 class _Walk:
     """One pass over a mapped tree. Collects violations instead of raising, so that barrier insertion can use it too,
-    which looks for those `between_threads` alone. Those that are `dealt_out` run in no thread that is known. Of pairs
-    in `both_directions` one is the other way around."""
+    which looks for those `between_threads` alone. Statements that are `dealt_out` run in no known thread. Of pairs
+    in `both_directions` one is the other way around. Reasons for barriers are for those who ask (`explained`)."""
 
     between_threads: bool = False
+    explained: bool = False
     both_directions: bool = False
     dealt_out: isl.UnionSet | None = None
     violations: list[Violation] = field(default_factory=list)
@@ -108,9 +120,9 @@ class _Walk:
         would."""
         if self.dealt_out is None and not any(thread_sizes(node) for node in nodes_below(kernel)):
             return None
-        known = thread_map(kernel)
+        known = without_conditions(thread_map(kernel))
         if self.dealt_out is not None:
-            return known.intersect_domain(kernel.get_domain().subtract(self.dealt_out))
+            return known.intersect_domain(kernel.get_domain().universe().subtract(self.dealt_out.universe()))
         return known.gist(kernel.get_domain()) if are_many(pairs) else known
 
     def _band(
@@ -127,7 +139,7 @@ class _Walk:
             if not self.between_threads and not self.both_directions:
                 self._violation(_backward(pairs, partial), REVERSED, node)
             if threads is not None:
-                self._inside(node, _forward(pairs, partial), threads, role)
+                self._inside(node, lambda some: _forward(some, partial), pairs, threads, role)
         self.node(node.child(0), same, threads, "")
 
     def _children(
@@ -154,22 +166,27 @@ class _Walk:
                     if not self.both_directions:
                         self._violation(between, REVERSED, node)
                 elif threads is not None:
-                    self._inside(node, between, threads, role)
+                    self._inside(node, lambda some: some, between, threads, role)
 
-    def _inside(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff, role: str) -> None:
-        """Pairs of one block that this node runs one after the other: in one thread, or across a barrier."""
-        same = at_once(pairs, threads)
-        if role != SYNC and not self.between_threads:
-            return self._violation(pairs.subtract(same), THREADS, node)
-        for m in maps(pairs):  # the first that crosses is the reason
-            crossing = isl.UnionMap.from_map(m).subtract(same)
-            if crossing.is_empty():
-                continue
-            if role != SYNC:
-                return self._violation(crossing, THREADS, node)
-            source, sink = (str(m.get_tuple_name(kind)) for kind in (isl.dim_type.in_, isl.dim_type.out))
-            self.barriers.append(BarrierReason(path_of(node.parent()), source, sink))
-            return
+    def _inside(
+        self,
+        node: isl.ScheduleNode,
+        ordered: Callable[[isl.UnionMap], isl.UnionMap],
+        pairs: isl.UnionMap,
+        threads: isl.MultiUnionPwAff,
+        role: str,
+    ) -> None:
+        """Pairs of one block, of which this node runs those that are `ordered` one after the other: in one thread, or
+        across a barrier. The reason for that are the first two statements with a pair that crosses threads."""
+        if role != SYNC:
+            pairs = ordered(pairs)
+            return self._violation(pairs.subtract(at_once(pairs, threads)), THREADS, node)
+        for m in maps(pairs) if self.explained else ():
+            own = ordered(isl.UnionMap.from_map(m))
+            if not own.subtract(at_once(own, threads)).is_empty():
+                source, sink = (str(m.get_tuple_name(kind)) for kind in (isl.dim_type.in_, isl.dim_type.out))
+                self.barriers.append(BarrierReason(path_of(node.parent()), source, sink))
+                return
 
     def _violation(self, pairs: isl.UnionMap, why: str, node: isl.ScheduleNode) -> None:
         if not pairs.is_empty():
@@ -229,7 +246,7 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
     when it breaks a dependence. The Proof is not proven when `max_operations` isl operations did not suffice.
     """
     require_mapped(scop, schedule.tree)
-    walk = _Walk()
+    walk = _Walk(explained=True)
     needed = _needed(scop, dependences, schedule).intersect_params(scop.context)
     try:
         with budget(max_operations):
