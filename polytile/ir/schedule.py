@@ -114,6 +114,11 @@ def nodes_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         stack.extend(node.child(i) for i in reversed(range(node.n_children())))
 
 
+def has_sets(tree: isl.Schedule) -> bool:
+    """Whether a tree leaves the order of some children open."""
+    return any(node.get_type() == isl.schedule_node_type.set for node in nodes(tree))
+
+
 def path_of(node: isl.ScheduleNode) -> Path:
     """Where a node stands, as child positions from the root."""
     steps: list[int] = []

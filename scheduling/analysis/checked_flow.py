@@ -54,14 +54,14 @@ def _checked_flow(
     info = info if kills.is_empty() else info.set_kill(kills)
     info = info.set_schedule(order) if isinstance(order, isl.Schedule) else info.set_schedule_map(order)
     found = info.compute_flow()
-    if _are_doubted(conditions or (sinks, must, may, kills)):
+    if are_doubted(conditions or (sinks, must, may, kills)):
         times = order.get_map() if isinstance(order, isl.Schedule) else order
         users = sinks.union(must).union(may).union(kills).domain()
         require_all_sources(found, sinks, must, may, kills, times.intersect_domain(users))
     return found
 
 
-def _are_doubted(relations: Iterable[isl.UnionMap]) -> bool:
+def are_doubted(relations: Iterable[isl.UnionMap]) -> bool:
     """Whether a relation has conditions of the kind for which isl may lose elements."""
     return any(have_several_remainders(m.get_basic_maps()) for relation in relations for m in maps(relation))
 

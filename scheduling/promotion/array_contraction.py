@@ -4,7 +4,8 @@ before: kernel { t_x[i][j] = A[i][j]; B[i][j] = t_x[i][j] * t_x[i][j]; }      t_
 after:  kernel { double t; t = A[i][j]; B[i][j] = t * t; }                    t in a register
 
 An array shrinks to the dimensions of constant extent, or to none, when the flow of values over the smaller storage,
-computed anew in the mapped order, is exactly the flow that it had. So what is proven of the schedule still holds.
+computed anew in the mapped order, is exactly the flow that it had. So what is proven of the schedule still holds. Mostly
+cells hold one element at a time, and nothing needs to be computed (analysis/elements_apart.py).
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from polytile.ir.expr import Literal
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.isl_util import OverBudgetError, maps, sets
 from polytile.ir.memory import Space, Storage
-from polytile.ir.schedule import MappedSchedule, nodes
+from polytile.ir.schedule import MappedSchedule, has_sets
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
+from polytile.scheduling.analysis.checked_flow import are_doubted
 from polytile.scheduling.analysis.checked_flow import flow as checked_flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.elements_apart import holds_one_at_a_time
 from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, kept_subscripts, places, stays
@@ -97,7 +100,7 @@ def _same_places(users: isl.UnionSet, before: MappedSchedule, after: MappedSched
 def _same_order(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedule) -> bool:
     """Whether both schedules run the instances at the same times: those of sets, which have no order, never do."""
     trees = [schedule.tree.intersect_domain(users) for schedule in (before, after)]
-    if any(node.get_type() == isl.schedule_node_type.set for tree in trees for node in nodes(tree)):
+    if any(map(has_sets, trees)):
         return False
     return bool(trees[0].get_map().is_equal(trees[1].get_map()))
 
@@ -149,7 +152,7 @@ def _private(
     for storage in _private_storages(array, place.threads):
         few = _elements(storage) <= MOST_PRIVATE_ELEMENTS
         try:
-            if few and _keeps_flow(scop, schedule, array, place.thread, storage, flow):
+            if few and _keeps_flow(scop, dependences, schedule, array, place.thread, storage):
                 return storage
         except OverBudgetError:  # isl loses sources
             return None
@@ -172,25 +175,29 @@ def _private_storages(array: Array, threads: tuple[int, ...]) -> Iterator[Storag
 
 def _keeps_flow(
     scop: Scop,
+    dependences: Dependences,
     schedule: MappedSchedule,
     array: Array,
     place: isl.UnionMap,
     storage: Storage,
-    flow: isl.UnionMap,
 ) -> bool:
     """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     accesses = [_accesses(scop, array, kind) for kind in kinds]
+    every = accesses[0].union(accesses[1]).union(accesses[2])
+    tree, known = schedule.tree.intersect_domain(every.domain()), dependences.of(array.name)
+    kept = kept_subscripts(array.name, storage.keeps or (), array.rank, storage.strides)
+    ordered = known.exact and known.free is None and not schedule.relaxed and not has_sets(tree)
+    if ordered and not are_doubted(accesses) and holds_one_at_a_time(tree, place, every, kept):
+        return True
     reads, must, may = (cells(a, place, storage.keeps or (), array.rank, storage.strides) for a in accesses)
     used_cells = reads.union(must).union(may)
-    users = used_cells.domain()
-    tree = schedule.tree.intersect_domain(users)
+    if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
+        return False
+    flow = known.flow.intersect_params(scop.context)
     same = same_cell(array, storage.keeps or (), storage.strides)
     if not conflicting_elements(scop, array, same).is_empty():
         return False
-    if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
-        return False
-    kept = kept_subscripts(array.name, storage.keeps or (), array.rank, storage.strides)
     if not other_elements(tree, place, accesses, kept).is_empty():
         return False
     if _loses_flow_of_first((reads, must, may), tree, accesses, flow):

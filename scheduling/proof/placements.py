@@ -31,7 +31,7 @@ from polytile.ir.copy_tree import LANDING, CopyRun, CopyTree, with_copies
 from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
-from polytile.ir.schedule import nodes
+from polytile.ir.schedule import has_sets
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.proof.kernel_tiles import keeps_whole_kernel, wrong_kernel_tile
@@ -151,7 +151,7 @@ class _Theorem:
     def _order(self, order: isl.Schedule, times: isl.UnionMap, flow: _Flow) -> Iterator[Failure]:
         """Executions that meet in a location in no order that the GPU keeps. A thread keeps its own, except in sets."""
         yield from self._unordered(order, times, flow, self.used.shared)
-        if any(n.get_type() == isl.schedule_node_type.set for n in nodes(order)):
+        if has_sets(order):
             found = self._unordered(order, times, flow, self.used.private)
             yield from (failure for failure in found if failure.why == UNORDERED)
 

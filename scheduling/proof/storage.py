@@ -22,7 +22,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
-from polytile.ir.schedule import nodes
+from polytile.ir.schedule import has_sets
 from polytile.ir.scop import AccessKind, Array, Origin
 from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
@@ -78,7 +78,7 @@ def wrong_values(array: str, passed: isl.UnionMap, found: Realisation) -> list[F
     order = found.tree.intersect_domain(users)
     over_cells = _flow_over_cells(found, order, found.reads, found.may_writes)
     failures: list[Failure] = []
-    if not found.alone or any(n.get_type() == isl.schedule_node_type.set for n in nodes(order)):
+    if not found.alone or has_sets(order):
         failures += _unordered(array, found, order, over_cells)
     readers = found.instances.intersect_domain(found.reads.domain())
     wanted = passed.apply_range(readers.reverse())
