@@ -25,11 +25,30 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps, union_of
+from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.analysis.source_order import name_of
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
 _Part = dict[int, int]  # the factors of dimensions of the whole time; of none for a number
 _Time = list[tuple[_Part, int]]  # and what is added
+
+
+def flow_by_location(
+    sinks: isl.UnionMap,
+    must: isl.UnionMap,
+    may: isl.UnionMap,
+    times: isl.UnionMap,
+    kills: isl.UnionMap | None = None,
+    conditions: Sequence[isl.UnionMap] = (),
+) -> list[isl.UnionFlow]:
+    """The access analysis of checked_flow.py in the order of times, one for the locations of each space."""
+    accesses = [a.detect_equalities() for a in (sinks, must, may)]
+    parts = by_location([*accesses, isl.UnionMap("{ }") if kills is None else kills], times)
+    found = []
+    for (reads, writes, perhaps, killed), order in parts:
+        if not reads.is_empty():
+            found.append(flow(reads, writes, perhaps, order, killed, conditions))
+    return found
 
 
 def by_location(
@@ -141,7 +160,7 @@ class _Uses:
         if not all(low.is_int() and high.is_int() for low, high in bounds):
             return False
         lows, highs = ([value.to_python() for value in side] for side in zip(*bounds, strict=True))
-        return max(highs) - min(lows) < width
+        return bool(max(highs) - min(lows) < width)
 
 
 def _numbers(time: isl.Map) -> list[int | None]:

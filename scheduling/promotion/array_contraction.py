@@ -4,8 +4,8 @@ before: kernel { t_x[i][j] = A[i][j]; B[i][j] = t_x[i][j] * t_x[i][j]; }      t_
 after:  kernel { double t; t = A[i][j]; B[i][j] = t * t; }                    t in a register
 
 An array shrinks to the dimensions of constant extent, or to none, when the flow of values over the smaller storage,
-computed anew in the mapped order, is exactly the flow that it had. So what is proven of the schedule still holds. Mostly
-cells hold one element at a time, and nothing needs to be computed (analysis/elements_apart.py).
+computed anew in the mapped order, is exactly the flow that it had. So what is proven of the schedule still holds.
+Mostly cells hold one element at a time, and nothing needs to be computed (analysis/elements_apart.py).
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class _Walk:
             self.node(node.child(i), leaving.intersect_range(source), threads, "")
             reached = {str(m.get_tuple_name(isl.dim_type.out)) for m in maps(leaving)}
             for j, sink in enumerate(filters):
-                if i == j or names[j].isdisjoint(reached):
+                if i == j or names[j].isdisjoint(reached) or self._is_kept(ordered, i, j, threads):
                     continue
                 between = leaving.intersect_range(sink)
                 if between.is_empty():
@@ -163,10 +163,14 @@ class _Walk:
                 if not ordered:
                     self._violation(between, UNORDERED, node)
                 elif j < i:
-                    if not self.both_directions:
-                        self._violation(between, REVERSED, node)
+                    self._violation(between, REVERSED, node)
                 elif threads is not None:
                     self._inside(node, lambda some: some, between, threads, role)
+
+    def _is_kept(self, ordered: bool, source: int, sink: int, threads: isl.MultiUnionPwAff | None) -> bool:
+        """Whether nothing can be wrong with pairs of two children: the host runs one after the other, and of pairs in
+        both directions one is looked at."""
+        return ordered and (threads is None if source < sink else self.both_directions)
 
     def _inside(
         self,

@@ -33,8 +33,7 @@ from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
 from polytile.ir.schedule import has_sets
 from polytile.ir.scop import Scop
-from polytile.scheduling.analysis.checked_flow import flow
-from polytile.scheduling.analysis.deciding_times import by_location
+from polytile.scheduling.analysis.deciding_times import flow_by_location
 from polytile.scheduling.proof.kernel_tiles import keeps_whole_kernel, wrong_kernel_tile
 from polytile.scheduling.proof.legality import UNORDERED, unordered
 from polytile.scheduling.proof.locations import MAY_WRITE, WRITE, Locations, locations, source_locations
@@ -228,7 +227,7 @@ class _Flow:
 
     @classmethod
     def over(cls, used: Locations, times: isl.UnionMap) -> _Flow:
-        found = _flows(used, used.reads, used.writes, used.may_writes, times, used.kills)
+        found = flow_by_location(used.reads, used.writes, used.may_writes, times, used.kills, used.conditions)
         full = union_of((part.get_full_may_dependence() for part in found), times.get_space())
         unset = union_of((part.get_may_no_source() for part in found), times.get_space())
         readers = used.read_elements
@@ -262,23 +261,9 @@ def _times(order: isl.Schedule) -> isl.UnionMap:
     return order.get_map().detect_equalities()
 
 
-def _flows(
-    used: Locations,
-    sinks: isl.UnionMap,
-    must: isl.UnionMap,
-    may: isl.UnionMap,
-    times: isl.UnionMap,
-    kills: isl.UnionMap,
-) -> list[isl.UnionFlow]:
-    """The flow through cells and through elements, each with what decides the order there."""
-    accesses = [a.detect_equalities() for a in (sinks, must, may)]
-    parts = by_location([*accesses, kills], times)
-    return [flow(*found[:3], order, found[3], used.conditions) for found, order in parts if not found[0].is_empty()]
-
-
 def _meetings(used: Locations, where: isl.UnionSet) -> isl.UnionMap:
     """All pairs, in both directions, that use one of these locations, and one of them writes; each with itself, too.
-    What comes before and after the tree is the first and the last child of a sequence of the host's, which orders it."""
+    What comes before and after the tree is the first and the last child of a sequence of the host, which orders it."""
     outside = used.before.union(used.after).universe()
     writes, reads = (
         a.subtract_domain(outside).intersect_range(where) for a in (used.writes.union(used.may_writes), used.reads)
@@ -305,7 +290,7 @@ def _are_one(pairs: isl.UnionMap, starts: isl.UnionMap) -> bool:
 def _conflicts(used: Locations, times: isl.UnionMap, where: isl.UnionSet) -> isl.UnionMap:
     """From each use of these locations to the writes after it, up to the next certain one."""
     reads, writes, may = (a.intersect_range(where) for a in (used.reads, used.writes, used.may_writes))
-    found = _flows(used, writes.union(may), writes, may.union(reads), times, isl.UnionMap("{ }"))
+    found = flow_by_location(writes.union(may), writes, may.union(reads), times, conditions=used.conditions)
     return union_of((part.get_may_dependence() for part in found), times.get_space())
 
 

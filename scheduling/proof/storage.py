@@ -20,12 +20,13 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Literal
-from polytile.ir.isl_util import sets
+from polytile.ir.isl_util import sets, union_of
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import has_sets
 from polytile.ir.scop import AccessKind, Array, Origin
 from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
+from polytile.scheduling.analysis.deciding_times import flow_by_location
 from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import (
@@ -93,7 +94,11 @@ def wrong_values(array: str, passed: isl.UnionMap, found: Realisation) -> list[F
 def _flow_over_cells(
     found: Realisation, order: isl.Schedule, sinks: isl.UnionMap, may: isl.UnionMap
 ) -> isl.UnionMap:
-    return flow(sinks, found.writes, may, order, conditions=found.conditions).get_may_dependence()
+    if has_sets(order):  # which are no times
+        return flow(sinks, found.writes, may, order, conditions=found.conditions).get_may_dependence()
+    times = order.get_map().detect_equalities()
+    parts = flow_by_location(sinks, found.writes, may, times, conditions=found.conditions)
+    return union_of((part.get_may_dependence() for part in parts), times.get_space())
 
 
 def _unordered(
