@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps, mark_name, sets, union_of
+from polytile.ir.isl_util import maps, mark_name, sets, union_of, without_conditions
 from polytile.ir.schedule import KERNEL, SYNC, node_at, nodes, path_of
 from polytile.ir.thread_map import thread_map
 from polytile.scheduling.analysis.source_order import name_of
@@ -72,11 +72,11 @@ def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.U
     """The dependent pairs of different threads that only this node can order."""
     pairs = _inside(mark, dependences)
     if mark.get_schedule_depth() > 0:
-        pairs = at_once(pairs, mark.get_prefix_schedule_multi_union_pw_aff())
+        pairs = at_once(pairs, without_conditions(mark.get_prefix_schedule_multi_union_pw_aff()))
     kernel = mark
     while mark_name(kernel) != KERNEL:
         kernel = kernel.parent()
-    return pairs.subtract(at_once(pairs, thread_map(kernel)))
+    return pairs.subtract(at_once(pairs, without_conditions(thread_map(kernel))))
 
 
 def _inside(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:
