@@ -377,6 +377,7 @@ def test_the_help_of_the_command_names_it() -> None:
     assert 'make CC="polytile cc"' in " ".join(told.stdout.split())
 
 
+@pytest.mark.slow
 def test_functions_that_are_defined_for_the_device(cc: Compile, tmp_path: Path) -> None:
     (tmp_path / "half.cu").write_text("__device__ double half(double x) { return 0.5 * x; }\n")
     (tmp_path / "half.c").write_text("double half(double x) { return 0.5 * x; }\n")

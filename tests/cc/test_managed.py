@@ -99,6 +99,7 @@ def test_objects_with_and_without_scops(cc: Compile, sources: Path) -> None:
     assert (sources / "main.d").read_text().startswith("main.o: main.c")
 
 
+@pytest.mark.slow
 def test_a_language_that_is_named(cc: Compile, sources: Path) -> None:
     built(cc, "-x", "c", "main.c", "other.c", "-o", "program")
     check(sources)

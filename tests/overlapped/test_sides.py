@@ -96,6 +96,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.slow(but="a condition of one statement")
 @pytest.mark.parametrize("name", PLANES)
 def test_planes(name: str) -> None:
     scop = compiled(PLANES[name], time_tile=2, tile=(8, 64))
@@ -109,6 +110,7 @@ def test_lines_of_open_versions() -> None:
     same_as_c(scop, [*SIZES, {"n": 70, "m": 1, "k": 1, "steps": 9}])
 
 
+@pytest.mark.slow(but="1-jacobi-2d")
 @pytest.mark.parametrize("program", ["jacobi-1d", "jacobi-2d", "fdtd-2d", "heat-3d"])
 @pytest.mark.parametrize("size", [0, 1, 2, 3])
 def test_sizes_known_to_leave_no_cells_are_compiled(program: str, size: int) -> None:

@@ -19,6 +19,8 @@ from .fused import bicg, gesummv
 from .harness import Programs
 from .trees import Shape, built, columns, rows, scalar
 
+pytestmark = pytest.mark.slow  # what they share is slow to make
+
 MATRIX = "int n, int m, double A[n][m], double x[n + m]"
 LOOPS = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
 BY_ROWS, BY_COLUMNS = f"{LOOPS} x[i] += A[i][j];", f"{LOOPS} x[j] += A[i][j];"
@@ -76,7 +78,6 @@ def kernel(programs: Programs, name: str) -> Kernel:
     return program.kernels[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_what_kernels_are_made_of(programs: Programs, name: str) -> None:
     case, found = CASES[name], kernel(programs, name)
@@ -86,7 +87,6 @@ def test_what_kernels_are_made_of(programs: Programs, name: str) -> None:
     assert [s.extents for s in found.storage if s.space is Space.PRIVATE] == [()]
 
 
-@pytest.mark.slow
 def test_one_thread_combines_where_lanes_are_not_spread(programs: Programs) -> None:
     found = kernel(programs, "one_thread")
     assert found.barriers == 1
@@ -100,7 +100,6 @@ def summed(programs: Programs, name: str, a: Data, x: Data, *, checked: bool = T
     return after
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", [*CASES, "one_thread"])
 def test_sums(programs: Programs, name: str, shape: tuple[int, int]) -> None:
@@ -114,7 +113,6 @@ def test_sums(programs: Programs, name: str, shape: tuple[int, int]) -> None:
     assert np.array_equal(summed(programs, name, a, x), wanted)
 
 
-@pytest.mark.slow(but="blocks")
 @pytest.mark.parametrize("name", ["warps", "blocks", "columns", "chunks_of_rows_by_blocks", "vector"])
 def test_two_runs_give_the_same_bits(programs: Programs, name: str) -> None:
     random = np.random.default_rng(3)
@@ -146,7 +144,6 @@ def test_long_sums(programs: Programs, name: str) -> None:
 
 
 # Two reductions over one read ----------------------------------------------------------------------------------------
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 1), (31, 33), (64, 32), (65, 97)])
 @pytest.mark.parametrize("name", ["bicg", "bicg_apart"])
 def test_bicg(programs: Programs, name: str, shape: tuple[int, int]) -> None:

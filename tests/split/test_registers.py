@@ -86,7 +86,7 @@ def sizes(plan: SplitPlan) -> Iterator[dict[str, int]]:
             )
 
 
-@pytest.mark.slow(but=("jacobi-1d", "fdtd-2d"))
+@pytest.mark.slow(but="jacobi-1d")
 @pytest.mark.parametrize("name", TEXTS)
 def test_values(name: str) -> None:
     scop = in_registers(name, tile=(24,) if name == "jacobi-1d" else ())
@@ -154,6 +154,7 @@ def test_a_cell_is_filled_and_drained_by_one_comparison() -> None:
     assert re.search(r"A_own\[.*\] = column_rank_\d\[v_2\] <= row_rank_\d\[r_2\] \?\s+A\[", fill)
 
 
+@pytest.mark.slow(but="3")
 @pytest.mark.parametrize("warps", [1, 3])
 def test_a_tile_of_one_dimension_for_each_warp(warps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = register_tile_sizes.with_sizes
@@ -169,6 +170,7 @@ def test_a_tile_of_one_dimension_for_each_warp(warps: int, monkeypatch: pytest.M
     same_as_c(scop, [*sizes(plan), {"tsteps": 6, "n": 700}])
 
 
+@pytest.mark.slow
 def test_slopes_are_rounded_up_to_whole_places() -> None:
     scop = compiled(THREE_TURNS, time_tile=6, block=(32,))
     plan = planned(scop)
@@ -177,6 +179,7 @@ def test_slopes_are_rounded_up_to_whole_places() -> None:
     same_as_c(scop, sizes(plan))
 
 
+@pytest.mark.slow
 def test_tiles_that_update_in_place_load_the_very_places_that_they_read() -> None:
     """Those of a launch that grow along different dimensions meet at corners of the boxes around what they read."""
     scop = in_registers("red-black-2d")
@@ -193,12 +196,14 @@ def test_tiles_that_update_in_place_load_the_very_places_that_they_read() -> Non
     assert "loads elements of A that its launch writes" in problem
 
 
+@pytest.mark.slow
 def test_float_and_several_cells_a_thread() -> None:
     scop = compiled(c_text(replace(SIDES, element="float")), time_tile=2, block=(2, 32), tile=(14, 60))
     assert min(planned(scop).points) > 1
     same_as_c(scop, ({"T": steps, "N": n, "M": n + 3} for steps in (2, 5) for n in (9, 100)))
 
 
+@pytest.mark.slow
 def test_the_schedule_is_saved_and_loaded_with_its_plan() -> None:
     scop = in_registers("jacobi-2d")
     file = FAMILIES / "polybench/jacobi-2d.c"
@@ -213,6 +218,7 @@ def test_the_schedule_is_saved_and_loaded_with_its_plan() -> None:
     assert from_json(SplitPlan, json.loads(json.dumps(to_json(planned(scop))))) == planned(scop)
 
 
+@pytest.mark.slow
 def test_what_has_no_tiles_in_registers_says_why() -> None:
     heat = (FAMILIES / "polybench/heat-3d.c").read_text()
     reasons = compiled(heat, str(FAMILIES / "polybench/heat-3d.c")).compilation.considered

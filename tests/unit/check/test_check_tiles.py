@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,20 +40,20 @@ def certificate(source: Path | str, block: tuple[int, ...] = ()) -> Scop:
     return found
 
 
-@pytest.fixture(scope="module")
-def genuine() -> dict[str, Scop]:
-    found = {name: certificate(POLYBENCH / f"{name}.c") for name in ("gemm", "syrk", "symm", "doitgen")}
-    return {**found, "convolution": certificate(CONVOLUTION, block=(8, 16))}
+@cache
+def genuine(name: str) -> Scop:
+    return certificate(CONVOLUTION, block=(8, 16)) if name == "convolution" else certificate(POLYBENCH / f"{name}.c")
 
 
 def placements(scop: Scop) -> dict[str, Any]:
     return {p["name"]: p for plan in scop["plans"] for p in plan.get("placements", ())}
 
 
+@pytest.mark.slow(but="gemm")
 @pytest.mark.parametrize("name", ["gemm", "syrk", "symm", "doitgen", "convolution"])
-def test_tiles_are_accepted(genuine: dict[str, Scop], name: str) -> None:
-    assert {p["memory"] for p in placements(genuine[name]).values()} == {"private", "shared"}
-    assert list(problems(genuine[name])) == []
+def test_tiles_are_accepted(name: str) -> None:
+    assert {p["memory"] for p in placements(genuine(name)).values()} == {"private", "shared"}
+    assert list(problems(genuine(name))) == []
 
 
 def put(name: str, key: str, value: Any) -> Change:
@@ -133,8 +134,8 @@ def ahead(mode: str, tiles: int) -> Change:
 
 
 @pytest.mark.parametrize("mode", ["plain", "async"])
-def test_tiles_that_are_filled_ahead(genuine: dict[str, Scop], mode: str) -> None:
-    scop = copy.deepcopy(genuine["gemm"])
+def test_tiles_that_are_filled_ahead(mode: str) -> None:
+    scop = copy.deepcopy(genuine("gemm"))
     ahead(mode, 2)(scop)
     assert list(problems(scop)) == []
 
@@ -179,15 +180,16 @@ TAMPERED = {
 }
 
 
+@pytest.mark.slow(but=("a-column-that-is-not-filled", "a-tile-that-is-filled-once", "no-barrier"))
 @pytest.mark.parametrize("case", TAMPERED, ids=lambda case: case.replace(" ", "-"))
-def test_tampered_tiles_are_refused(genuine: dict[str, Scop], case: str) -> None:
+def test_tampered_tiles_are_refused(case: str) -> None:
     program, change, expected = TAMPERED[case]
-    scop = copy.deepcopy(genuine[program])
+    scop = copy.deepcopy(genuine(program))
     change(scop)
     assert expected in " / ".join(problems(scop))
 
 
-def test_what_takes_too_long_is_not_accepted(genuine: dict[str, Scop], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_too_long_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker, "MAX_OPERATIONS", 1000)
-    found = list(problems(genuine["gemm"]))
+    found = list(problems(genuine("gemm")))
     assert "the placements of C are not checked: that takes isl more than 1000 operations" in found

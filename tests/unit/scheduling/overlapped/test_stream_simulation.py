@@ -101,6 +101,7 @@ def perturbed(plan: StreamPlan, choose: random.Random) -> StreamPlan:
     return plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_no_perturbed_plan_is_proven_and_wrong(source: str, plan_of: PlanOf) -> None:
     plan, choose = plan_of(source, 2), random.Random(source)

@@ -62,6 +62,7 @@ def settings_of(scop: CompiledScop, steps: int, size: int, first: int) -> dict[s
     return {k: v for k, v in (("T", steps), ("N", size), ("s", first)) if k in known}
 
 
+@pytest.mark.slow(but="one dimension")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_copies_back_are_gone_and_results_are_those_of_c(name: str) -> None:
     scop = compiled(PROGRAMS[name])
@@ -75,6 +76,7 @@ def test_copies_back_are_gone_and_results_are_those_of_c(name: str) -> None:
             assert found.bitwise, (steps, size)
 
 
+@pytest.mark.slow(but="one dimension")
 @pytest.mark.parametrize("name", ["one dimension", "two dimensions"])
 def test_their_kernels_pass_all_checks(name: str) -> None:
     scop = compiled(PROGRAMS[name], "float")

@@ -46,6 +46,7 @@ def test_results_are_those_of_c(steps: int) -> None:
         assert report.bitwise
 
 
+@pytest.mark.slow(but="points0")
 @pytest.mark.parametrize("points", [(1, 4, 1, 1), (1, 2, 2, 1), (1, 1, 8, 1)])
 def test_threads_with_several_points_compute_what_c_does(points: tuple[int, ...]) -> None:
     settings = {"schedule": "split", "strict": True, "tile": 11, "time_tile": 2, "points": points, "block": (2, 2, 8)}
@@ -90,6 +91,7 @@ def test_points_leave_blocks_in_a_mean_launch(dtype: str) -> None:
     assert len(chosen) == 4 and all("(split): 4 x 1 x 1 points" in line for line in chosen)
 
 
+@pytest.mark.slow(but="0")
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4])
 def test_sizes_that_are_known_and_leave_slabs_without_planes(size: int) -> None:
     """A mean launch of a slab has none, then."""

@@ -18,6 +18,7 @@ MEASURED = {
 SIZES = {"jacobi-2d": {"n": 2800}, "fdtd-2d": {"nx": 2000, "ny": 2600}}
 
 
+@pytest.mark.slow(but="jacobi-2d-4")
 @pytest.mark.parametrize(("name", "steps"), [(name, steps) for name, rows in MEASURED.items() for steps in rows])
 def test_bytes_fall_with_the_height_of_a_band_as_measured(name: str, steps: int) -> None:
     """Within a fifth."""

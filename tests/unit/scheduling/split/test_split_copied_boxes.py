@@ -68,6 +68,7 @@ def test_other_barriers_stay(body: tuple[Stmt, ...]) -> None:
     assert without_second_barriers(body) == body
 
 
+@pytest.mark.slow
 def test_copies_are_boxes_with_one_barrier_between_steps_and_drains() -> None:
     program = polytile.compile(JACOBI, schedule="split", time_tile=2, tile=(12, 12), block=(4, 16))
     (scop,) = program.scops

@@ -76,6 +76,7 @@ def test_both_arrays_stay_in_shared_memory() -> None:
     ]
 
 
+@pytest.mark.slow(but="text0")
 @pytest.mark.parametrize("text", [JACOBI, RED_BLACK, FIXED])
 def test_results_are_those_of_c(text: str) -> None:
     (scop,) = polytile.compile(text, schedule="split", strict=True, time_tile=4, tile=(20,), block=(48,)).scops
@@ -158,6 +159,7 @@ def test_what_is_in_doubt_is_refused(monkeypatch: pytest.MonkeyPatch, case: str)
     assert wrong_placements(run.scop, run.schedule.tree, [KernelPlan(0, (wrong,))])
 
 
+@pytest.mark.slow(but=("a box too small", "no fill"))
 @pytest.mark.parametrize("case", WRONG)
 def test_tampered_certificates_are_refused(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     monkeypatch.setattr(checker, "MAX_OPERATIONS", 1_000_000)
