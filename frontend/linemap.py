@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from difflib import SequenceMatcher
+from functools import cache
 from itertools import pairwise
 
 from polytile.dataclass import dataclass
@@ -115,6 +116,7 @@ def split_markers(text: str, name: str, rename: Callable[[str], str]) -> tuple[l
     lines: list[str] = []
     origins: list[tuple[str, int]] = []
     file, number = name, 1
+    display = cache(lambda marked: rename(c_unescaped(marked)))  # few files have many markers
     for line in text.split("\n"):
         marker = _MARKER.match(line) if "#" in line else None
         if marker is None:
@@ -126,5 +128,5 @@ def split_markers(text: str, name: str, rename: Callable[[str], str]) -> tuple[l
         origins.append((file, number))
         number = int(marker.group(1))
         if marker.group(2) is not None:
-            file = rename(c_unescaped(marker.group(2)))
+            file = display(marker.group(2))
     return lines, origins

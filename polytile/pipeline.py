@@ -21,7 +21,6 @@ from polytile.codegen.passes import REGISTER_LIMIT, SCALAR_REPLACEMENT
 from polytile.codegen.passes.basic_blocks import LEAST_LIVE, is_short_of_registers
 from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import Versions, check_disabled, improvements
-from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.size_limits import can_hold, size_limits
 from polytile.codegen.targets.cuda.device_functions import require_machine
@@ -248,7 +247,11 @@ def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
 def _bounded(kernels: tuple[Kernel, ...], state: Compilation) -> tuple[Kernel, ...]:
     """Kernels that no pass sees, with as many registers as were asked for."""
     registers = state.options.registers
-    return tuple(bounded(kernel, registers, state.machine) for kernel in kernels) if registers else kernels
+    if not registers:
+        return kernels
+    from polytile.codegen.passes.launch_bounds import bounded
+
+    return tuple(bounded(kernel, registers, state.machine) for kernel in kernels)
 
 
 def _first_iterations(state: Compilation) -> StreamProgram | None:

@@ -13,7 +13,6 @@ from polytile.codegen.passes import (
     cleanup,
     dependent_launch,
     kernel_cache_hints,
-    launch_bounds,
     merged_loads,
     offset_addressing,
     on_demand,
@@ -53,7 +52,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), on_demand.cache_hints),
     Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
     improving("forward-shared", lambda plan: bool(plan.forwarded), on_demand.forward_shared),
-    Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, launch_bounds.launch_bounds),
+    Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, on_demand.launch_bounds),
     Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
     *waiting.UP_TO_PARTITIONS,
     improving("wide-copies", lambda plan: bool(plan.wide), on_demand.wide_copies),
@@ -72,7 +71,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
         improves=True,
         bounded=True,
     ),
-    Pass(REGISTER_LIMIT, lambda plan: plan.registers > 0, launch_bounds.register_limit, bounded=True),
+    Pass(REGISTER_LIMIT, lambda plan: plan.registers > 0, on_demand.register_limit, bounded=True),
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
 

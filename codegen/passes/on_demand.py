@@ -55,6 +55,20 @@ def forward_shared(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kerne
     return shared_forwarding.forward_shared(kernel, plan, context)
 
 
+def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """A thread may have the registers that its loads under way need: so many blocks run on a multiprocessor."""
+    from polytile.codegen.passes import launch_bounds
+
+    return launch_bounds.launch_bounds(kernel, plan, context)
+
+
+def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """A thread may have so many registers at most as were asked for, in place of other bounds."""
+    from polytile.codegen.passes import launch_bounds
+
+    return launch_bounds.register_limit(kernel, plan, context)
+
+
 def wide_copies(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
     """Tiles without guards are filled by vectors, where these are aligned."""
     from polytile.codegen.passes import wide_copies
