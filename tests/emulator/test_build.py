@@ -117,6 +117,15 @@ def test_compiling_is_quick(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("emulator")
+def test_headers_bring_no_functions_that_every_build_instantiates() -> None:
+    """A third of the time of a small build, with a precompiled header too."""
+    command = [*host_compiler().command, "-std=c++17", f"-I{INCLUDE_DIRECTORY}", "-E", "-P", "-x", "c++", "-"]
+    text = "#include <cuda_runtime.h>\n#include <cmath>\ndouble f(double x) { return std::sqrt(x); }\n"
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=True)
+    assert "std::sqrt(x)" in done.stdout and "riemann_zeta" not in done.stdout
+
+
+@pytest.mark.usefixtures("emulator")
 def test_errors_of_the_compiler_are_typed(tmp_path: Path) -> None:
     with pytest.raises(HostCompileError) as caught:
         compile_shared("#include <cuda_runtime.h>\nint f() { return nowhere; }\n", tmp_path / "bad.so")

@@ -77,6 +77,13 @@ def test_given_sizes_stay() -> None:
     assert covering(scop, {"ni": 3, "nj": 40, "nk": 5}) == [{"ni": 3, "nj": 40, "nk": 5}]
 
 
+def test_nothing_is_asked_of_kernels_where_all_sizes_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making functions of the control flow of large kernels takes longer than running them."""
+    scop = compiled(PRODUCT)
+    monkeypatch.setattr("polytile.runtime.covering_sizes.control_flow", lambda _: pytest.fail("made for nothing"))
+    assert covering(scop, {"ni": 3, "nj": 40, "nk": 5}) == [{"ni": 3, "nj": 40, "nk": 5}]
+
+
 def test_sizes_that_run_a_kernel() -> None:
     scop = compiled(ROD, schedule="overlapped")
     assert scop.program is not None

@@ -70,6 +70,7 @@ def _whenever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose_blocks._Choice, "tuning", replace(BlockTuning(), clearly=9.0))
 
 
+@pytest.mark.slow(but=("None-5", "points1-4"))
 @pytest.mark.usefixtures("emulator", "_whenever_possible")
 @pytest.mark.parametrize("n", [4, 5, 12, 21])
 @pytest.mark.parametrize("points", [None, (2, 1, 1)])

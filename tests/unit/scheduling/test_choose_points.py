@@ -109,12 +109,14 @@ def test_the_choice_is_among_the_fastest_that_were_measured(program: str, dtype:
 FREE = {"2d64pt": "8", "2d81pt": "8", "3d125pt": "4x4"}  # sums in any order: few of them are open
 
 
+@pytest.mark.slow(but="2d64pt")
 @pytest.mark.parametrize("program", FREE)
 def test_free_sums_leave_registers_for_more_points(program: str) -> None:
     (scop,) = polytile.compile(REORDER / f"{program}.c", schedule="classic").scops
     assert points_of(scop) == FREE[program]
 
 
+@pytest.mark.slow
 def test_statements_of_one_point_share_what_they_load() -> None:
     file = REORDER / "hypterm.c"
     (scop,) = polytile.compile(file, parameters={"nx": 308, "ny": 308, "nz": 308}).scops

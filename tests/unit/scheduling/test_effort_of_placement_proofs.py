@@ -15,6 +15,7 @@ POLYBENCH = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
 OPERATIONS = 3_000_000  # less than a second
 
 
+@pytest.mark.slow(but="syrk")
 @pytest.mark.parametrize("name", ["syrk", "syr2k", "symm", "trmm", "covariance"])
 def test_proving_tiles_takes_few_operations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     proven, proof = [], placements.wrong_placements
