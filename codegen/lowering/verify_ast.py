@@ -11,6 +11,7 @@ what it makes of the tree is looked at as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import islpy as isl
 
@@ -127,7 +128,8 @@ def _runs(body: Sequence[Stmt], where: isl.Set, loops: tuple[str, ...]) -> Itera
             case If():
                 holds = _holds(stmt.condition)
                 yield from _runs(stmt.then, where.intersect(holds), loops)
-                yield from _runs(stmt.otherwise, where.subtract(holds), loops)
+                if stmt.otherwise:
+                    yield from _runs(stmt.otherwise, where.subtract(holds), loops)
             case Marked():
                 yield from _runs(stmt.body, where, loops)
             case Instance():
@@ -179,9 +181,9 @@ def _value(expr: Expr) -> isl.PwAff:
     """`[n, c] -> { [] -> [expr] }`. isl divides exactly, or what is not negative, so that quotients are floors."""
     match expr:
         case Literal(text=text):
-            return isl.PwAff(f"{{ [] -> [{text}] }}")
+            return _read(f"{{ [] -> [{text}] }}")
         case Name(name=name):
-            return isl.PwAff(f"[{name}] -> {{ [] -> [{name}] }}")
+            return _read(f"[{name}] -> {{ [] -> [{name}] }}")
         case Unary(op="-", operand=operand):
             return _value(operand).neg()
         case Binary(op="/", left=left, right=right) | Call(function="floord", arguments=(left, right)):
@@ -197,6 +199,12 @@ def _value(expr: Expr) -> isl.PwAff:
         case Call(function=name, arguments=(left, right)) if name in _VALUES:
             return _VALUES[name](_value(left), _value(right))
     raise InternalError(f"unexpected in generated loops: {expr}")
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> isl.PwAff:
+    """isl takes as long to read a name as to compute with it, and loops have few."""
+    return isl.PwAff(text)
 
 
 def _holds(expr: Expr) -> isl.Set:
