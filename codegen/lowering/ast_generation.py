@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import islpy as isl
 
@@ -15,7 +16,7 @@ from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, L
 from polytile.codegen.lowering.placed_accesses import Placed
 from polytile.codegen.lowering.register_tiles import full_tile, in_loops, point_by_point
 from polytile.codegen.lowering.verify_ast import require_faithful
-from polytile.ir.expr import CType, Expr, For, If, Name, Stmt
+from polytile.ir.expr import CType, Expr, For, If, Name, Stmt, rewrite
 from polytile.ir.isl_expr import ast_options, expression
 from polytile.ir.isl_util import CONTEXT, band_members, mark_name, reduce_quotients, sets
 from polytile.ir.schedule import KERNEL, nodes
@@ -25,7 +26,8 @@ def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType, pl
     """The statement tree (For, If, Instance, Marked `kernel:N`) of the host's tree, with the kernels inside."""
     kernels = {k.launch: k for k in annotation.kernels}
     host = generate(tree, annotation.scop.context, annotation.iterator, integer)
-    bodies = {k.launch: _kernel(annotation, k, integer, placed) for k in annotation.kernels}
+    known: Known = {}
+    bodies = {k.launch: _kernel(annotation, k, integer, placed, known) for k in annotation.kernels}
 
     def fill(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(fill_one(stmt) for stmt in body)
@@ -52,7 +54,10 @@ def _launched(instance: Instance, kernel: KernelShape, body: Marked) -> Stmt:
     return stmt
 
 
-def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed: Placed) -> Marked:
+Known = dict[tuple[object, ...], tuple[str, tuple[Stmt, ...]]]  # loops of one statement, and its name, by all else
+
+
+def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed: Placed, known: Known) -> Marked:
     context = kernel.context.intersect_params(annotation.scop.context)
     describe: Describe | None = None
     if kernel.number in placed.kernels:
@@ -63,9 +68,32 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
 
     inner = annotation.names.prefix("c")
     iterator = inner if inner != annotation.iterator else annotation.names.prefix(f"{inner}_")
-    body = _with_full_tiles(kernel, context, iterator, integer, describe)
+    body = _loops(kernel, context, iterator, integer, describe, known)
     body = distribute_to_threads(body, kernel.threads, kernel.block, integer)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
+
+
+def _loops(
+    kernel: KernelShape, context: isl.Set, iterator: str, integer: CType, describe: Describe | None, known: Known
+) -> tuple[Stmt, ...]:
+    """The loops of a kernel. Of kernels that differ in the name of their one statement alone, as those of time steps to
+    an array and back, isl is asked once.
+
+    before: for (t = ..) { launch0: S0[t, i] : 1 <= i < n - 1; launch1: S1[t, i] : 1 <= i < n - 1 }
+    after:  the loops of launch0 in both, with S1 in place of S0 in the second
+    """
+    if describe is not None or len(kernel.statements) != 1:
+        return _with_full_tiles(kernel, context, iterator, integer, describe)
+    (own,) = kernel.statements
+    key = str(kernel.tree).replace(f" {own}[", " S["), str(context), iterator, integer, kernel.loops
+    name, body = known.get(key, ("", ()))
+    if not name:
+        name, body = known[key] = own, _with_full_tiles(kernel, context, iterator, integer, describe)
+
+    def renamed(node: Any) -> Any:
+        return replace(node, statement=own) if isinstance(node, Instance) else node
+
+    return body if name == own else tuple(rewrite(stmt, renamed) for stmt in body)
 
 
 def _with_full_tiles(
