@@ -152,7 +152,7 @@ def _step(depth: int, position: int) -> isl.Map:
 
 
 @memoized
-def _distance(mapped: isl.Map, position: int) -> tuple[int, ...] | None:
+def thread_distance(mapped: isl.Map, position: int) -> tuple[int, ...] | None:
     """How far the iterators of neighbouring threads are apart, for a statement in time, `{ S[i] -> [t] }`; None where
     that differs, or there are none."""
     rank = mapped.dim(isl.dim_type.in_)
@@ -172,7 +172,7 @@ class _Requests:
 
     def __init__(self, mapped: isl.Map, position: int) -> None:
         self._mapped, self._position = mapped, position
-        self._distance = _distance(mapped, position)
+        self._distance = thread_distance(mapped, position)
         self._known: dict[str, int] = {}
 
     def scattered(self, relation: isl.Map) -> int:

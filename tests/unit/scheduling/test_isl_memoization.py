@@ -126,3 +126,19 @@ void f(int n, int m, double a[n][m], double x[m], double y[n])
     monkeypatch.setattr("polytile.ir.isl_memoization._is_same", lambda one, other: False)
     assert polytile.compile(text, name="f.c").cuda == together
     assert len(analysed) > 2 * few
+
+
+@memoized
+def counted(relation: isl.Map, points: isl.Set) -> isl.Map:
+    ASKED.append(str(relation))
+    return relation.intersect_domain(points)
+
+
+def test_questions_of_single_relations_are_memoized() -> None:
+    relation, points = "[n] -> { S[i] -> A[i + 1] }", "[n] -> { S[i] : 0 <= i < n }"
+    with memoizing():
+        found = counted(isl.Map(relation), isl.Set(points))
+        assert counted(isl.Map(relation), isl.Set(points)) is found
+        assert not counted(isl.Map(relation), isl.Set("[n] -> { S[i] : 0 <= i <= n }")).is_equal(found)
+        assert not counted(isl.Map("[n] -> { S[i] -> A[i] }"), isl.Set(points)).is_equal(found)
+    assert len(ASKED) == 3

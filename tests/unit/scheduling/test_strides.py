@@ -9,7 +9,7 @@ import pytest
 
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
-from polytile.scheduling.cost.strides import APART, COALESCED, DEPTH_WEIGHT, IN_LINES, strided_accesses
+from polytile.scheduling.cost.strides import APART, COALESCED, DEPTH_WEIGHT, IN_LINES, strided_accesses, thread_distance
 
 # An access, and how far apart elements are for neighbouring i and for neighbouring j.
 ACCESSES = {
@@ -49,3 +49,18 @@ def test_one_access(scop: Callable[..., Scop], access: str) -> None:
 def test_all_accesses_of_one_statement(scop: Callable[..., Scop]) -> None:
     total = [DEPTH_WEIGHT**2 * sum(column) for column in zip(*ACCESSES.values(), strict=True)]
     assert list(costs(program(scop, *ACCESSES))) == total
+
+
+TIMES = {  # how far i and j are from one thread to the next
+    "floor(i/8), floor(j/32), i mod 8, j mod 32": (0, 1),
+    "floor(j/8), floor(i/32), j mod 8, i mod 32": (1, 0),
+    "floor(i/8), floor(j/128), i mod 8, j mod 4, floor((j mod 128)/4)": (0, 4),
+    "i + j, i": (1, -1),
+    "i, j, 0": None,
+}
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_distance_between_neighbouring_threads(times: str) -> None:
+    mapped = isl.Map(f"[n] -> {{ S[i, j] -> [{times}] : 0 <= i < n and 0 <= j < n }}")
+    assert thread_distance(mapped, mapped.dim(isl.dim_type.out) - 1) == TIMES[times]
