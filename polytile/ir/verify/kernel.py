@@ -10,7 +10,7 @@ from polytile.ir.verify.accesses import check_alignment, check_registers, check_
 from polytile.ir.verify.names import check_names
 from polytile.ir.verify.order import check_copies, check_launches, check_split_barriers
 from polytile.ir.verify.refuse import ensure
-from polytile.ir.verify.uniform import check_segments, check_uniform
+from polytile.ir.verify.uniform import check_uniform
 from polytile.machine import (
     MAX_BLOCK,
     MAX_BLOCK_THREADS,
@@ -40,7 +40,6 @@ def check_kernel(kernel: Kernel, *, machine: Machine = _WIDEST, registers_only: 
     check_split_barriers(kernel)
     check_launches(kernel)
     check_uniform(kernel)
-    check_segments(kernel)
     if registers_only:
         check_registers(kernel)
     kernel.passed.add(check)

@@ -23,6 +23,8 @@ def distinctly_named(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 @dataclass
 class _Renaming:
+    """`names` are those that are others now: the first variable of a name keeps it, and is in no scope of another."""
+
     times: dict[str, int] = field(default_factory=dict)
 
     def block(self, body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
@@ -31,14 +33,16 @@ class _Renaming:
             match stmt:
                 case Declare(name=name, value=value):
                     known = None if value is None else _renamed(value, names)
-                    names = {**names, name: self._fresh(name)}
-                    found.append(replace(stmt, name=names[name], value=known))
+                    own = self._fresh(name)
+                    names = names if own == name else {**names, name: own}
+                    found.append(replace(stmt, name=own, value=known))
                 case For(iterator=iterator, step=step):
-                    inner = {**names, iterator: self._fresh(iterator)}
+                    own = self._fresh(iterator)
+                    inner = names if own == iterator else {**names, iterator: own}
                     found.append(
                         replace(
                             stmt,
-                            iterator=inner[iterator],
+                            iterator=own,
                             lower=_renamed(stmt.lower, names),
                             condition=_renamed(stmt.condition, inner),
                             step=_renamed(step, names) if isinstance(step, Expr) else step,
@@ -69,10 +73,9 @@ class _Renaming:
 
 
 def _renamed(node: _Node, names: Mapping[str, str]) -> _Node:
-    """The uses of names in a node that declares none."""
+    """The uses of names in a node that declares none; most programs use each name once, so that few have others."""
 
     def change(part: object) -> object:
-        moved = isinstance(part, Name) and names.get(part.name, part.name) != part.name
-        return replace(part, name=names[part.name]) if moved and isinstance(part, Name) else part
+        return replace(part, name=names[part.name]) if isinstance(part, Name) and part.name in names else part
 
-    return rewrite(node, change)  # type: ignore[no-any-return]
+    return rewrite(node, change) if names else node

@@ -4,6 +4,7 @@ condition that may differ between them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import prod
 
@@ -36,20 +37,22 @@ AXES = "xyz"
 
 
 def check_uniform(kernel: Kernel) -> None:
-    """Raise InternalError where a barrier of the block or grid, or a `Leave`, may miss some threads of a block.
+    """Raise InternalError where a barrier of the block or grid, or a `Leave`, may miss some threads of a block, or a
+    reduction over lanes some of its segment.
 
     Values from memory, from other lanes and the indices of threads may differ; so may what is computed from them.
     """
-    if prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes):
+    meets = prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes)
+    widths = sorted({n.width for n in kernel.nodes if isinstance(n, WarpReduce)})
+    if meets or widths:
         kernel = replace(kernel, body=distinctly_named(kernel.body))
+    if meets:
         _check(kernel, kernel.body, differing_names(kernel), False)
+    _check_widths(kernel, widths)
 
 
-def check_segments(kernel: Kernel) -> None:
-    """Raise InternalError where a reduction over lanes may miss some of its segment."""
-    if any(isinstance(n, WarpReduce) for n in kernel.nodes):
-        kernel = replace(kernel, body=distinctly_named(kernel.body))
-    for width in sorted({n.width for n in kernel.nodes if isinstance(n, WarpReduce)}):
+def _check_widths(kernel: Kernel, widths: Iterable[int]) -> None:
+    for width in widths:
         x, y, _ = kernel.block
         ensure(not x % width or not width % x, kernel, None, f"segments of {width} lanes in rows of {x} threads")
         axes = "x" if width <= x else "xy" if width <= x * y else AXES
@@ -117,17 +120,19 @@ def _check(kernel: Kernel, body: Iterable[Stmt], differing: frozenset[str], apar
     for stmt in body:
         message = "below a condition that may differ between the threads of a block"
         ensure(not apart or not _meets(stmt), kernel, stmt, message)
-        for block in bodies(stmt):
-            _check(kernel, block, differing, apart or _splits(kernel, stmt, differing))
+        blocks = bodies(stmt)
+        inside = apart or (bool(blocks) and _splits(kernel, stmt, differing))
+        for block in blocks:
+            _check(kernel, block, differing, inside)
 
 
-def _splits(kernel: Kernel, stmt: Stmt, differing: frozenset[str], axes: str = AXES) -> bool:
+def _splits(kernel: Kernel, stmt: Stmt, differing: AbstractSet[str], axes: str = AXES) -> bool:
     """Whether threads of a block may go different ways at a statement."""
     branches = bool(bodies(stmt)) and not isinstance(stmt, Execution)
     return branches and any(differs(kernel, e, differing, axes) for e in expressions(stmt))
 
 
-def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = AXES) -> bool:
+def differs(kernel: Kernel, value: Expr, differing: AbstractSet[str], axes: str = AXES) -> bool:
     """Whether a value may differ between threads of a block that differ along `axes`, given the names that may."""
     for node in walk(value):
         match node:
@@ -146,7 +151,7 @@ def differing_names(kernel: Kernel, axes: str = AXES) -> frozenset[str]:
     """The names that may have different values in threads of a block that differ along `axes`."""
     found: set[str] = set()
     for c in kernel.coordinates:
-        if differs(kernel, c.source, frozenset(found), axes):
+        if differs(kernel, c.source, found, axes):
             found.add(c.name)
     before = -1
     while len(found) > before:
@@ -157,16 +162,18 @@ def differing_names(kernel: Kernel, axes: str = AXES) -> frozenset[str]:
 
 def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool, axes: str) -> None:
     for stmt in body:
-        now = frozenset(found)
         match stmt:
-            case Declare(name=name, value=Expr() as value) if differs(kernel, value, now, axes):
+            case Declare(name=name, value=Expr() as value) if name not in found and differs(kernel, value, found, axes):
                 found.add(name)
-            case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now, axes):
+            case Assign(target=Name(name=name), value=value) if name not in found and (
+                apart or differs(kernel, value, found, axes)
+            ):
                 found.add(name)
             case Atomic() | Load() | Invoke():
                 found.update(t.name for t in targets(stmt) if isinstance(t, Name))
-        inside = _splits(kernel, stmt, now, axes)
+        blocks = bodies(stmt)
+        inside = bool(blocks) and _splits(kernel, stmt, found, axes)
         if inside and isinstance(stmt, For):
             found.add(stmt.iterator)
-        for block in bodies(stmt):
+        for block in blocks:
             _collect(kernel, block, found, apart or inside, axes)
