@@ -32,19 +32,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full-matrix", action="store_true", help="validate the suite with all tile sizes")
 
 
-SHARED = "POLYTILE_TEST_CORES"
-
-
 @pytest.hookimpl(trylast=True)  # behind the terminal
 def pytest_configure(config: pytest.Config) -> None:
-    """What the emulator is made of is compiled once for all processes of a run: pytest-xdist's inherit the name."""
-    if SHARED not in os.environ:
+    """What the emulator is made of is compiled once for all processes of a run: pytest-xdist's inherit the name, and so
+    do the commands that tests start."""
+    if core.VARIABLE not in os.environ:
         holder = tempfile.TemporaryDirectory(prefix="polytile-cores-", ignore_cleanup_errors=True)
-        os.environ[SHARED] = holder.name
+        os.environ[core.VARIABLE] = holder.name
         config.add_cleanup(holder.cleanup)
-        config.add_cleanup(lambda: os.environ.pop(SHARED))
-    core.share(Path(os.environ[SHARED]))
-    os.environ["POLYTILE_CACHE"] = str(Path(os.environ[SHARED], "compilations"))  # not the user's
+        config.add_cleanup(lambda: os.environ.pop(core.VARIABLE))
+    os.environ["POLYTILE_CACHE"] = str(Path(os.environ[core.VARIABLE], "compilations"))  # not the user's
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and config.option.verbose == 0:
         config.pluginmanager.register(progress.FileProgress(terminal))

@@ -146,7 +146,7 @@ def test_the_kernels_of_whole_programs_share_the_object(
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Without the folder of the tests, as if nothing was compiled yet."""
-    monkeypatch.setattr(core, "_GIVEN", [])
+    monkeypatch.delenv(core.VARIABLE)
     core._folder.cache_clear()
     yield
     core._folder.cache_clear()
@@ -165,3 +165,16 @@ def test_forked_processes_share_one_object(emulator: None, alone: None, tmp_path
     works = ((k, partial(made, tmp_path / f"{k}.so")) for k in range(3))
     assert [outcome.kind for _, outcome in run_all(works, 3, 100)] == [AGREED] * 3
     assert len(list(core._folder().glob("*/emulator.o"))) == 1
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_named(
+    emulator: None, alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(core.VARIABLE, str(tmp_path / "cores"))
+    for number in range(2):
+        made(tmp_path / f"{number}.so")
+        assert len(list(tmp_path.glob("cores/*/emulator.o"))) == number
+    monkeypatch.setenv(core.VARIABLE, str(tmp_path / "0.so"))  # where no folder can be made
+    core._folder.cache_clear()
+    made(tmp_path / "whole.so")

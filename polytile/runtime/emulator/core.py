@@ -8,7 +8,9 @@ The first library of a kind (of one set of flags) is compiled whole, which is qu
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -17,6 +19,7 @@ from polytile.dataclass import dataclass
 from polytile.runtime.emulator.host_compiler import HostCompiler
 from polytile.runtime.emulator.process import run_to_end
 
+VARIABLE = "POLYTILE_EMULATOR_CORES"  # names a folder that processes share, which stays
 APART = "-DPOLYTILE_EMULATOR_APART=1"  # a .cu is compiled against declarations
 _OBJECT = "-DPOLYTILE_EMULATOR_OBJECT=1"  # what they declare is compiled
 # What every generated .cu includes. Nothing is defined here: what an inline function uses of templates would be
@@ -53,13 +56,17 @@ def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) 
     What is known of kinds lies in files, so that forked processes share it. None also where the core does not compile,
     so that the library itself says what is wrong.
     """
-    key = hashlib.sha256("\0".join((*compiler.command, *flags)).encode()).hexdigest()[:16]
+    what = (*compiler.command, compiler.version, _headers(), *flags)
+    key = hashlib.sha256("\0".join(what).encode()).hexdigest()[:16]
     folder = _folder() / key
     core = Core(folder / "emulator.o", folder / "emulator.h")
     if core.object.exists():
         return core
     if not folder.exists():
-        folder.mkdir(exist_ok=True)
+        with contextlib.suppress(OSError):  # a folder that cannot be written to is one where nothing is found
+            folder.mkdir(parents=True, exist_ok=True)
+        return None
+    if not os.access(folder, os.W_OK):
         return None
     _write_whole(core.header, _TEXT)
     command = (*compiler.command, *flags, "-w")  # warnings are for what the library itself has
@@ -86,21 +93,21 @@ def _write_whole(file: Path, text: str) -> None:
         partial.replace(file)
 
 
-def share(folder: Path) -> None:
-    """Keep cores in `folder`, which processes share that do not come from this one; its owner removes it."""
-    _GIVEN[:] = [folder]
-    _folder.cache_clear()
-
-
-_GIVEN: list[Path] = []
 _HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@cache
+def _headers() -> str:
+    """A hash of what cores are made of, which may have changed where a folder stays."""
+    files = sorted((Path(__file__).resolve().parent / "include").rglob("*.h"))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 @cache
 def _folder() -> Path:
     """The folder that is shared, else a private one, removed when Python ends."""
-    if _GIVEN:
-        return _GIVEN[0]
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
     holder = tempfile.TemporaryDirectory(prefix="polytile-", ignore_cleanup_errors=True)
     _HOLDERS.append(holder)
     return Path(holder.name)
