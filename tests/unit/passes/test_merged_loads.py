@@ -80,6 +80,7 @@ def test_loads_of_the_read_only_cache() -> None:
     assert promised(without_promises(replace(kernel, parameters=parameters))) == promised(kernel)
 
 
+@pytest.mark.slow(but=("branches-int", "choice-double", "least-float"))
 @pytest.mark.parametrize("type", ["float", "double", "int"])
 @pytest.mark.parametrize("name", sorted(MIXED))
 def test_computes_the_same(name: str, type: str) -> None:

@@ -122,6 +122,7 @@ def test_accesses_of_many_arrays_have_offsets_of_their_own() -> None:
     assert sums and all(s.type == LLONG for s in sums)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator", "always")
 def test_offsets_of_many_arrays_compute_what_c_does() -> None:
     scop = compiled(MANY, points=(1, 1), registers=64)

@@ -38,6 +38,7 @@ def tiny(family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG", str(tmp_path / "log"))
 
 
+@pytest.mark.slow
 def test_each_cap_type_and_order_has_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, results = tmp_path / "caps.md", tmp_path / "caps.jsonl"
     files = ["--markdown", str(table), "--json", str(results)]

@@ -54,6 +54,7 @@ def gemm() -> polytile.Program:
 
 
 # Round trips ---------------------------------------------------------------------------------------------------------
+@pytest.mark.slow(but=("gemm-superposed", "jacobi-2d-classic"))
 @pytest.mark.parametrize("schedule", ["classic", "superposed"])
 @pytest.mark.parametrize("program", ["atax", "gemm", "doitgen", "gesummv", "jacobi-2d", "symm"])
 def test_what_was_saved_gives_the_same_kernels(program: str, schedule: str) -> None:
