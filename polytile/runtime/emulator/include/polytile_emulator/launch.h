@@ -3,7 +3,15 @@
 #define POLYTILE_EMULATOR_LAUNCH_H
 
 #include <pthread.h>
+#include <sys/types.h>
+
+// Of <signal.h>, the macros of which would take names from the user's kernels.
+#if defined(__GLIBC__)
+extern "C" int sigfillset(sigset_t *set) noexcept;
+extern "C" int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) noexcept;
+#else
 #include <signal.h>
+#endif
 
 #pragma GCC visibility push(hidden)
 
@@ -154,11 +162,16 @@ inline thread_local bool inside_kernel = false;
 
 // A process that is forked has no thread but one, which finds no kernel under way and nothing locked. Signals wait
 // meanwhile: a handler may run a SCoP, which would wait for what its own thread has locked.
+#if defined(__APPLE__)
+constexpr int kBlockSignals = 1, kSetSignals = 3;
+#else
+constexpr int kBlockSignals = 0, kSetSignals = 2;
+#endif
 inline sigset_t signals_before;
 inline void lock_all() {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_sigmask(kBlockSignals, &all, &before);
   pthread_mutex_lock(&launch_mutex);
   pthread_mutex_lock(&memory_mutex);
   pthread_mutex_lock(&shared_limits.mutex);
@@ -169,7 +182,7 @@ inline void unlock_all() {
   pthread_mutex_unlock(&shared_limits.mutex);
   pthread_mutex_unlock(&memory_mutex);
   pthread_mutex_unlock(&launch_mutex);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_sigmask(kSetSignals, &before, nullptr);
 }
 inline const int fork_handlers = pthread_atfork(lock_all, unlock_all, unlock_all);
 
