@@ -9,8 +9,8 @@ Measures whole commands from outside, import included, as a user meets them:
 `--all` takes the programs of all families. Every command compiles; with `--cached` it finds in polytile's cache what a
 run before it has left. `--compare OLD.json` says by what factor the times changed since an earlier run; `--against DIR`
 runs the commands of another checkout in turns with those of this one, so that both meet the same machine, load
-included, and compares these. Both give the geometric mean over the programs, of the time that passed and of processor
-time, which other processes disturb less.
+included, and compares these; `--beside 'ppcg --target=cuda'` does so with another compiler. All give the geometric mean
+over the programs, of the time that passed and of processor time, which other processes disturb less.
 
 Every figure is the median of three runs. Memory is the largest resident set of the command or of any compiler that it
 ran (what wait4 reports, so the measuring process itself stays small and imports nothing of polytile). The exit status
@@ -22,13 +22,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
 
@@ -101,12 +103,11 @@ class Change:
     processor: float | None = None
 
 
-def run(command: Sequence[str], log: Path, checkout: Path | None = None, cache: str = NO_CACHE) -> Run:
-    """Run a command to its end, with its output in `log`; with the polytile of a checkout, if one is given."""
-    place = None if checkout is None else log.parent  # `python -m` finds what is in the current folder first
-    environment = {**os.environ, "POLYTILE_CACHE": cache}
-    if checkout is not None:
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+def run(command: Sequence[str], log: Path, checkout: Path = CHECKOUT, cache: str = NO_CACHE) -> Run:
+    """Run a command to its end, in the folder of `log`, which gets its output, with the polytile of a checkout."""
+    path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "POLYTILE_CACHE": cache, "PYTHONPATH": path}
+    place = log.parent  # `python -m` finds what is in the current folder first
     with log.open("wb") as output:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -141,14 +142,17 @@ def figure(program: str, action: str, runs: Sequence[Run]) -> Figure:
 
 
 def in_turns(
-    program: str, action: str, command: Sequence[str], folder: Path, repeat: int, other: Path
+    program: str, action: str, other: Callable[[], Run], own: Callable[[], Run], repeat: int
 ) -> tuple[Figure, Figure, Change]:
-    """The figures of the other checkout and of this one, and the median of the factors between neighbouring runs."""
+    """The figures of another command and of this checkout's, and the median of the factors between neighbouring
+    runs."""
     pairs = []
     for number in range(repeat):
-        order = (other, CHECKOUT) if number % 2 == 0 else (CHECKOUT, other)
-        runs = {checkout: run(command, folder / "log", checkout) for checkout in order}
-        pairs.append((runs[other], runs[CHECKOUT]))
+        if number % 2 == 0:
+            pairs.append((other(), own()))
+        else:
+            mine = own()
+            pairs.append((other(), mine))
     before, after = (figure(program, action, [pair[side] for pair in pairs]) for side in (0, 1))
     factor = median(b.seconds / a.seconds for a, b in pairs)
     processor = median(b.processor_seconds / a.processor_seconds for a, b in pairs)
@@ -269,6 +273,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     before.add_argument("--cached", action="store_true", help="compile from polytile's cache")
     before.add_argument("--against", type=Path, metavar="DIR", help="run the checkout in DIR in turns, and compare")
+    before.add_argument("--beside", metavar="COMMAND", help="run another compiler, `COMMAND -I... FILE.c`, in turns")
     return parser
 
 
@@ -287,16 +292,19 @@ def _measured(chosen: argparse.Namespace, folder: Path) -> tuple[list[Figure], l
     found: list[Change] = []
     programs = selected(chosen.programs, every=chosen.all)
     work = list(commands(programs, folder, validate=not chosen.no_validate))
-    if chosen.against is None:
+    if chosen.against is None and chosen.beside is None:
         for one in work:
             figures.append(measure(*one, folder, chosen.repeat, cached=chosen.cached))
             show(line(figures[-1]), chosen.json)
         return figures, found
-    other = chosen.against.resolve()
-    for checkout in (other, CHECKOUT):  # so that neither pays for bytecode
-        run(work[1][2], folder / "log", checkout)
-    for one in work:
-        before, after, change = in_turns(*one, folder, chosen.repeat, other)
+    for program, action, command in work:
+        other = _other(chosen, program, action, command, folder / "log")
+        own = partial(run, command, folder / "log")
+        if other is None:
+            continue
+        if not figures:  # so that neither pays for bytecode
+            other(), own()
+        before, after, change = in_turns(program, action, other, own, chosen.repeat)
         figures.append(after)
         if before.failure or after.failure:
             show(line(after if after.failure else before), chosen.json)
@@ -304,6 +312,17 @@ def _measured(chosen: argparse.Namespace, folder: Path) -> tuple[list[Figure], l
             found.append(change)
             show(change_line(change), chosen.json)
     return figures, found
+
+
+def _other(
+    chosen: argparse.Namespace, program: str, action: str, command: Sequence[str], log: Path
+) -> Callable[[], Run] | None:
+    """What runs in turns with a command: that of another checkout, or another compiler for the same file."""
+    if chosen.against is not None:
+        return partial(run, command, log, chosen.against.resolve())
+    if action != "compile":
+        return None
+    return partial(run, [*shlex.split(chosen.beside), f"-I{FAMILIES}", str(suite()[program])], log)
 
 
 def show(text: str, json_file: str | None) -> None:
