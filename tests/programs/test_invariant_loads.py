@@ -50,7 +50,7 @@ def test_loads_are_passed(name: str) -> None:
     (scop,) = program.scops
     assert sorted(spelt for _, spelt in scop.scop.passed) == sorted(loads)
     for load in loads:
-        assert load in program.host.partition("polytile_f_scop0(")[2].partition("if (0)")[0]
+        assert load in program.host.partition("polytile_f_scop0(")[2].partition("if (polytile_status != 0)")[0]
     names = [p.name for p in scop.scop.parameters]
     assert len(names) == len(loads)
     for size in (0, 1, 2, 37):
