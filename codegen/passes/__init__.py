@@ -15,7 +15,6 @@ from polytile.codegen.passes import (
     kernel_cache_hints,
     merged_loads,
     offset_addressing,
-    on_demand,
     privatization,
     prune_signature,
     subwarp_loops,
@@ -23,8 +22,7 @@ from polytile.codegen.passes import (
     waiting,
     warp_aggregation,
 )
-from polytile.codegen.passes.plan import DISTRIBUTE, SHARE, Context, LoweredPlan, Pass, ProgramPass
-from polytile.ir.kernel import Kernel
+from polytile.codegen.passes.plan import DISTRIBUTE, SHARE, LoweredPlan, OnDemand, Pass, ProgramPass, Run
 
 SCALAR_REPLACEMENT = "scalar-replacement"
 REGISTER_LIMIT = "register-limit"
@@ -34,44 +32,46 @@ def always(_: Sequence[LoweredPlan]) -> bool:
     return True
 
 
-def improving(
-    name: str, asked: Callable[[LoweredPlan], bool], run: Callable[[Kernel, LoweredPlan, Context], Kernel]
-) -> Pass:
+def improving(name: str, asked: Callable[[LoweredPlan], bool], run: Run) -> Pass:
     """A pass that kernels can do without."""
     return Pass(name, asked, run, improves=True)
 
 
 KERNEL_PASSES: tuple[Pass, ...] = (
-    improving(SCALAR_REPLACEMENT, lambda plan: bool(plan.promoted), on_demand.scalar_replacement),
-    Pass("place-arrays", lambda plan: bool(plan.placements), on_demand.place_arrays),
+    improving(
+        SCALAR_REPLACEMENT,
+        lambda plan: bool(plan.promoted),
+        OnDemand("scalar_replacement", "tile_scalar_replacement"),
+    ),
+    Pass("place-arrays", lambda plan: bool(plan.placements), OnDemand("place_arrays")),
     Pass("clean-up", lambda plan: plan.clean, cleanup.clean_up),
-    improving("loop-carry", lambda plan: plan.carry, on_demand.loop_carry),
-    improving("unroll-loads-first", lambda plan: plan.loads_first, on_demand.unroll_loads_first),
+    improving("loop-carry", lambda plan: plan.carry, OnDemand("loop_carry")),
+    improving("unroll-loads-first", lambda plan: plan.loads_first, OnDemand("unroll_loads_first")),
     Pass("remove-unused", lambda plan: plan.clean, cleanup.remove_unused),
-    improving("early-loads", lambda plan: plan.loads_first, on_demand.early_loads),
-    improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), on_demand.cache_hints),
+    improving("early-loads", lambda plan: plan.loads_first, OnDemand("early_loads")),
+    improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), OnDemand("cache_hints")),
     Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
-    improving("forward-shared", lambda plan: bool(plan.forwarded), on_demand.forward_shared),
-    Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, on_demand.launch_bounds),
+    improving("forward-shared", lambda plan: bool(plan.forwarded), OnDemand("forward_shared", "shared_forwarding")),
+    Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, OnDemand("launch_bounds")),
     Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
     *waiting.UP_TO_PARTITIONS,
-    improving("wide-copies", lambda plan: bool(plan.wide), on_demand.wide_copies),
+    improving("wide-copies", lambda plan: bool(plan.wide), OnDemand("wide_copies")),
     *waiting.BEHIND_PARTITIONS,
     Pass(
         "reassociate-sums",
         lambda plan: plan.sums_are_free,
-        on_demand.reassociate_sums,
+        OnDemand("reassociate_sums"),
         improves=True,
         parts=(DISTRIBUTE, SHARE),
     ),
     Pass(
         "order-statements",
         lambda plan: bool(plan.order) or plan.points,
-        on_demand.order_statements,
+        OnDemand("order_statements"),
         improves=True,
         bounded=True,
     ),
-    Pass(REGISTER_LIMIT, lambda plan: plan.registers > 0, on_demand.register_limit, bounded=True),
+    Pass(REGISTER_LIMIT, lambda plan: plan.registers > 0, OnDemand("register_limit", "launch_bounds"), bounded=True),
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
 

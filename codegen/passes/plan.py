@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
+from importlib import import_module
 from typing import Any
 
 from polytile.codegen.passes.alignment import Alignment
@@ -103,13 +104,34 @@ class Context:
     without: frozenset[str] = frozenset()
 
 
+Run = Callable[[Kernel, LoweredPlan, Context], Kernel]
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemand:
+    """A function of a module of this folder, by default its own, that is imported with the first plan that asks for it:
+    most plans never do."""
+
+    function: str
+    module: str = ""
+
+    @property
+    def found(self) -> Run:
+        """The function itself."""
+        run: Run = getattr(import_module(f"polytile.codegen.passes.{self.module or self.function}"), self.function)
+        return run
+
+    def __call__(self, kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+        return self.found(kernel, plan, context)
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """A step from kernel to kernel, called where the plan asks for it."""
 
     name: str
     asked: Callable[[LoweredPlan], bool]
-    run: Callable[[Kernel, LoweredPlan, Context], Kernel]
+    run: Run
     improves: bool = False  # what kernels can do without, where it fails
     bounded: bool = False  # what depends on how many registers a thread may have
     parts: tuple[str, ...] = ()  # what of it can be left out, by names
@@ -117,7 +139,8 @@ class Pass:
     @property
     def summary(self) -> str:
         """What it does, in one line."""
-        return (self.run.__doc__ or "").partition("\n")[0]
+        run = self.run.found if isinstance(self.run, OnDemand) else self.run
+        return (run.__doc__ or "").partition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True)

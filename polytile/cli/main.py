@@ -103,10 +103,8 @@ def _json_report(error: PolytileError) -> Report:
 
 
 def _run(request: Request) -> int:
-    from polytile.cli.islpy_version import tell_islpy_its_version
     from polytile.cli.report import Report
 
-    tell_islpy_its_version()
     report = Report(as_json=request.json, quiet=request.quiet, verbose=request.verbose)
     report.watch_stages(tell_stage)
     status = _guarded(request, report)

@@ -13,17 +13,18 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from polytile.frontend.host_layouts import compiler_of, processor
 from polytile.frontend.preprocess import Surroundings
-from polytile.installed import installer_folder
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # What makes the text of kernels; numpy runs them, rich, Pygments and platformdirs are for messages and for this.
 LIBRARIES = ("islpy", "jinja2", "markupsafe", "pcpp", "pycparser")
 # With these a compiler is another one, or is given other options, beside those that the preprocessor's output shows.
 _VARIABLES = ("CCC_OVERRIDE_OPTIONS", "COMPILER_PATH", "GCC_EXEC_PREFIX")
+_INSTALLED = (".dist-info", ".egg-info")
 
 
 def key_of(request: str, text: str, around: Surroundings, given: Sequence[str]) -> str | None:
@@ -73,9 +74,20 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def installed(library: str) -> str | None:
-    """The version of a library, and a hash of the record that its installer has left beside it; None without one."""
-    folder = installer_folder(library)
-    return None if folder is None else f"{os.path.basename(folder)} {_digest(os.path.join(folder, 'RECORD'))}"
+    """The version of a library, and a hash of the record that its installer has left beside it; None without one.
+    (`importlib.metadata` says it too, and takes longer to import than all of this to run.)"""
+    spec = find_spec(library)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = os.path.dirname(spec.submodule_search_locations[0])
+    try:
+        beside = os.listdir(folder)
+    except OSError:  # an archive
+        return None
+    for name in beside:
+        if name.endswith(_INSTALLED) and name.partition("-")[0].lower() == library:
+            return f"{name} {_digest(os.path.join(folder, name, 'RECORD'))}"
+    return None
 
 
 def _compiler(command: str | None) -> list[str]:

@@ -166,8 +166,6 @@ inline thread_local bool inside = false;
 // Shared by the entry points below.
 namespace polytile_axpy_support {
 
-using polytile_entry_points::inside;
-
 // A number of elements or bytes that knows whether computing it overflowed.
 struct PolytileSize {
     long long value;
@@ -197,13 +195,13 @@ struct PolytileSize {
 // Whether kernels may run: not for a signal handler amid an entry point, whose kernels it would wait for without end.
 class PolytileTurn {
 public:
-    PolytileTurn() : mine(!inside) { inside = true; }
+    PolytileTurn() : mine(!polytile_entry_points::inside) { polytile_entry_points::inside = true; }
     PolytileTurn(const PolytileTurn &) = delete;
     PolytileTurn &operator=(const PolytileTurn &) = delete;
 
     ~PolytileTurn()
     {
-        if (mine) inside = false;
+        if (mine) polytile_entry_points::inside = false;
     }
 
     const bool mine;
