@@ -35,10 +35,9 @@ from polytile.ir.expr import (
     Node,
     Stmt,
     Unary,
-    children,
     value_range,
-    walk,
 )
+from polytile.ir.expr_trees import children, walk
 from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, Store, ThreadIndex
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch

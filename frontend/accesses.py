@@ -34,9 +34,8 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     While,
-    children,
-    walk,
 )
+from polytile.ir.expr_trees import children, walk
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind

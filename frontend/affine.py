@@ -49,8 +49,8 @@ from polytile.ir.expr import (
     Ternary,
     Unary,
     includes,
-    walk,
 )
+from polytile.ir.expr_trees import walk
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 

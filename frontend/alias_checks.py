@@ -11,7 +11,8 @@ from polytile.frontend.scop_region import HostRead, Region
 from polytile.frontend.type_based_aliasing import may_change
 from polytile.ir.alias_checks import AliasCheck
 from polytile.ir.def_use import targets
-from polytile.ir.expr import Access, CType, walk
+from polytile.ir.expr import Access, CType
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Array, Origin, Parameter, Statement
 
 

@@ -21,7 +21,8 @@ from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope
 from polytile.frontend.signal_handlers import run_by_signals
 from polytile.frontend.trees import block_items
-from polytile.ir.expr import For, While, walk
+from polytile.ir.expr import For, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Scop
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)

@@ -39,7 +39,8 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
-from polytile.ir.expr import INT, Access, Binary, Cast, Expr, Literal, Name, Unary, walk
+from polytile.ir.expr import INT, Access, Binary, Cast, Expr, Literal, Name, Unary
+from polytile.ir.expr_trees import walk
 from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Parameter, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.ir.expr import Access, Assign, Cast, Expr, Invoke, Stmt, Ternary, rewrite
+from polytile.ir.expr import Access, Assign, Cast, Expr, Invoke, Stmt, Ternary
+from polytile.ir.expr_trees import rewrite
 
 
 def choice(expr: Expr) -> Ternary | None:

@@ -15,7 +15,8 @@ from collections.abc import Collection, Sequence
 
 from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.shapes import Shapes
-from polytile.ir.expr import Invoke, While, statements
+from polytile.ir.expr import Invoke, While
+from polytile.ir.expr_trees import statements
 from polytile.ir.scop import AccessKind
 
 _WRITES = (AccessKind.WRITE, AccessKind.MAY_WRITE)

@@ -19,7 +19,8 @@ from polytile.frontend.data_subscripts import reads_data
 from polytile.frontend.delinearise import Strides, refusal, split, to_expr
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.runtime_conditions import RuntimeConditions
-from polytile.ir.expr import Access, Stmt, rewrite
+from polytile.ir.expr import Access, Stmt
+from polytile.ir.expr_trees import rewrite
 
 
 @dataclass(frozen=True, slots=True)

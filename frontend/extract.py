@@ -31,7 +31,8 @@ from polytile.frontend.statement_locals import with_body_locals
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
 from polytile.frontend.trees import block_items, conjuncts
 from polytile.ir.def_use import written_arrays
-from polytile.ir.expr import Access, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt, walk
+from polytile.ir.expr import Access, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
 

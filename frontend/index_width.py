@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 import islpy as isl
 
-from polytile.ir.expr import INT, Binary, Expr, walk
+from polytile.ir.expr import INT, Binary, Expr
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Parameter
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set

@@ -24,7 +24,8 @@ from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import without_in_map
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.statements import Branches
-from polytile.ir.expr import INT, CType, Name, Stmt, walk
+from polytile.ir.expr import INT, CType, Name, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
 from polytile.ir.source_span import Span

@@ -13,7 +13,8 @@ from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.name_binding import Iterator, loop_iterator
 from polytile.frontend.not_affine import LARGEST, NotAffineError
-from polytile.ir.expr import INT, Access, Binary, Cast, CType, Expr, IteratorValue, Literal, Name, walk
+from polytile.ir.expr import INT, Access, Binary, Cast, CType, Expr, IteratorValue, Literal, Name
+from polytile.ir.expr_trees import walk
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set

@@ -20,22 +20,8 @@ from typing import Any
 from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.shapes import Shape, Shapes
-from polytile.ir.expr import (
-    Access,
-    Address,
-    Assign,
-    Declare,
-    Expr,
-    If,
-    Name,
-    Scope,
-    Stmt,
-    While,
-    bodies,
-    rewrite,
-    statements,
-    walk,
-)
+from polytile.ir.expr import Access, Address, Assign, Declare, Expr, If, Name, Scope, Stmt, While
+from polytile.ir.expr_trees import bodies, rewrite, statements, walk
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind
 from polytile.ir.substitute import with_names

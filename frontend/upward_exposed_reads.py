@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polytile.frontend.accesses import RawAccess
-from polytile.ir.expr import Access, Assign, For, Stmt, While, walk
+from polytile.ir.expr import Access, Assign, For, Stmt, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import AccessKind, Statement
 
 

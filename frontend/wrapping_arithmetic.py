@@ -30,9 +30,8 @@ from polytile.ir.expr import (
     For,
     Ternary,
     Unary,
-    walk,
-    with_children,
 )
+from polytile.ir.expr_trees import walk, with_children
 from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
 

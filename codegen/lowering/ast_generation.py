@@ -16,7 +16,8 @@ from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, L
 from polytile.codegen.lowering.placed_accesses import Placed
 from polytile.codegen.lowering.register_tiles import full_tile, in_loops, point_by_point
 from polytile.codegen.lowering.verify_ast import require_faithful
-from polytile.ir.expr import CType, Expr, For, If, Name, Stmt, rewrite
+from polytile.ir.expr import CType, Expr, For, If, Name, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import ast_options, expression
 from polytile.ir.isl_util import CONTEXT, band_members, mark_name, reduce_quotients, sets
 from polytile.ir.schedule import KERNEL, nodes

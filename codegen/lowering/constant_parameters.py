@@ -17,7 +17,8 @@ import islpy as isl
 
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import lift
-from polytile.ir.expr import Cast, Expr, Name, rewrite
+from polytile.ir.expr import Cast, Expr, Name
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.fold import constant, fold_node
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

@@ -24,7 +24,8 @@ import islpy as isl
 
 from polytile.ir.bounding_box import bounding_box
 from polytile.ir.certain_accesses import accesses_in, certain_accesses
-from polytile.ir.expr import Address, Expr, Invoke, walk
+from polytile.ir.expr import Address, Expr, Invoke
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.polynomial import linear
 from polytile.ir.scop import AccessKind, Array, Scop, Statement

@@ -12,7 +12,8 @@ import islpy as isl
 
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
 from polytile.ir.copy_tree import DRAIN, FILL
-from polytile.ir.expr import Declare, For, If, Stmt, with_bodies
+from polytile.ir.expr import Declare, For, If, Stmt
+from polytile.ir.expr_trees import with_bodies
 from polytile.ir.isl_util import sets
 from polytile.ir.kernel import Barrier, Comment
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Binary, Call, CType, Expr, For, If, Literal, Name, Stmt, with_bodies
+from polytile.ir.expr import Binary, Call, CType, Expr, For, If, Literal, Name, Stmt
+from polytile.ir.expr_trees import with_bodies
 
 
 def thread_labels(count: int) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Assign, Binary, Expr, Stmt, walk
+from polytile.ir.expr import Access, Assign, Binary, Expr, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.plan import Placement
 from polytile.ir.scop import Scop, Statement
 

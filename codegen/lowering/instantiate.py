@@ -31,9 +31,8 @@ from polytile.ir.expr import (
     Ternary,
     Unary,
     While,
-    rewrite,
-    walk,
 )
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Atomic
 from polytile.ir.scop import Statement
 from polytile.ir.substitute import with_values

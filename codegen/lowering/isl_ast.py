@@ -9,7 +9,8 @@ from typing import Any
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import INT, Access, Binary, CType, Expr, For, If, Name, Stmt, rewrite
+from polytile.ir.expr import INT, Access, Binary, CType, Expr, For, If, Name, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import expression
 from polytile.ir.substitute import with_values
 

@@ -15,7 +15,8 @@ from polytile.codegen.lowering.outline_kernels import KernelShape
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.scalar_replacement import accumulation, is_alone
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Execution, For, Stmt, bodies
+from polytile.ir.expr import Execution, For, Stmt
+from polytile.ir.expr_trees import bodies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Storage
 from polytile.ir.plan import KernelPlan, LoopPlan

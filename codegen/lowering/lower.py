@@ -40,11 +40,8 @@ from polytile.ir.expr import (
     Literal,
     Name,
     Stmt,
-    rewrite,
-    statements,
-    walk,
-    with_bodies,
 )
+from polytile.ir.expr_trees import rewrite, statements, walk, with_bodies
 from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch

@@ -13,7 +13,8 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import For, Stmt, with_bodies
+from polytile.ir.expr import For, Stmt
+from polytile.ir.expr_trees import with_bodies
 from polytile.ir.isl_util import mark_name, sets
 from polytile.ir.schedule import REGISTER_TILE, loop_mark, nodes
 

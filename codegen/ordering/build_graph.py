@@ -12,22 +12,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.ir.arith import add, lift
 from polytile.ir.def_use import mentioned_names, value_names
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    CType,
-    Declare,
-    Expr,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    Unary,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Call, Cast, CType, Declare, Expr, Literal, Name, Scope, Stmt, Unary
+from polytile.ir.expr_trees import walk
 from polytile.ir.identity_key import remembered
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.memory import Space, Storage

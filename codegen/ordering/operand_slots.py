@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from polytile.ir.expr import Binary, Call, Cast, CType, Expr, Name, Unary, children
+from polytile.ir.expr import Binary, Call, Cast, CType, Expr, Name, Unary
+from polytile.ir.expr_trees import children
 
 OPERAND = "#"  # begins the name of an operand in an operation
 

@@ -19,20 +19,8 @@ from dataclasses import field
 from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, Iteration, mentions, needed
 from polytile.dataclass import dataclass
 from polytile.ir.arith import both
-from polytile.ir.expr import (
-    BOOL,
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    If,
-    Name,
-    Scope,
-    Stmt,
-    walk,
-)
+from polytile.ir.expr import BOOL, Access, Assign, Binary, Declare, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Aligned, Load, Store
 from polytile.ir.linear_access import Known, behind, element, expanded
 from polytile.ir.polynomial import Polynomial, difference, index_of, linear, residue, slope

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from polytile.codegen.ordering.address_registers import live_registers
 from polytile.codegen.ordering.build_graph import NotStraightError, build_graph, is_straight
 from polytile.codegen.ordering.value_graph import ValueGraph
-from polytile.ir.expr import Access, Literal, Name, Stmt, walk, with_bodies
+from polytile.ir.expr import Access, Literal, Name, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.kernel import Kernel
 

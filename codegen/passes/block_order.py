@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.passes.plan import LoweredPlan
-from polytile.ir.expr import INT, Binary, Literal, rewrite, walk
+from polytile.ir.expr import INT, Binary, Literal
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import BlockIndex, GridExtent
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Coordinate, Kernel

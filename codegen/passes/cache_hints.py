@@ -13,7 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, Literal, Name, Stmt, Ternary, with_bodies
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, Literal, Name, Stmt, Ternary
+from polytile.ir.expr_trees import with_bodies
 from polytile.ir.gpu_ops import Load
 from polytile.ir.kernel import Kernel
 

@@ -17,7 +17,8 @@ from polytile.ir.def_use import (
     value_names,
     written_arrays,
 )
-from polytile.ir.expr import Access, Declare, Execution, Expr, If, Literal, Name, Scope, Stmt, walk, with_bodies
+from polytile.ir.expr import Access, Declare, Execution, Expr, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray
 from polytile.ir.kernel import Kernel
 from polytile.ir.substitute import with_part

@@ -16,23 +16,8 @@ from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.ir.def_use import names_of, written_names
-from polytile.ir.expr import (
-    Access,
-    Binary,
-    Cast,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    Unary,
-    bodies,
-    walk,
-    with_bodies,
-)
+from polytile.ir.expr import Access, Binary, Cast, Declare, Expr, For, If, Literal, Name, Scope, Stmt, Unary
+from polytile.ir.expr_trees import bodies, walk, with_bodies
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import fresh
 from polytile.ir.substitute import Body, with_part

@@ -11,23 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from polytile.ir.def_use import mentioned_names
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Break,
-    Declare,
-    For,
-    If,
-    Name,
-    Node,
-    Scope,
-    Stmt,
-    While,
-    bodies,
-    expressions,
-    statements,
-    with_bodies,
-)
+from polytile.ir.expr import Access, Assign, Break, Declare, For, If, Name, Node, Scope, Stmt, While
+from polytile.ir.expr_trees import bodies, expressions, statements, with_bodies
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, Load, Store
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space

@@ -21,7 +21,8 @@ from dataclasses import replace
 
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.store_sinking import with_sunk_stores
-from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt, statements, walk
+from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch

@@ -9,7 +9,8 @@ from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, UsageError
-from polytile.ir.expr import Invoke, While, statements
+from polytile.ir.expr import Invoke, While
+from polytile.ir.expr_trees import statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names

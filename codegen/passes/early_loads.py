@@ -23,22 +23,8 @@ from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.dataclass import dataclass
 from polytile.ir.arith import both, select, zero
 from polytile.ir.def_use import value_names
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    rewrite,
-    walk,
-    with_bodies,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import rewrite, walk, with_bodies
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, evaluated, expanded

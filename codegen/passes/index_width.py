@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polytile.ir.expr import LLONG, Access, Binary, Cast, Declare, Expr, For, Unary, rewrite
+from polytile.ir.expr import LLONG, Access, Binary, Cast, Declare, Expr, For, Unary
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.gpu_ops import Advance
 from polytile.ir.kernel import Kernel
 from polytile.ir.ranges import ANY, INT_LEAST, INT_MOST, Interval, Intervals

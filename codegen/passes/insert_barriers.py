@@ -15,7 +15,8 @@ from dataclasses import replace
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import elements, names_of, reads_memory, targets, written_names
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt, expressions, walk, with_bodies
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt
+from polytile.ir.expr_trees import expressions, walk, with_bodies
 from polytile.ir.gpu_ops import Atomic, Await, Pointer, ThreadIndex
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space

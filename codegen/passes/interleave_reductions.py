@@ -19,7 +19,8 @@ from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import both
-from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name, Scope, Stmt, walk
+from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Comment
 from polytile.machine import WARP_SIZE

@@ -14,21 +14,8 @@ from dataclasses import field, replace
 from polytile.dataclass import dataclass
 from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import both, least, select, zero
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    rewrite,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import Element, Known, at, behind, element, evaluated, expanded
 from polytile.ir.name_supply import Names

@@ -19,23 +19,8 @@ from polytile.codegen.passes.block_order import runs_backwards
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.ir.arith import both
 from polytile.ir.def_use import names_of
-from polytile.ir.expr import (
-    BOOL,
-    INT,
-    LLONG,
-    Access,
-    Binary,
-    Cast,
-    Declare,
-    Expr,
-    If,
-    Literal,
-    Name,
-    Stmt,
-    rewrite,
-    walk,
-    with_bodies,
-)
+from polytile.ir.expr import BOOL, INT, LLONG, Access, Binary, Cast, Declare, Expr, If, Literal, Name, Stmt
+from polytile.ir.expr_trees import rewrite, walk, with_bodies
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import Aligned, Store
 from polytile.ir.host import HostProgram

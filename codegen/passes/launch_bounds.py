@@ -15,7 +15,8 @@ from math import prod
 from polytile.codegen.passes.interleave_reductions import meets
 from polytile.codegen.passes.iteration_loads import targets
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Load, WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.machine import Machine

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from polytile.codegen.passes.iteration_loads import Guard, HeldLoad, Setting, distinct, loads_of
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.linear_access import Element, Known, as_key, behind, element, expanded
 
 

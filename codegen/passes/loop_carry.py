@@ -18,7 +18,8 @@ from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.register_prefetch import load_ahead
 from polytile.codegen.passes.scalar_replacement import guarded
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, statements, walk
+from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import (
     Element,

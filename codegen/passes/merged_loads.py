@@ -20,22 +20,8 @@ from itertools import combinations, product
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.dataclass import dataclass
 from polytile.ir.def_use import names_of, targets
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Declare,
-    For,
-    If,
-    Name,
-    Node,
-    Stmt,
-    Ternary,
-    While,
-    bodies,
-    rewrite,
-    statements,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Stmt, Ternary, While
+from polytile.ir.expr_trees import bodies, rewrite, statements, walk
 from polytile.ir.gpu_ops import Load
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

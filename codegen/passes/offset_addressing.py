@@ -22,24 +22,8 @@ from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, known, lift, mul, sub
-from polytile.ir.expr import (
-    BOOL,
-    INT,
-    LLONG,
-    UINT,
-    Access,
-    Binary,
-    Cast,
-    CType,
-    Declare,
-    Expr,
-    If,
-    Name,
-    Stmt,
-    rewrite,
-    statements,
-    walk,
-)
+from polytile.ir.expr import BOOL, INT, LLONG, UINT, Access, Binary, Cast, CType, Declare, Expr, If, Name, Stmt
+from polytile.ir.expr_trees import rewrite, statements, walk
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import BuiltIn, Offset
 from polytile.ir.host import HostProgram

@@ -44,7 +44,8 @@ from polytile.codegen.passes.basic_blocks import (
 )
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Assign, statements, walk
+from polytile.ir.expr import Access, Assign
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.kernel import Kernel
 from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.recursion_limit import deep_recursion

@@ -18,24 +18,8 @@ from polytile.codegen.passes.simplify import simplify
 from polytile.dataclass import dataclass
 from polytile.ir.affine_facts import Facts, implied
 from polytile.ir.def_use import names_of, written_names
-from polytile.ir.expr import (
-    BOOL,
-    Access,
-    Binary,
-    CType,
-    Declare,
-    Expr,
-    For,
-    If,
-    Name,
-    Node,
-    Scope,
-    Stmt,
-    Ternary,
-    bodies,
-    walk,
-    with_bodies,
-)
+from polytile.ir.expr import BOOL, Access, Binary, CType, Declare, Expr, For, If, Name, Node, Scope, Stmt, Ternary
+from polytile.ir.expr_trees import bodies, walk, with_bodies
 from polytile.ir.gpu_ops import AsyncCopy, AwaitLaunches, Leave, Load, Store
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space

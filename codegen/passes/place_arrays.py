@@ -13,7 +13,8 @@ from typing import Any
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.dataclass import dataclass
 from polytile.ir import arith
-from polytile.ir.expr import Access, Binary, Execution, Expr, For, If, Literal, Scope, Stmt, While, rewrite
+from polytile.ir.expr import Access, Binary, Execution, Expr, For, If, Literal, Scope, Stmt, While
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.fold import constant
 from polytile.ir.gpu_ops import ThreadIndex
 from polytile.ir.kernel import Kernel

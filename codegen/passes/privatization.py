@@ -40,10 +40,8 @@ from polytile.ir.expr import (
     Name,
     Scope,
     Stmt,
-    rewrite,
-    walk,
-    with_bodies,
 )
+from polytile.ir.expr_trees import rewrite, walk, with_bodies
 from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, Leave, ThreadIndex
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, KernelParameter, Launch

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.ir.expr import Access, Name, walk
+from polytile.ir.expr import Access, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Storage
 

@@ -20,7 +20,8 @@ from polytile.codegen.ordering.value_graph import is_order
 from polytile.codegen.passes.basic_blocks import Body, each_block, is_large, is_small
 from polytile.codegen.passes.plan import DISTRIBUTE, SHARE, Context, LoweredPlan
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Declare, statements
+from polytile.ir.expr import Declare
+from polytile.ir.expr_trees import statements
 from polytile.ir.kernel import Kernel
 from polytile.recursion_limit import deep_recursion
 

@@ -22,9 +22,8 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
     While,
-    bodies,
-    walk,
 )
+from polytile.ir.expr_trees import bodies, walk
 from polytile.ir.gpu_ops import Atomic, BlockIndex, BuiltIn, Leave, Shuffle, Store, ThreadIndex, WarpReduce
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space

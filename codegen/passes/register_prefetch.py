@@ -17,21 +17,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    For,
-    Literal,
-    Name,
-    Node,
-    Stmt,
-    Ternary,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Call, Declare, Expr, For, Literal, Name, Node, Stmt, Ternary
+from polytile.ir.expr_trees import walk
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import Element, at, element, evaluated, steps, with_registers
 from polytile.ir.name_supply import Names

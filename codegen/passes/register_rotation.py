@@ -13,7 +13,8 @@ from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Assign, CType, Declare, Literal, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, CType, Declare, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Advance, PrivateArray
 from polytile.ir.memory import Space, Storage
 from polytile.ir.substitute import Body

@@ -18,21 +18,8 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import only_store, straight, value_names
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Execution,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, Execution, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import AccessKind, Scop
 from polytile.ir.substitute import with_part

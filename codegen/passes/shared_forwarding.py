@@ -13,21 +13,8 @@ from typing import Any
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.dataclass import dataclass
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    rewrite,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Aligned, Load, Store
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space, Storage

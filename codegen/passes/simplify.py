@@ -15,7 +15,8 @@ from polytile.ir import arith
 from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import known
 from polytile.ir.def_use import assigned_names
-from polytile.ir.expr import BOOL, COMPARISONS, Binary, Call, Expr, For, Literal, Stmt, rewrite
+from polytile.ir.expr import BOOL, COMPARISONS, Binary, Call, Expr, For, Literal, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.fold import fold_node
 from polytile.ir.kernel import Kernel
 from polytile.ir.polynomial import linear

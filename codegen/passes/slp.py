@@ -21,21 +21,8 @@ from itertools import combinations
 from polytile.codegen.passes.alignment_versioning import are_aligned, loaded, stored, unguarded, vectors
 from polytile.codegen.passes.iteration_loads import HeldLoad, Setting, distinct, iteration, loads_of
 from polytile.ir.arith import both
-from polytile.ir.expr import (
-    BOOL,
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    walk,
-    with_bodies,
-)
+from polytile.ir.expr import BOOL, Access, Assign, Binary, Declare, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, elements, expanded
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import constant_difference

@@ -23,7 +23,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, lift, select
 from polytile.ir.def_use import names_of
-from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, Literal, Name, Stmt, rewrite, walk, with_bodies
+from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, Literal, Name, Stmt
+from polytile.ir.expr_trees import rewrite, walk, with_bodies
 from polytile.ir.gpu_ops import Advance, AsyncCopy, CommitCopies, WaitCopies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.name_supply import fresh

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Scope, Stmt, children, walk
+from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Scope, Stmt
+from polytile.ir.expr_trees import children, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.name_supply import RESERVED, Names

@@ -19,7 +19,8 @@ from polytile.codegen.passes.index_width import intervals, widened
 from polytile.dataclass import dataclass
 from polytile.ir.arith import lift
 from polytile.ir.def_use import targets, written_names
-from polytile.ir.expr import Access, CType, Expr, For, Name, Node, Stmt, rewrite, walk, with_bodies
+from polytile.ir.expr import Access, CType, Expr, For, Name, Node, Stmt
+from polytile.ir.expr_trees import rewrite, walk, with_bodies
 from polytile.ir.gpu_ops import Advance, Pointer
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space

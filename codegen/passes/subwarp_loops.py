@@ -46,9 +46,8 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
     While,
-    rewrite,
-    with_bodies,
 )
+from polytile.ir.expr_trees import rewrite, with_bodies
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex, WarpReduce
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, Launch

@@ -22,7 +22,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import zero
 from polytile.ir.def_use import value_names
-from polytile.ir.expr import Access, Assign, Declare, Execution, Expr, For, If, Name, Stmt, with_bodies
+from polytile.ir.expr import Access, Assign, Declare, Execution, Expr, For, If, Name, Stmt
+from polytile.ir.expr_trees import with_bodies
 from polytile.ir.fold import folded
 from polytile.ir.kernel import Kernel
 from polytile.ir.linear_access import expanded

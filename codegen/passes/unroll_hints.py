@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.ir.expr import For, rewrite
+from polytile.ir.expr import For
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.kernel import Kernel
 
 

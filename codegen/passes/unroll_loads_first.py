@@ -54,22 +54,8 @@ from polytile.codegen.passes.unroll_tile_loads_first import of_tile
 from polytile.dataclass import dataclass
 from polytile.ir.arith import zero
 from polytile.ir.def_use import reads_memory
-from polytile.ir.expr import (
-    BOOL,
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    walk,
-    with_bodies,
-)
+from polytile.ir.expr import BOOL, Assign, Binary, Call, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import ThreadIndex
 from polytile.ir.kernel import Barrier, Kernel

@@ -16,19 +16,8 @@ from polytile.codegen.passes.iteration_loads import HeldLoad, Setting, iteration
 from polytile.codegen.passes.loads_before_stores import lasting
 from polytile.codegen.passes.strip_mine import in_batches, iterations
 from polytile.ir.arith import both
-from polytile.ir.expr import (
-    BOOL,
-    Access,
-    Assign,
-    Binary,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    walk,
-)
+from polytile.ir.expr import BOOL, Access, Assign, Binary, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.name_supply import Names

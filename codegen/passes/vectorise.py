@@ -15,7 +15,8 @@ from dataclasses import replace
 from polytile.codegen.passes.alignment import Alignment, Divisors
 from polytile.dataclass import dataclass
 from polytile.ir.def_use import mentioned_names
-from polytile.ir.expr import Access, Assign, Expr, Name, Stmt, walk, with_bodies
+from polytile.ir.expr import Access, Assign, Expr, Name, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.gpu_ops import Load, Shuffle, Store, WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space

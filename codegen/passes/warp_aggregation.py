@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.passes.plan import LoweredPlan
-from polytile.ir.expr import rewrite
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.gpu_ops import Atomic
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan, WideCopy
-from polytile.ir.expr import For, If, Stmt, walk, with_bodies
+from polytile.ir.expr import For, If, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.gpu_ops import Aligned, Load
 from polytile.ir.kernel import Kernel
 

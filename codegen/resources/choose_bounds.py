@@ -17,7 +17,8 @@ from math import prod
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.resources.estimate import estimate, needed_registers
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Assign, If, Stmt, walk, with_bodies
+from polytile.ir.expr import Access, Assign, If, Stmt
+from polytile.ir.expr_trees import walk, with_bodies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import shared_size

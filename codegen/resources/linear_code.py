@@ -33,8 +33,8 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
     While,
-    children,
 )
+from polytile.ir.expr_trees import children
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Prefetch, PrivateArray, Store, ThreadIndex
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space

@@ -27,8 +27,8 @@ from polytile.ir.expr import (
     Node,
     Ternary,
     Unary,
-    walk,
 )
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import BARRIER_TYPE, BuiltIn
 from polytile.ir.libm import MATH_SIGNATURES
 from polytile.ir.ranges import Intervals

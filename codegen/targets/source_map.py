@@ -12,7 +12,8 @@ from dataclasses import field
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Invoke, Stmt, While, walk
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Invoke, Stmt, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Store
 
 _MARK = "\x1e"

@@ -9,7 +9,8 @@ from polytile.compilation import Compilation
 from polytile.facts.loop_mapping import kernel_versions
 from polytile.facts.model import AccessFacts, ArrayFacts, KernelFacts, TransferFacts
 from polytile.ir.dump_kernel import node_text
-from polytile.ir.expr import Access, Expr, walk
+from polytile.ir.expr import Access, Expr
+from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.placed_storage import tile_plans

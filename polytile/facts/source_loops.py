@@ -12,7 +12,8 @@ from polytile.dataclass import dataclass
 from polytile.facts.model import DependenceKind, LoopFacts, LoopKind, Witness
 from polytile.facts.transformed import origins
 from polytile.facts.witnesses import carried_by, witness
-from polytile.ir.expr import Declare, For, Scope, Stmt, While, bodies
+from polytile.ir.expr import Declare, For, Scope, Stmt, While
+from polytile.ir.expr_trees import bodies
 from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.iterator_values import iterator_names
 from polytile.ir.scop import Scop, SourceLoop, Statement

@@ -17,7 +17,8 @@ from polytile.dataclass import dataclass
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe
 from polytile.ir.certain_accesses import accesses_in, element_of, touches_certainly
-from polytile.ir.expr import IteratorValue, Name, rewrite
+from polytile.ir.expr import IteratorValue, Name
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_util import unbounded
 from polytile.ir.iterator_values import iterator_values, loops_around
 from polytile.ir.lexicographic import lexmin

@@ -12,7 +12,8 @@ from math import gcd
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, known, lift, mul
-from polytile.ir.expr import Access, Binary, Call, CType, Declare, Expr, For, If, Name, Stmt, Unary, walk
+from polytile.ir.expr import Access, Binary, Call, CType, Declare, Expr, For, If, Name, Stmt, Unary
+from polytile.ir.expr_trees import walk
 from polytile.ir.fold import is_truth
 from polytile.ir.gpu_ops import Leave, PrivateArray
 from polytile.ir.polynomial import Linear, difference, linear, total

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import declared_names
-from polytile.ir.expr import Access, Assign, Cast, Expr, If, Name, Stmt, Unary, bodies, walk, with_bodies
+from polytile.ir.expr import Access, Assign, Cast, Expr, If, Name, Stmt, Unary
+from polytile.ir.expr_trees import bodies, walk, with_bodies
 from polytile.ir.gpu_ops import Atomic
 from polytile.ir.reductions import Accumulation, accumulation, partial_type
 from polytile.ir.scop import AccessKind, Reduction, Scop, Statement

@@ -10,24 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from polytile.diagnostics import PolytileError
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import (
-    Access,
-    Address,
-    Binary,
-    Cast,
-    Expr,
-    For,
-    If,
-    Node,
-    Scope,
-    Stmt,
-    Ternary,
-    While,
-    children,
-    expressions,
-    rewrite,
-    walk,
-)
+from polytile.ir.expr import Access, Address, Binary, Cast, Expr, For, If, Node, Scope, Stmt, Ternary, While
+from polytile.ir.expr_trees import children, expressions, rewrite, walk
 from polytile.ir.scop import Statement
 
 Values = Mapping[str, int]

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from polytile.ir.expr import (
-    Access,
-    Address,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    Invoke,
-    Name,
-    Node,
-    Scope,
-    Stmt,
-    children,
-    statements,
-    walk,
-)
+from polytile.ir.expr import Access, Address, Assign, Binary, Declare, Expr, For, Invoke, Name, Node, Scope, Stmt
+from polytile.ir.expr_trees import children, statements, walk
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
 
 

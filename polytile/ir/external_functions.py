@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import NOWHERE, Location
-from polytile.ir.expr import Address, walk
+from polytile.ir.expr import Address
+from polytile.ir.expr_trees import walk
 from polytile.ir.identity_key import remembered
 
 if TYPE_CHECKING:

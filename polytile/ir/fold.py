@@ -24,8 +24,8 @@ from polytile.ir.expr import (
     Literal,
     Ternary,
     Unary,
-    rewrite,
 )
+from polytile.ir.expr_trees import rewrite
 
 _WIDEST = 2**63
 

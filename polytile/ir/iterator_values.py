@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import Expr, Name, walk
+from polytile.ir.expr import Expr, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Scop, SourceLoop, Statement
 
 

@@ -13,7 +13,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
 from polytile.ir.def_use import assigned_names, names_of
-from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, statements, walk
+from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.gpu_ops import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range

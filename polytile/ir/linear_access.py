@@ -7,21 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    If,
-    Name,
-    Scope,
-    Stmt,
-    Ternary,
-    children,
-    rewrite,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, If, Name, Scope, Stmt, Ternary
+from polytile.ir.expr_trees import children, rewrite, walk
 from polytile.ir.fold import folded
 from polytile.ir.polynomial import Linear, linear
 from polytile.ir.substitute import with_values

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import field
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Declare, For, statements
+from polytile.ir.expr import Declare, For
+from polytile.ir.expr_trees import statements
 from polytile.ir.reserved_names import is_free
 from polytile.ir.scop import Scop
 

@@ -13,7 +13,8 @@ from math import gcd, prod
 from typing import TypeVar
 
 from polytile.ir.arith import add, known, lift, mul, sub
-from polytile.ir.expr import Access, Binary, Cast, CType, Expr, Name, Unary, walk
+from polytile.ir.expr import Access, Binary, Cast, CType, Expr, Name, Unary
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Advance, Pointer
 from polytile.ir.kernel import Kernel
 

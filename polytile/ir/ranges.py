@@ -12,7 +12,8 @@ from math import inf
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import known
-from polytile.ir.expr import BOOL, TRUTHS, Binary, Call, Cast, Expr, Name, Ternary, Unary, children
+from polytile.ir.expr import BOOL, TRUTHS, Binary, Call, Cast, Expr, Name, Ternary, Unary
+from polytile.ir.expr_trees import children
 
 INT_LEAST, INT_MOST = -(2**31), 2**31 - 1
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polytile.ir.expr import Address, Assign, For, Invoke, While, walk
+from polytile.ir.expr import Address, Assign, For, Invoke, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Statement
 
 

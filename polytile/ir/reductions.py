@@ -30,8 +30,8 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
-    walk,
 )
+from polytile.ir.expr_trees import walk
 from polytile.ir.partial_results import Combination
 
 COMPOUND = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}

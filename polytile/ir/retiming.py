@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.ir.access_numbers import access_numbers
-from polytile.ir.expr import Access, Assign, Binary, Cast, CType, Expr, Unary, walk
+from polytile.ir.expr import Access, Assign, Binary, Cast, CType, Expr, Unary
+from polytile.ir.expr_trees import walk
 from polytile.ir.identity_key import remembered
 from polytile.ir.scop import AccessKind, Statement
 

@@ -15,7 +15,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.def_use import declares, written_names
-from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Scope, Stmt, While, rewrite, walk
+from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Scope, Stmt, While
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.fold import fold_node
 from polytile.ir.gpu_ops import AsyncCopy, Load, Store
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import known
-from polytile.ir.expr import statements
+from polytile.ir.expr_trees import statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.runtime.control_text import control_text

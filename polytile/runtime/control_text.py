@@ -33,11 +33,8 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
-    bodies,
-    expressions,
-    statements,
-    walk,
 )
+from polytile.ir.expr_trees import bodies, expressions, statements, walk
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import Aligned, BuiltIn, Offset, Shuffle
 from polytile.ir.integer_constants import literal_value

@@ -18,8 +18,9 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
 from polytile.ir.arith import known
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import Access, Binary, Call, For, Name, statements, walk
-from polytile.ir.expr import expressions as expressions_of
+from polytile.ir.expr import Access, Binary, Call, For, Name
+from polytile.ir.expr_trees import expressions as expressions_of
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.runtime.control_flow import SEVERAL, ControlFlow, Part, Reach, control_flow

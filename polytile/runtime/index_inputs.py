@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from polytile.ir.arith import known
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Scope, While, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Scope, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.indirect_subscripts import Gathered, gathered
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.struct_fields import way_of

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import known
-from polytile.ir.expr import INT, LLONG, Access, Binary, Cast, Expr, For, Literal, Name, Node, Unary, walk
+from polytile.ir.expr import INT, LLONG, Access, Binary, Cast, Expr, For, Literal, Name, Node, Unary
+from polytile.ir.expr_trees import walk
 from polytile.ir.indirect_subscripts import Gathered, gathered
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.substitute import substituted_expr

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import If, rewrite, statements
+from polytile.ir.expr import If
+from polytile.ir.expr_trees import rewrite, statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Launch
 from polytile.runtime.host_interpreter import execute

@@ -11,7 +11,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.evaluate import evaluate, integer_range
-from polytile.ir.expr import Binary, Expr, Literal, Name, walk
+from polytile.ir.expr import Binary, Expr, Literal, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
 from polytile.runtime.accessed_elements import beyond_the_end

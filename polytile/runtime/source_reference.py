@@ -20,7 +20,8 @@ from polytile.c_flags import of_values
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, ExtractionError, UserError
 from polytile.ir.c_text import c_string
-from polytile.ir.expr import Access, Assign, walk
+from polytile.ir.expr import Access, Assign
+from polytile.ir.expr_trees import walk
 from polytile.ir.indirect_subscripts import gathered
 from polytile.ir.scop import Scop
 from polytile.ir.source_region import Sized, SourceRegion

@@ -13,7 +13,8 @@ import islpy as isl
 
 from polytile.diagnostics import Location, UserError
 from polytile.ir.def_use import targets
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, If, Scope, Stmt, Ternary, children, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, If, Scope, Stmt, Ternary
+from polytile.ir.expr_trees import children, walk
 from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.lexicographic import lexmin
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import ValidationError
-from polytile.ir.expr import Call, Invoke, walk
+from polytile.ir.expr import Call, Invoke
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison
 from polytile.runtime.engine import Engine

@@ -12,7 +12,8 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Scope, Stmt, walk
+from polytile.ir.expr import Access, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.reductions import Accumulation, accumulation
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
 

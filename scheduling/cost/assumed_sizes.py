@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polytile.ir.expr import Name, walk
+from polytile.ir.expr import Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Scop
 
 LEAST_RANK = 3  # of arrays that say something

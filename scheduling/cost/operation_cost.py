@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Literal, Stmt, walk
+from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Literal, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.identity_key import remembered
 from polytile.ir.scop import Statement
 

@@ -13,7 +13,8 @@ from itertools import accumulate, product
 from math import prod
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Binary, Node, children
+from polytile.ir.expr import Binary, Node
+from polytile.ir.expr_trees import children
 from polytile.ir.scop import Statement
 from polytile.scheduling.analysis.affine_references import Form, Number, Reference
 

@@ -12,7 +12,8 @@ from math import ceil, inf, prod
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Declare, Name, walk
+from polytile.ir.expr import Declare, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES

@@ -5,7 +5,7 @@ after:  kernel { double t; t = A[i][j]; B[i][j] = t * t; }                    t 
 
 An array shrinks to the dimensions of constant extent, or to none, when the flow of values over the smaller storage,
 computed anew in the mapped order, is exactly the flow that it had. So what is proven of the schedule still holds.
-Mostly cells hold one element at a time, and nothing needs to be computed (analysis/elements_apart.py).
+Mostly cells hold one element at a time, and nothing needs to be computed (analysis/injective_storage.py).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from polytile.scheduling.analysis.checked_flow import are_doubted
 from polytile.scheduling.analysis.checked_flow import flow as checked_flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.analysis.elements_apart import holds_one_at_a_time
 from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
+from polytile.scheduling.analysis.injective_storage import holds_one_at_a_time
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, kept_subscripts, places, stays
 from polytile.scheduling.analysis.set_children import children_that_meet
 

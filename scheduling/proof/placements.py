@@ -33,7 +33,7 @@ from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
 from polytile.ir.schedule import has_sets
 from polytile.ir.scop import Scop
-from polytile.scheduling.analysis.deciding_times import flow_by_location
+from polytile.scheduling.analysis.reduced_schedules import flow_by_location
 from polytile.scheduling.proof.kernel_tiles import keeps_whole_kernel, wrong_kernel_tile
 from polytile.scheduling.proof.legality import UNORDERED, unordered
 from polytile.scheduling.proof.locations import MAY_WRITE, WRITE, Locations, locations, source_locations

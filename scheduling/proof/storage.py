@@ -26,7 +26,6 @@ from polytile.ir.schedule import has_sets
 from polytile.ir.scop import AccessKind, Array, Origin
 from polytile.scheduling.analysis.checked_flow import flow
 from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
-from polytile.scheduling.analysis.deciding_times import flow_by_location
 from polytile.scheduling.analysis.elements_of_cells import other_elements
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import (
@@ -36,6 +35,7 @@ from polytile.scheduling.analysis.instance_map import (
     kept_subscripts,
     places,
 )
+from polytile.scheduling.analysis.reduced_schedules import flow_by_location
 from polytile.scheduling.analysis.set_children import children_that_meet
 from polytile.scheduling.proof.legality import unordered
 

@@ -20,8 +20,9 @@ from math import prod
 import islpy as isl
 
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name, walk
+from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name
 from polytile.ir.expr import Scope as Braces
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Shuffle, WarpReduce
 from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
 from polytile.ir.kernel import Comment

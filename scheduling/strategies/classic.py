@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
-from polytile.ir.expr import While, walk
+from polytile.ir.expr import While
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop

@@ -16,7 +16,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import expression, parameter_expression
 from polytile.ir.isl_util import OverBudgetError, constant_value, maps
 from polytile.ir.name_supply import fresh, names_of_scop

@@ -15,7 +15,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import LONG, Access, Binary, Expr, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import LONG, Access, Binary, Expr, Literal, Name, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value, maps
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement

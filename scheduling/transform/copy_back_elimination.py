@@ -20,7 +20,8 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import INT, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import INT, Access, Assign, Binary, Expr, Literal, Name, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value
 from polytile.ir.name_supply import fresh, names_of_scop

@@ -12,7 +12,8 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Assign, Expr, Stmt, bodies, expressions, rewrite, walk
+from polytile.ir.expr import Access, Assign, Expr, Stmt
+from polytile.ir.expr_trees import bodies, expressions, rewrite, walk
 from polytile.ir.polynomial import Linear, linear
 from polytile.ir.scop import AccessKind, AccessRelation, Statement
 

@@ -14,7 +14,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.ir.digraph import connected
-from polytile.ir.expr import Access, Expr, Stmt, rewrite
+from polytile.ir.expr import Access, Expr, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_util import maps
 from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import Array, Origin, Scop, Statement

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.ir.expr import Expr, Stmt, rewrite
+from polytile.ir.expr import Expr, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.scop import Scop, Statement
 
 

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 import islpy as isl
 
 from polytile.ir.digraph import connected
-from polytile.ir.expr import Access, Assign, If, Stmt, walk
+from polytile.ir.expr import Access, Assign, If, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Origin, Scop, Statement
 from polytile.scheduling.transform.loop_body_fusion import (
     LoopBody,

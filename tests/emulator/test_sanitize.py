@@ -15,7 +15,8 @@ from polybench.runner import cli as runner
 from polytile.api import CompiledScop
 from polytile.cli import main
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, FindingsError, UsageError
-from polytile.ir.expr import Access, Binary, Literal, rewrite
+from polytile.ir.expr import Access, Binary, Literal
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.kernel import Barrier, Comment
 
 pytestmark = pytest.mark.usefixtures("emulator")

@@ -16,7 +16,8 @@ from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.ir.arith import lift, mul
-from polytile.ir.expr import Expr, For, Name, Stmt, rewrite
+from polytile.ir.expr import Expr, For, Name, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names

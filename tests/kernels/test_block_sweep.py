@@ -14,7 +14,8 @@ import pytest
 
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import DOUBLE, FLOAT, Access, Assign, Call, For, Literal, Name, Ternary, rewrite, walk
+from polytile.ir.expr import DOUBLE, FLOAT, Access, Assign, Call, For, Literal, Name, Ternary
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Arrive, AsyncCopy, Await, PrivateArray, Shuffle, Store, WaitCopies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Kernel

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import DOUBLE, FLOAT, Call, For, If, Literal, rewrite, walk
+from polytile.ir.expr import DOUBLE, FLOAT, Call, For, If, Literal
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import AsyncCopy, Leave, WaitCopies
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.verify.kernel import check_kernel

@@ -13,7 +13,8 @@ import pytest
 
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_kernels, print_unit
-from polytile.ir.expr import For, walk
+from polytile.ir.expr import For
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import AsyncCopy, MultiplyAccumulate
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.verify.kernel import check_kernel

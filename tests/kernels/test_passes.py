@@ -28,9 +28,8 @@ from polytile.ir.expr import (
     Name,
     Scope,
     Stmt,
-    rewrite,
-    walk,
 )
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import (
     Advance,
     AsyncCopy,

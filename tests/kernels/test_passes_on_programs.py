@@ -12,7 +12,7 @@ import pytest
 
 from polytile.api import compile_file
 from polytile.codegen.targets.cuda.entry import arguments
-from polytile.ir.expr import rewrite
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Launch
 from polytile.options import Options

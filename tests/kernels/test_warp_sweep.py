@@ -15,7 +15,8 @@ import pytest
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare
-from polytile.ir.expr import DOUBLE, FLOAT, Call, CType, Declare, If, Literal, Name, Ternary, rewrite, walk
+from polytile.ir.expr import DOUBLE, FLOAT, Call, CType, Declare, If, Literal, Name, Ternary
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Advance, Load, PrivateArray, Shuffle, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.memory import Space

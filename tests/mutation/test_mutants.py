@@ -15,7 +15,8 @@ import islpy as isl
 import pytest
 
 from polytile.compilation import Compilation
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Scope, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch

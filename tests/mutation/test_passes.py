@@ -20,21 +20,8 @@ from polytile.codegen import passes
 from polytile.codegen.passes import WAITING_FOR_A_STRATEGY
 from polytile.codegen.passes.driver import LOWERING, pass_names
 from polytile.diagnostics import DeviceError, InternalError, ValidationError
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    Ternary,
-    rewrite,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, For, If, Literal, Name, Scope, Stmt, Ternary
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, Load, Offset, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

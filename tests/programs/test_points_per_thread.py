@@ -11,7 +11,8 @@ import pytest
 import polytile
 from polytile.check.checker import problems
 from polytile.diagnostics import UsageError
-from polytile.ir.expr import Access, Assign, For, If, Node, Stmt, walk
+from polytile.ir.expr import Access, Assign, For, If, Node, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.kernel import Kernel
 from tests.bitwise import same_as_c
 from tests.every_schedule import source

@@ -15,7 +15,8 @@ from polytile.check.checker import problems
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError, PolytileError
 from polytile.ir.arith import compare
-from polytile.ir.expr import Literal, Name, rewrite
+from polytile.ir.expr import Literal, Name
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import SYNC, nodes

@@ -15,22 +15,8 @@ from typing import Any
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, known, lift
-from polytile.ir.expr import (
-    INT,
-    Access,
-    Assign,
-    Binary,
-    Cast,
-    CType,
-    Expr,
-    For,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    rewrite,
-    walk,
-)
+from polytile.ir.expr import INT, Access, Assign, Binary, Cast, CType, Expr, For, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import PrivateArray, Shuffle
 from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES

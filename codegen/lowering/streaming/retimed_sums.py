@@ -17,7 +17,8 @@ from polytile.codegen.lowering.streaming.written_cells import Writer
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
-from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt, walk
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.retiming import PlaneTerms, plane_terms
 from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep

@@ -14,7 +14,8 @@ from polytile.codegen.lowering.instantiate import bind
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.def_use import integer_divisors
-from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Name, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Name, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.scop import Scop, Statement
 
 

@@ -25,7 +25,8 @@ from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, compare, div, lift, most, mul, select, sub
-from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt, walk
+from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, Launch
 from polytile.ir.memory import Storage

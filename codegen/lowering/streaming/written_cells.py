@@ -17,7 +17,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.arith import add, lift
-from polytile.ir.expr import Access, CType, Expr, walk
+from polytile.ir.expr import Access, CType, Expr
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_expr import ast_options, expression, parameter_expression
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 

@@ -19,7 +19,8 @@ from polytile.codegen.targets.c.index_macros import with_index_macros
 from polytile.codegen.targets.expressions import Printer
 from polytile.codegen.targets.line_wrap import INDENT, broken
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import LLONG, Access, For, While, walk
+from polytile.ir.expr import LLONG, Access, For, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.fold import folded
 from polytile.ir.isl_expr import ast_options, expression
 from polytile.ir.scop import Scop, Statement

@@ -29,7 +29,8 @@ from polytile.codegen.targets.source_map import LocatedText, Marks
 from polytile.codegen.targets.statements import StatementPrinter, comment
 from polytile.codegen.targets.templating import render
 from polytile.ir.def_use import mentioned_names, reads
-from polytile.ir.expr import Access, Declare, Expr, Node, walk
+from polytile.ir.expr import Access, Declare, Expr, Node
+from polytile.ir.expr_trees import walk
 from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES, HostProgram
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, KernelParameter, Launch

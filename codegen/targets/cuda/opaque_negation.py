@@ -33,11 +33,8 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
-    rewrite,
-    statements,
-    walk,
-    with_bodies,
 )
+from polytile.ir.expr_trees import rewrite, statements, walk, with_bodies
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel
 

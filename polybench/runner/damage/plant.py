@@ -14,21 +14,8 @@ from functools import reduce
 from typing import Any
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import (
-    INT,
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    Literal,
-    Name,
-    Node,
-    Stmt,
-    rewrite,
-    with_bodies,
-)
+from polytile.ir.expr import INT, Access, Assign, Binary, Declare, Expr, For, Literal, Name, Node, Stmt
+from polytile.ir.expr_trees import rewrite, with_bodies
 from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter

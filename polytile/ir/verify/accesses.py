@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.ir.def_use import elements, targets
-from polytile.ir.expr import Access, Address, For, Name, Node, Stmt, bodies, expressions, walk
+from polytile.ir.expr import Access, Address, For, Name, Node, Stmt
+from polytile.ir.expr_trees import bodies, expressions, walk
 from polytile.ir.gpu_ops import AsyncCopy, Load, Pointer, Store
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polytile.ir.expr import Access, Declare, Expr, For, Name, Stmt, bodies, children, expressions
+from polytile.ir.expr import Access, Declare, Expr, For, Name, Stmt
+from polytile.ir.expr_trees import bodies, children, expressions
 from polytile.ir.gpu_ops import Advance, BuiltIn, Pointer, PrivateArray, Rotate
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space

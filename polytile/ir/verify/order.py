@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Declare, For, If, Scope, Stmt, children, walk
+from polytile.ir.expr import Access, Declare, For, If, Scope, Stmt
+from polytile.ir.expr_trees import children, walk
 from polytile.ir.gpu_ops import (
     Arrive,
     AsyncCopy,

@@ -11,7 +11,8 @@ from dataclasses import field, replace
 from typing import TypeVar
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, While, rewrite
+from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, While
+from polytile.ir.expr_trees import rewrite
 
 _Node = TypeVar("_Node", bound=Expr | Stmt)
 

@@ -10,23 +10,8 @@ from math import prod
 
 from polytile.dataclass import dataclass
 from polytile.ir.def_use import targets
-from polytile.ir.expr import (
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Execution,
-    Expr,
-    For,
-    If,
-    Invoke,
-    Literal,
-    Name,
-    Stmt,
-    bodies,
-    expressions,
-    walk,
-)
+from polytile.ir.expr import Access, Assign, Binary, Declare, Execution, Expr, For, If, Invoke, Literal, Name, Stmt
+from polytile.ir.expr_trees import bodies, expressions, walk
 from polytile.ir.gpu_ops import Atomic, Leave, Load, Shuffle, ThreadIndex, WarpReduce
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space

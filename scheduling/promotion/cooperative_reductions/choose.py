@@ -12,7 +12,8 @@ from math import prod
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, walk
+from polytile.ir.expr import Access
+from polytile.ir.expr_trees import walk
 from polytile.ir.partial_results import Combination, Privatised
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Scop, Statement

@@ -10,8 +10,9 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import binary
-from polytile.ir.expr import Access, Assign, Declare, Expr, If, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import Access, Assign, Declare, Expr, If, Literal, Name, Stmt
 from polytile.ir.expr import Scope as Braces
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Comment
 from polytile.ir.name_supply import fresh

@@ -19,7 +19,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polytile.ir.def_use import integer_divisors
-from polytile.ir.expr import Access, walk
+from polytile.ir.expr import Access
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import budget
 from polytile.ir.plan import Choices
 from polytile.ir.scop import Scop

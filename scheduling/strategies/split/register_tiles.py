@@ -14,7 +14,8 @@ from math import ceil
 import islpy as isl
 
 from polytile.ir.def_use import integer_divisors
-from polytile.ir.expr import Access, Literal, walk
+from polytile.ir.expr import Access, Literal
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 from polytile.ir.split_plan import SplitBlock, SplitCut, SplitPlan, SplitRead, SplitWrite
 from polytile.machine import WARP_SIZE

@@ -8,7 +8,8 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt, walk
+from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.name_supply import fresh
 from polytile.ir.partial_results import Split
 from polytile.ir.reductions import Accumulation

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polytile.ir.expr import Name, walk
+from polytile.ir.expr import Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.partial_results import Privatised, Split
 from polytile.ir.reductions import partial_type

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polytile.ir.expr import DOUBLE, FLOAT, INT, LONG, UINT, Assign, Binary, Cast, Declare, For, If, Name, walk
+from polytile.ir.expr import DOUBLE, FLOAT, INT, LONG, UINT, Assign, Binary, Cast, Declare, For, If, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import AccessKind, Origin
 
 READ, WRITE, MAY_WRITE = AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE

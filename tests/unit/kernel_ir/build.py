@@ -20,8 +20,8 @@ from polytile.ir.expr import (
     Name,
     Scope,
     Stmt,
-    walk,
 )
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import (
     BARRIER_TYPE,
     Advance,

@@ -10,7 +10,8 @@ import pytest
 from polytile.codegen.targets.cuda.cuda import print_kernel
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, compare, div, lift, mul
-from polytile.ir.expr import DOUBLE, INT, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite
+from polytile.ir.expr import DOUBLE, INT, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.gpu_ops import (
     Advance,
     Arrive,

@@ -12,7 +12,8 @@ import polytile
 from polytile.api import CompiledScop
 from polytile.codegen.resources.choose_bounds import CHEAP_SPILLS, _most_registers
 from polytile.codegen.resources.estimate import estimate, needed_registers
-from polytile.ir.expr import Access, walk
+from polytile.ir.expr import Access
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.kernel import Kernel
 from polytile.machine import machine_of

@@ -6,21 +6,8 @@ import pytest
 
 from polytile.ir.arith import add, compare, div, lift, mul, sub
 from polytile.ir.def_use import assigned_names, declared_names, elements, names_of, reads, targets, value_names
-from polytile.ir.expr import (
-    DOUBLE,
-    INT,
-    Access,
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    For,
-    If,
-    Name,
-    Stmt,
-    bodies,
-    expressions,
-)
+from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.expr_trees import bodies, expressions
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Rotate, Store, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage

@@ -15,22 +15,8 @@ from polytile.codegen.targets.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
 from polytile.ir.arith import add, compare, lift, sub
 from polytile.ir.dump_kernel import dump_kernel
-from polytile.ir.expr import (
-    CHAR,
-    DOUBLE,
-    FLOAT,
-    INT,
-    Access,
-    Assign,
-    Expr,
-    For,
-    Literal,
-    Name,
-    Node,
-    Stmt,
-    children,
-    rewrite,
-)
+from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Expr, For, Literal, Name, Node, Stmt
+from polytile.ir.expr_trees import children, rewrite
 from polytile.ir.gpu_ops import (
     Atomic,
     BlockIndex,

@@ -11,7 +11,8 @@ import pytest
 from polytile.codegen.passes.iteration_loads import Setting
 from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.tile_scalar_replacement import never_meet
-from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Expr, If, Literal, Name, Stmt, walk
+from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Expr, If, Literal, Name, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import Load, Store
 from polytile.ir.name_supply import Names

@@ -12,7 +12,8 @@ import pytest
 import polytile
 from polytile.codegen.targets.cuda.cuda import print_kernel
 from polytile.diagnostics import UserError
-from polytile.ir.expr import For, If, walk
+from polytile.ir.expr import For, If
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Load
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space, constant_extents

@@ -13,7 +13,8 @@ from polytile.api import CompiledScop
 from polytile.codegen.passes import offset_addressing
 from polytile.codegen.passes.offset_addressing import MOST_CONSTANT, MOST_ELEMENTS, needs_offsets, with_offsets
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import LLONG, UINT, Access, Declare, Expr, Name, rewrite, walk
+from polytile.ir.expr import LLONG, UINT, Access, Declare, Expr, Name
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel

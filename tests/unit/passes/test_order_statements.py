@@ -24,7 +24,8 @@ from polytile.codegen.passes import order_statements
 from polytile.codegen.passes.basic_blocks import is_large, is_small
 from polytile.codegen.passes.order_statements import CLEARLY, best_order, with_fewer_by_parts
 from polytile.diagnostics import InternalError, UsageError
-from polytile.ir.expr import Stmt, bodies
+from polytile.ir.expr import Stmt
+from polytile.ir.expr_trees import bodies
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from tests.reading import shared

@@ -18,7 +18,8 @@ from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES, WAITING_FOR_A
 from polytile.codegen.passes.driver import LOWERING, all_passes, pass_names, run_passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, OnDemand, Pass
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, InternalError, UsageError
-from polytile.ir.expr import DOUBLE, Assign, Execution, For, Name, walk
+from polytile.ir.expr import DOUBLE, Assign, Execution, For, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.ir.verify.kernel import check_kernel

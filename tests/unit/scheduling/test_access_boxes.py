@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from polytile.frontend.program import read_program
 from polytile.ir.access_boxes import Box, boxes, linear_part, moved, taken_apart, united
 from polytile.ir.access_numbers import access_numbers
-from polytile.ir.expr import Access, walk
+from polytile.ir.expr import Access
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import AccessKind, Scop
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "polybench").glob("*/*.c"))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from polytile.ir.expr import Assign, walk
+from polytile.ir.expr import Assign
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.chains import accumulated
 from polytile.scheduling.analysis.dependences import analyse

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.ir.expr import DOUBLE, FLOAT, INT, Assign, Binary, Call, Cast, Expr, Literal, Name, Unary, walk
+from polytile.ir.expr import DOUBLE, FLOAT, INT, Assign, Binary, Call, Cast, Expr, Literal, Name, Unary
+from polytile.ir.expr_trees import walk
 from polytile.scheduling.transform.constant_divisors import constant, multiply_by_reciprocals
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import polytile
-from polytile.ir.expr import Call, walk
+from polytile.ir.expr import Call
+from polytile.ir.expr_trees import walk
 
 
 def functions(statement: str, ctype: str = "double", *, strict: bool = False) -> list[str]:

@@ -10,7 +10,8 @@ import pytest
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Assign, Expr, Literal, Scope, Stmt, rewrite
+from polytile.ir.expr import Access, Assign, Expr, Literal, Scope, Stmt
+from polytile.ir.expr_trees import rewrite
 from polytile.ir.partial_results import Gathering, Privatised, Split
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
 from polytile.machine import machine_of

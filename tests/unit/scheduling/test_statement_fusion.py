@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import polytile
-from polytile.ir.expr import Assign, Declare, walk
+from polytile.ir.expr import Assign, Declare
+from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.statement_fusion import MANY, fuse_locals, fuse_writers

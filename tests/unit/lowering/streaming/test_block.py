@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, For, If, Name, rewrite, walk
+from polytile.ir.expr import Access, For, If, Name
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Arrive, Await, Load, Shuffle, Store
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space, constant_extents

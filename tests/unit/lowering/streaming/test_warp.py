@@ -10,7 +10,8 @@ import pytest
 
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Ternary, walk
+from polytile.ir.expr import Ternary
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Load, Shuffle
 from polytile.ir.stream_plan import Exchange
 from polytile.runtime.compilers import nvcc

@@ -8,7 +8,7 @@ import islpy as isl
 import pytest
 
 from polytile.scheduling.analysis.checked_flow import flow
-from polytile.scheduling.analysis.elements_apart import holds_one_at_a_time
+from polytile.scheduling.analysis.injective_storage import holds_one_at_a_time
 
 SIZE = 4
 ROUNDS = 15

@@ -9,7 +9,7 @@ import pytest
 
 from polytile.ir.isl_util import maps, union_of
 from polytile.scheduling.analysis.checked_flow import flow
-from polytile.scheduling.analysis.deciding_times import by_location
+from polytile.scheduling.analysis.reduced_schedules import by_location
 
 OUT = isl.dim_type.out
 NONE = isl.UnionMap("{ }")
