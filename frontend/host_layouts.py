@@ -58,7 +58,7 @@ class Compiler:
 
 
 def processor() -> str:
-    """The kind of processor that programs run on."""
+    """Name the kind of processor that programs run on."""
     if hasattr(os, "uname"):
         return os.uname().machine
     import platform  # 2 ms, which only other systems need

@@ -18,7 +18,8 @@ _FIELDS = frozenset(("sa_handler", "sa_sigaction"))
 
 
 def run_by_signals(file: ParsedFile) -> frozenset[str]:
-    """The functions of a file that are given to `signal` or to `sigaction`, and those that they call or mention."""
+    """Find the functions of a file that are given to `signal` or to `sigaction`, and those that they call or
+    mention."""
     bodies = {f.decl.name: f.body for f in file.tree.ext if isinstance(f, c_ast.FuncDef)}
     found: set[str] = set()
     waiting = [name for node in nodes_below(file.tree) for name in _handlers(node)]
@@ -31,7 +32,7 @@ def run_by_signals(file: ParsedFile) -> frozenset[str]:
 
 
 def _handlers(node: c_ast.Node) -> Iterator[str]:
-    """The functions that a node of the tree makes handlers of signals."""
+    """Find the functions that a node of the tree makes handlers of signals."""
     match node:
         case c_ast.FuncCall() if called_name(node) in _REGISTERING and node.args is not None:
             yield from _mentioned(node.args)

@@ -144,8 +144,8 @@ def figure(program: str, action: str, runs: Sequence[Run]) -> Figure:
 def in_turns(
     program: str, action: str, other: Callable[[], Run], own: Callable[[], Run], repeat: int
 ) -> tuple[Figure, Figure, Change]:
-    """The figures of another command and of this checkout's, and the median of the factors between neighbouring
-    runs."""
+    """Measure another command and this checkout's in turns: both figures, and the median of the factors between
+    neighbouring runs."""
     pairs = []
     for number in range(repeat):
         if number % 2 == 0:
@@ -317,7 +317,7 @@ def _measured(chosen: argparse.Namespace, folder: Path) -> tuple[list[Figure], l
 def _other(
     chosen: argparse.Namespace, program: str, action: str, command: Sequence[str], log: Path
 ) -> Callable[[], Run] | None:
-    """What runs in turns with a command: that of another checkout, or another compiler for the same file."""
+    """Choose what runs in turns with a command: that of another checkout, or another compiler for the same file."""
     if chosen.against is not None:
         return partial(run, command, log, chosen.against.resolve())
     if action != "compile":

@@ -58,12 +58,12 @@ def _is_of_class(annotation: Any) -> bool:
 
 
 def _class_value(declared: Any) -> Any:
-    """What a class has in the place of a field."""
+    """Return what a class has in the place of a field."""
     return declared.default if isinstance(declared, dataclasses.Field) else declared
 
 
 def _with_slots(cls: Any, names: tuple[str, ...], added: dict[str, Any]) -> Any:
-    """The class with slots, which it can only be born with."""
+    """Make the class anew with slots, which it can only be born with."""
     inherited = {name for base in cls.__mro__[1:] for name in _slots(base)}
     dropped = {*names, "__dict__", "__weakref__"}
     body = {name: value for name, value in vars(cls).items() if name not in dropped}
@@ -95,7 +95,7 @@ class _Later:
 
 
 def _fields(declared: dict[str, Any], cls: Any) -> dict[str, dataclasses.Field[Any]]:
-    """The fields of a class and of its bases, as `dataclasses.fields` wants them."""
+    """Find the fields of a class and of its bases, as `dataclasses.fields` wants them."""
     found: dict[str, dataclasses.Field[Any]] = {}
     for base in cls.__mro__[:0:-1]:
         found |= getattr(base, "__dataclass_fields__", {})
@@ -126,7 +126,7 @@ def _match_args(cls: Any) -> tuple[str, ...]:
 
 
 def _init(cls: Any) -> FunctionType:
-    """The one method that is compiled, with the names of a class in the place of those in the code.
+    """Make the one method that is compiled, with the names of a class in the place of those in the code.
 
     before: x: int; y: list[int] = field(default_factory=list)
     code:   def __init__(self, _0, _1): self._0 = _0; self._1 = _1; __complete(self)
@@ -158,7 +158,7 @@ _PAST_REFUSAL = "__set(self, __name_{0}, _{0})"
 
 
 def _assignments(cls: Any, given: Sequence[dataclasses.Field[Any]]) -> tuple[str, dict[str, Any]]:
-    """How an argument becomes an attribute, and what that needs."""
+    """Say how an argument becomes an attribute, and what that needs."""
     if not cls.__dataclass_params__.frozen:
         return _TO_ATTRIBUTES, {}
     found = (getattr(cls, f.name, None) for f in given)
@@ -170,7 +170,7 @@ def _assignments(cls: Any, given: Sequence[dataclasses.Field[Any]]) -> tuple[str
 
 @cache
 def _compiled(style: str, plain: int, named: int, completed: bool, checked: bool) -> CodeType:
-    """The code for so many arguments, `named` of them by their names alone."""
+    """Compile the code for so many arguments, `named` of them by their names alone."""
     arguments = ["self", *(f"_{i}" for i in range(plain))]
     arguments += ["*", *(f"_{i}" for i in range(plain, plain + named))] if named else []
     body = [style.format(i) for i in range(plain + named)]
@@ -183,7 +183,7 @@ def _compiled(style: str, plain: int, named: int, completed: bool, checked: bool
 
 
 def _completion(made: Sequence[dataclasses.Field[Any]]) -> Callable[[Any], None]:
-    """What sets the attributes for which there was no argument."""
+    """Make what sets the attributes for which there was no argument."""
     own = [(f.name, _new(f)) for f in made if not f.init]
     optional = [(operator.attrgetter(f.name), f.name, _new(f)) for f in made if f.init]
     put = object.__setattr__
@@ -199,7 +199,7 @@ def _completion(made: Sequence[dataclasses.Field[Any]]) -> Callable[[Any], None]
 
 
 def _new(f: dataclasses.Field[Any]) -> Callable[[], Any]:
-    """What gives the default of a field."""
+    """Return what gives the default of a field."""
     if f.default_factory is dataclasses.MISSING:
         return lambda: f.default
     return f.default_factory
@@ -210,12 +210,12 @@ def _has_default(f: dataclasses.Field[Any]) -> bool:
 
 
 def _argument(f: dataclasses.Field[Any]) -> Any:
-    """The default argument for a field that has one."""
+    """Return the default argument for a field that has one."""
     return _UNSET if f.default is dataclasses.MISSING else f.default
 
 
 def _defaults(fields: Sequence[dataclasses.Field[Any]]) -> tuple[Any, ...]:
-    """The default arguments, which are those of the last fields."""
+    """Return the default arguments, which are those of the last fields."""
     first = next((i for i, f in enumerate(fields) if _has_default(f)), len(fields))
     for f in fields[first:]:
         if not _has_default(f):

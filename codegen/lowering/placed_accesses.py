@@ -68,7 +68,7 @@ class PlacedCopy:
 
     @property
     def extents(self) -> isl.Set:
-        """What is known of the coordinates of cells."""
+        """Say between which numbers the coordinates of cells are."""
         names = ", ".join(self.parameters)
         bounds = [f"0 <= {c} < {e}" for c, e in zip(self.parameters, self.placement.extents, strict=True)]
         return isl.Set(f"[{names}] -> {{ : {' and '.join(bounds) or 'true'} }}")
@@ -87,8 +87,8 @@ class Placed:
     storage: Mapping[int, tuple[Storage, ...]] = field(default_factory=dict)
 
     def context(self, kernel: int, context: isl.Set) -> isl.Set:
-        """What is known in a kernel, with the coordinates of cells as parameters, of which copies alone know more. They
-        come first in sums, but not where tiles are updated as long as the kernel runs."""
+        """Add what is known in a kernel, with the coordinates of cells as parameters, of which copies alone know
+        more. They come first in sums, but not where tiles are updated as long as the kernel runs."""
         if self._keeps_arrays(kernel):
             return context
         names = max((copy.parameters for copy in self.copies.values()), key=len, default=())

@@ -117,7 +117,7 @@ class OnDemand:
 
     @property
     def found(self) -> Run:
-        """The function itself."""
+        """Import the module, and return its function."""
         run: Run = getattr(import_module(f"polytile.codegen.passes.{self.module or self.function}"), self.function)
         return run
 

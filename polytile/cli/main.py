@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, watched: Callable[[Callable[[],
 
 
 def _flushed(status: int) -> int:
-    """The exit status, where nothing that was said is lost."""
+    """Write what was said, and return the exit status."""
     sys.stdout.flush()
     return status
 

@@ -65,7 +65,7 @@ def taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
 
 @remembered
 def linear_part(relation: isl.Map) -> tuple[tuple[int, ...], ...] | None:
-    """The coefficients of the iterators in each subscript of a relation; None where it is no affine function
+    """Find the coefficients of the iterators in each subscript of a relation; None where it is no affine function
     everywhere, or divides."""
     if taken_apart(relation) is None:
         return None

@@ -132,7 +132,7 @@ def values_at(band: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.MultiUnionPwAf
 
 
 def without_conditions(values: isl.MultiUnionPwAff) -> isl.MultiUnionPwAff:
-    """The same values of instances that have one, by each formula that is for all of a statement's instances, without
+    """Keep the values of instances that have one, by each formula that is for all of a statement's instances, without
     what says which these are: isl compares pairs in half of the time by it.
 
     before: { S[i, j] -> [floor(i/64)] : 0 <= i < n and 0 <= j < m }
@@ -149,7 +149,7 @@ def without_conditions(values: isl.MultiUnionPwAff) -> isl.MultiUnionPwAff:
 
 
 def _formula(function: isl.PwAff) -> isl.PwAff:
-    """The function on all of its space, where it has one piece."""
+    """Extend a function to all of its space, where it has one piece."""
     pieces = pieces_of(function)
     return isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else function
 

@@ -33,7 +33,7 @@ def holds_one_at_a_time(
 
 
 def _node_of_all(tree: isl.Schedule) -> isl.ScheduleNode:
-    """The innermost node that all instances of a tree are below: a leaf, or where children share them."""
+    """Find the innermost node that all instances of a tree are below: a leaf, or where children share them."""
     node = tree.get_root()
     while node.get_type() != isl.schedule_node_type.leaf:
         children = [node.child(k) for k in range(node.n_children())]

@@ -41,7 +41,7 @@ def flow_by_location(
     kills: isl.UnionMap | None = None,
     conditions: Sequence[isl.UnionMap] = (),
 ) -> list[isl.UnionFlow]:
-    """The access analysis of checked_flow.py in the order of times, one for the locations of each space."""
+    """Find the flow of checked_flow.py in the order of times, one for the locations of each space."""
     accesses = [a.detect_equalities() for a in (sinks, must, may)]
     parts = by_location([*accesses, isl.UnionMap("{ }") if kills is None else kills], times)
     found = []
@@ -54,8 +54,8 @@ def flow_by_location(
 def by_location(
     accesses: Sequence[isl.UnionMap], times: isl.UnionMap
 ) -> Iterator[tuple[list[isl.UnionMap], isl.UnionMap]]:
-    """The accesses, `{ S[i] -> A[x] }`, to the locations of each space, reads first, with times that order those of one
-    location."""
+    """Give the accesses, `{ S[i] -> A[x] }`, to the locations of each space, reads first, with times that order those
+    of one location."""
     every = [m for access in accesses for m in maps(access)]
     spaces: list[isl.Space] = []
     for m in every:
@@ -107,7 +107,7 @@ class _Uses:
         return isl.UnionMap.from_map(whole.apply_range(shorter).detect_equalities())
 
     def _from(self, names: tuple[str, ...], at: int) -> dict[str, _Time]:
-        """What decides between instances of these statements that agree in all dimensions before this one."""
+        """Find what decides between instances of these statements that agree in all dimensions before this one."""
         if at == self.times[names[0]].dim(OUT):
             return {name: [] for name in names}
         values = {self.numbers[name][at] for name in names}
@@ -124,7 +124,7 @@ class _Uses:
         return joined or {name: [({at: 1}, 0), *time] for name, time in below.items()}
 
     def _followed(self, names: tuple[str, ...]) -> frozenset[int]:
-        """The dimensions whose values follow from the location, in the same way for all these statements."""
+        """Find the dimensions whose values follow from the location, in the same way for all these statements."""
         if names not in self.followed:
             first, *others = (m for name in names for m in self.location[name])
             hull = reduce(isl.Map.union, others, first).affine_hull()
@@ -133,7 +133,7 @@ class _Uses:
         return self.followed[names]
 
     def _joined(self, names: tuple[str, ...], at: int, below: dict[str, _Time]) -> dict[str, _Time] | None:
-        """The same with this dimension and the next one that counts in one, if they are a loop that was strip-mined."""
+        """Join this dimension and the next one that counts, if they are a loop that was strip-mined."""
         firsts = [time[0][0] if time else {} for time in below.values()]
         if len(firsts[0]) != 1 or any(part != firsts[0] for part in firsts):
             return None
@@ -145,7 +145,7 @@ class _Uses:
         return {name: [({at: width, inner: 1}, 0), *time[1:]] for name, time in below.items()}
 
     def _width(self, name: str, outer: int, inner: int) -> int | None:
-        """The w with which w * outer + inner is affine in the iterators of a statement."""
+        """Find the w with which w * outer + inner is affine in the iterators of a statement."""
         for part in self.times[name].get_basic_maps():
             rows = (_factors(c, OUT) for c in part.get_constraints() if _is_plain_equality(c))
             row = next((row for row in rows if set(row) == {outer, inner} and abs(row[inner]) == 1), None)

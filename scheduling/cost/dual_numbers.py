@@ -38,7 +38,7 @@ def variables(values: Sequence[float]) -> tuple[Dual, ...]:
 
 
 def values(numbers: Sequence[float]) -> tuple[Dual, ...]:
-    """The numbers without derivatives, for where nobody needs these."""
+    """Leave out derivatives, where nobody needs them."""
     return tuple(Dual(number, ()) for number in numbers)
 
 

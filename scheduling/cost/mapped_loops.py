@@ -125,7 +125,7 @@ class _Band:
 
 
 def _around(node: isl.ScheduleNode) -> tuple[_Band, ...]:
-    """The bands around a node, outermost first."""
+    """Find the bands around a node, outermost first."""
     bands: list[_Band] = []
     inside = mark_name(node) != KERNEL
     while node.has_parent():
@@ -154,7 +154,7 @@ def _inside(
 
 
 def _path(node: isl.ScheduleNode) -> tuple[int, ...]:
-    """The child positions from the root to a node."""
+    """Find the child positions from the root to a node."""
     path: list[int] = []
     while node.has_parent():
         path.append(node.get_child_position())
@@ -243,7 +243,7 @@ def _linear(aff: isl.Aff) -> tuple[Vector, int, bool] | None:
 
 
 def _slopes(aff: isl.Aff) -> list[Fraction]:
-    """The coefficients of the iterators."""
+    """Find the coefficients of the iterators."""
     found = (aff.get_coefficient_val(isl.dim_type.in_, i) for i in range(aff.dim(isl.dim_type.in_)))
     return [Fraction(v.get_num_si(), v.get_den_val().get_num_si()) for v in found]
 

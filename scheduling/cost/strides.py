@@ -153,8 +153,8 @@ def _step(depth: int, position: int) -> isl.Map:
 
 @memoized
 def thread_distance(mapped: isl.Map, position: int) -> tuple[int, ...] | None:
-    """How far the iterators of neighbouring threads are apart, for a statement in time, `{ S[i] -> [t] }`; None where
-    that differs, or there are none."""
+    """Find how far the iterators of neighbouring threads are apart, for a statement in time, `{ S[i] -> [t] }`; None
+    where that differs, or there are none."""
     rank = mapped.dim(isl.dim_type.in_)
     step = _step(mapped.dim(isl.dim_type.out), position)
     distances = mapped.apply_range(step).apply_range(mapped.reverse()).deltas()
@@ -190,7 +190,8 @@ class _Requests:
 
 
 def _moves(relation: isl.Map, distance: tuple[int, ...]) -> tuple[int, ...] | None:
-    """How far the element of an affine access is from that of a point of the iterators so far away; None for others."""
+    """Find how far the element of an affine access is from that of a point of the iterators so far away; None for
+    others."""
     rows = linear_part(relation)
     return None if rows is None else tuple(sum(map(mul, row, distance)) for row in rows)
 

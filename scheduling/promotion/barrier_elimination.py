@@ -52,8 +52,8 @@ def _grouped(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.Schedule:
 
 
 def _onward(dependences: isl.UnionMap, filters: Sequence[isl.UnionSet]) -> isl.UnionMap:
-    """The dependences between statements of one child of a sequence and those of a later one: chains within a child,
-    which take isl longest, need none of its barriers."""
+    """Find the dependences between statements of one child of a sequence and those of a later one: chains within a
+    child, which take isl longest, need none of its barriers."""
     places: dict[str, list[int]] = {}
     for k, part in enumerate(filters):
         for own in sets(part):

@@ -109,7 +109,7 @@ def full_tiles(placed: isl.Map) -> isl.Map:
 
 @memoized
 def _within_constants(instances: isl.Set) -> tuple[tuple[int, isl.Val, isl.Val], ...]:
-    """The iterators that are within constants, whatever the parameters are, and these."""
+    """Find the iterators that are within constants, whatever the parameters are, and these."""
     found = []
     for k in range(instances.dim(isl.dim_type.set)):
         least = instances.dim_min_val(k)
