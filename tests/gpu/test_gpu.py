@@ -157,3 +157,45 @@ def test_eight_threads_have_the_bits_of_one() -> None:
         [script, "100"], env={**os.environ, **command}, capture_output=True, text=True, timeout=500, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+FORKED = """
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static double a[256];
+static void add(int n, double *x)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        x[i] += 1;
+#pragma endscop
+}
+static int sum(void)
+{
+    double all = 0;
+    for (int i = 0; i < 256; i++) all += a[i];
+    return (int)all / 256;
+}
+int main(void)
+{
+    int status = -1;
+    pid_t child;
+    add(256, a);
+    child = fork();
+    if (child == 0) { add(256, a); _exit(sum()); }
+    waitpid(child, &status, 0);
+    add(256, a);
+    printf("%d %d %d\\n", WIFEXITED(status), WEXITSTATUS(status), sum());
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(nvcc() is None or shutil.which("gcc") is None, reason="needs nvcc and gcc")
+def test_a_forked_process_runs_the_c(tmp_path: Path) -> None:
+    """CUDA, which the process before has used, works in none that is forked from it."""
+    (tmp_path / "program.c").write_text(FORKED)
+    polytile.compile(tmp_path / "program.c").build(tmp_path / "program", on="gpu")
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("1 2 2\n", "")

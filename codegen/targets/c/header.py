@@ -13,7 +13,10 @@ from polytile.ir.expr import BOOL, Access, CType
 from polytile.ir.host import HostProgram
 
 _CONTRACT = f"Returns {DONE}, or {FAILED} after one line on stderr."
-_AMID = f"Does nothing and returns {RUN_THE_C} in a signal handler that interrupts a function of this kind"
+_AMID = (
+    f"Does nothing and returns {RUN_THE_C} in a signal handler that interrupts a function of this kind, in a process "
+    "that was forked from one that has used CUDA"
+)
 
 
 def print_header(programs: Sequence[HostProgram], *, guard_name: str) -> str:

@@ -31,7 +31,7 @@ from polytile.ir.source_span import Span
 
 _PRAGMAS = ("scop", "endscop")
 _STATUS = "polytile_status"
-_AMID = "signal handlers amid kernels"
+_AMID = "signal handlers amid kernels, and processes forked after CUDA has run"
 
 
 def host_file(

@@ -192,10 +192,15 @@ struct PolytileSize {
     }
 };
 
-// Whether kernels may run: not for a signal handler amid an entry point, whose kernels it would wait for without end.
+// Whether kernels may run: not for a signal handler amid an entry point, whose kernels it would wait for without end, nor
+// in a process that was forked from one that has used CUDA, where each call of CUDA's fails.
 class PolytileTurn {
 public:
-    PolytileTurn() : mine(!polytile_entry_points::inside) { polytile_entry_points::inside = true; }
+    PolytileTurn() : mine(!polytile_entry_points::inside && usable())
+    {
+        if (mine) polytile_entry_points::inside = true;
+    }
+
     PolytileTurn(const PolytileTurn &) = delete;
     PolytileTurn &operator=(const PolytileTurn &) = delete;
 
@@ -205,6 +210,13 @@ public:
     }
 
     const bool mine;
+
+private:
+    static bool usable()
+    {
+        int device;
+        return cudaGetDevice(&device) != cudaErrorInitializationError;
+    }
 };
 
 // One run of a SCoP. The first failure is reported on stderr and turns everything after it into nothing.

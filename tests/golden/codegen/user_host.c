@@ -29,7 +29,7 @@ static void axpy(int n, double z[n], const double *x, const double *y, double a)
                     exit(4);
                 }
             }
-            if (polytile_status != 0) { /* the sequential C, for arrays that overlap or signal handlers amid kernels */
+            if (polytile_status != 0) { /* the sequential C, for arrays that overlap or signal handlers amid kernels, and processes forked after CUDA has run */
 #line 12 "folder/user.c"
         for (i = 0; i < n; i++)
             z[i] = x[i] + a * y[i];
@@ -49,7 +49,7 @@ static double total(int n, double *x)
             extern void exit(int);
             exit(4);
         }
-        if (polytile_status != 0) { /* the sequential C, for signal handlers amid kernels */
+        if (polytile_status != 0) { /* the sequential C, for signal handlers amid kernels, and processes forked after CUDA has run */
 #line 22 "folder/user.c"
     for (int k = 0; k < 10; k++) w[k] = weight(k);
     for (int i = 0; i < n; i++) s += x[i] * w[0];
@@ -68,7 +68,7 @@ static void shift(int n, struct point *p, struct point o)
             extern void exit(int);
             exit(4);
         }
-        if (polytile_status != 0) { /* the sequential C, for signal handlers amid kernels */
+        if (polytile_status != 0) { /* the sequential C, for signal handlers amid kernels, and processes forked after CUDA has run */
 #line 30 "folder/user.c"
     for (int i = 0; i < n; i++) p[i].new += o.x;
         }
