@@ -25,6 +25,7 @@ from polytile.runtime.emulator import (
     host_compiler,
 )
 from polytile.runtime.emulator.build import LINK_LIBRARIES
+from polytile.runtime.emulator.instrument import CHECKS, checked
 
 KERNELS = Path(__file__).parent / "kernels"
 TEMPLATES = Path(templating.__file__).parent / "templates"
@@ -50,6 +51,18 @@ def test_kernels_are_cuda(kernel: Path, tmp_path: Path) -> None:
     command += ["-o", str(tmp_path / "out.cubin"), str(kernel)]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_linker_that_does_not_work_here_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gold may be there and not find the compiler's libraries, as beside some compilers that were built by hand."""
+    gold = tmp_path / "ld.gold"
+    gold.write_text("#!/bin/sh\necho >&2 cannot open libstdc++.so\nexit 1\n")
+    gold.chmod(0o755)
+    monkeypatch.setenv("COMPILER_PATH", str(tmp_path))
+    for value in (1, 2):  # linked apart, if not from the first build on
+        out = compile_shared(ANSWER.format(value), tmp_path / f"answer{value}.so", instrumentation=checked(CHECKS))
+        assert EmulatorLibrary.open(out).function("answer")() == value
 
 
 @pytest.mark.usefixtures("emulator")

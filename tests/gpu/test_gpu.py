@@ -125,7 +125,7 @@ def test_a_sweep_compares_each_setting_on_the_device(tmp_path: Path) -> None:
     (tmp_path / "jobs.jsonl").write_text("".join(job % one for one in settings))
     assert main(["sweep", str(tmp_path / "jobs.jsonl"), "--json", str(tmp_path / "rows.jsonl")]) == 0
     found = read(tmp_path / "rows.jsonl")
-    assert {row["strategy"] for row in found} == {"overlapped", "classic"}
+    assert {row["strategy"] for row in found} == {"overlapped", "classic (fused)"}
     assert all(row["median_ms"] > 0 and row["largest_difference"] < 1e-14 for row in found)
 
 

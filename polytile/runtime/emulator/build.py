@@ -8,6 +8,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from polytile.dataclass import dataclass
@@ -116,8 +117,17 @@ def compile_shared(
         apart = () if core is None else core.flags(bool(extern_shared_flags(_text(cu))))
         _build(cu, part, ("-c", *own, *apart), fp_contract, optimise).run(timeout=timeout)
         parts = (part,) if core is None else (part, core.object)
-        link = (*_SHARED_FLAGS, *_quick_linker(host_compiler()), *extra_flags)
-        return EmulatorBuild(parts, out, host_compiler(), link, language="none").run(timeout=timeout)
+        return _link(parts, out, extra_flags, timeout)
+
+
+def _link(parts: tuple[Path, ...], out: Path, extra_flags: Sequence[str], timeout: float) -> Path:
+    """Link quickly, else as the compiler does by itself: gold does not find the libraries of every installation."""
+    compiler = host_compiler()
+    flags = (*_SHARED_FLAGS, *extra_flags)
+    if quick := _quick_linker(compiler):
+        with suppress(HostCompileError):
+            return EmulatorBuild(parts, out, compiler, (*flags, *quick), language="none").run(timeout=timeout)
+    return EmulatorBuild(parts, out, compiler, flags, language="none").run(timeout=timeout)
 
 
 def compile_object(
