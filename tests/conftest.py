@@ -14,6 +14,7 @@ import pytest
 
 from polytile.diagnostics import DeviceError, UnsupportedCompilerError
 from polytile.runtime.emulator import core, host_compiler
+from polytile.runtime.emulator.build import OPTIMISATION
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[core.VARIABLE] = holder.name
         config.add_cleanup(holder.cleanup)
         config.add_cleanup(lambda: os.environ.pop(core.VARIABLE))
+    os.environ.setdefault(OPTIMISATION, "-O0")  # kernels run for small sizes: building them takes longer
     os.environ["POLYTILE_CACHE"] = str(Path(os.environ[core.VARIABLE], "compilations"))  # not the user's
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and config.option.verbose == 0:

@@ -23,6 +23,7 @@ from polytile.diagnostics import remember_source
 from polytile.frontend.program import SourceProgram
 from polytile.ir.scop import Scop
 from polytile.options import Options
+from tests.sharing import compile_sharing
 
 KEPT = 64
 FOLDER = os.environ.get(VARIABLE, OFF)  # of the run, see conftest.py
@@ -60,7 +61,7 @@ def compile_once(scop: Scop, options: Options, **observers: Any) -> Compilation:
         return _compile(scop, options, **observers)
     key = id(scop), repr(options)  # the Scop is kept, so that no other has its identity
     kept = _compiled.pop(key, None)
-    found = _compile(scop, options) if kept is None else kept[1]
+    found = compile_sharing(scop, options) if kept is None else kept[1]
     _compiled[key] = scop, found
     if len(_compiled) > KEPT:
         _compiled.popitem(last=False)

@@ -20,6 +20,7 @@ from polytile.runtime.emulator.process import run_to_end
 
 INCLUDE_DIRECTORY = Path(__file__).resolve().parent / "include"
 COMPILE_TIMEOUT = 300.0
+OPTIMISATION = "POLYTILE_EMULATOR_OPTIMISATION"  # of plain builds: half of the time of one goes to -O1
 LINK_LIBRARIES = ("-ldl", "-lm", "-pthread")
 # -Bsymbolic: a library's own functions are never replaced by another one's of the same name.
 _SHARED_FLAGS = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic")
@@ -98,7 +99,7 @@ def compile_shared(
     *,
     defines: Sequence[str] = (),
     fp_contract: bool = False,
-    optimise: str = "-O1",
+    optimise: str | None = None,
     extra_flags: Sequence[str] = (),
     instrumentation: Instrumentation = PLAIN,
     timeout: float = COMPILE_TIMEOUT,
@@ -109,6 +110,7 @@ def compile_shared(
     every build but the first of its kind in a process: what the emulator is made of is compiled once (core.py).
     """
     own = (*_define_flags(defines), *extra_flags, *instrumentation.flags(host_compiler()))
+    optimise = optimise or (_optimisation() if instrumentation == PLAIN else "-O1")
     core = shared_core(host_compiler(), (*_base_flags(host_compiler(), fp_contract), optimise, *own), timeout)
     if core is None and instrumentation == PLAIN:
         return _build(cu, out, (*_SHARED_FLAGS, *own), fp_contract, optimise).run(timeout=timeout)
@@ -136,7 +138,6 @@ def compile_object(
     *,
     defines: Sequence[str] = (),
     fp_contract: bool = False,
-    optimise: str = "-O1",
     extra_flags: Sequence[str] = (),
     core: Core | None = None,
     timeout: float = COMPILE_TIMEOUT,
@@ -145,14 +146,19 @@ def compile_object(
     `core` is given, which is `program_core` for the same flags, with its object."""
     apart = () if core is None else core.flags(bool(extern_shared_flags(_text(cu))))
     flags = ("-c", *PLAIN.flags(host_compiler()), *_define_flags(defines), *extra_flags, *apart)
-    return _build(cu, out, flags, fp_contract, optimise).run(timeout=timeout)
+    return _build(cu, out, flags, fp_contract, _optimisation()).run(timeout=timeout)
 
 
 def program_core(timeout: float = COMPILE_TIMEOUT) -> Core | None:
     """What the objects of one program share, compiled without other flags: all of them or none, so that the program
     has one emulator. None for the first program of a process."""
     compiler = host_compiler()
-    return shared_core(compiler, (*_base_flags(compiler, False), "-O1", *PLAIN.flags(compiler)), timeout)
+    return shared_core(compiler, (*_base_flags(compiler, False), _optimisation(), *PLAIN.flags(compiler)), timeout)
+
+
+def _optimisation() -> str:
+    """Of a plain build; where kernels run for small sizes alone, as in tests, -O0 takes less in all."""
+    return os.environ.get(OPTIMISATION, "-O1")
 
 
 def extern_shared_flags(text: str) -> tuple[str, ...]:
