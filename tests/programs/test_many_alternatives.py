@@ -43,7 +43,7 @@ TEN_LOOPS = """void f(int n, {real} v[n + 1], {real} w[n + 1])
         if ({condition})
             v[i] += 1;
     for (int i = 0; i < n; i++)
-{loops}            w[i] += i0 * i1 + i8;
+{loops}            w[i] += i0 * i1 + i{last};
 #pragma endscop
 }}
 """
@@ -75,10 +75,10 @@ def test_many_alternatives(real: str, count: int, otherwise: str) -> None:
 
 
 @pytest.mark.usefixtures("emulator")
-@pytest.mark.parametrize(("count", "nested"), [(4, False), (6, False), (6, True)])
-def test_many_remainders_beside_a_deep_nest(count: int, nested: bool) -> None:
+@pytest.mark.parametrize(("count", "nested", "depth"), [(4, False, 7), (6, False, 7), (6, True, 9)])
+def test_many_remainders_beside_a_deep_nest(count: int, nested: bool, depth: int) -> None:
     condition = (") if (" if nested else " && ").join(REMAINDERS[:count])
-    loops = "".join(f"        for (int i{d} = 0; i{d} < 2; i{d}++)\n" for d in range(9))
-    scop = compiled(TEN_LOOPS.format(real="double", condition=condition, loops=loops))
+    loops = "".join(f"        for (int i{d} = 0; i{d} < 2; i{d}++)\n" for d in range(depth))
+    scop = compiled(TEN_LOOPS.format(real="double", condition=condition, loops=loops, last=depth - 1))
     for n in (0, 33):
         assert scop.validate(on="emulator", parameters={"n": n}, sanitize=CHECKS)

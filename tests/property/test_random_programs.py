@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,12 @@ def test_random_programs(source: random.Random) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("file", REGRESSIONS, ids=lambda f: f.stem)
-@pytest.mark.parametrize("tile", [(), (3,), (4, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("file", "tile"), zip(REGRESSIONS, cycle([(3,), (4, 2)])), ids=lambda f: getattr(f, "stem", str(f))
+)
 def test_regressions(file: Path, tile: tuple[int, ...]) -> None:
-    strategies = ("classic",) if tile else SCHEDULES
-    trial = Trial(file.read_text(), Choices(tile=tile), SIZES, strategies, sanitize=CHECKS)
-    found = run_one(trial.run, SECONDS)
-    assert found.kind in (AGREED, ON_HOST), found.message
+    """All schedules with tiles of their own choice, and the classic one with other tiles."""
+    for strategies, sizes in ((SCHEDULES, ()), (("classic",), tile)):
+        trial = Trial(file.read_text(), Choices(tile=sizes), SIZES, strategies, sanitize=CHECKS)
+        found = run_one(trial.run, SECONDS)
+        assert found.kind in (AGREED, ON_HOST), found.message

@@ -152,11 +152,11 @@ def test_steps_that_a_section_does_not_meet_have_no_row() -> None:
 
 
 def test_many_cells_are_thinned_and_the_picture_says_so() -> None:
-    scop = compiled(ONE, schedule="split", tile=(2048,), time_tile=64)
-    view = drawing_of(scop.compilation, {"N": 9000, "T": 128}).space
-    assert view.stride == 20 and view.notes[-1] == "every 20th place" and view.notes[0] == "every 3rd row"
-    assert all(cell.place[0] % 20 == 0 for cell in view.cells)
-    assert "every 20th place" in scop.draw({"N": 9000, "T": 128})
+    scop = compiled(ONE, schedule="split", tile=(1024,), time_tile=32)
+    view = drawing_of(scop.compilation, {"N": 4500, "T": 64}).space
+    assert view.stride == 10 and view.notes[-1] == "every 10th place" and view.notes[0] == "every 2nd row"
+    assert all(cell.place[0] % 10 == 0 for cell in view.cells)
+    assert "every 10th place" in scop.draw({"N": 4500, "T": 64})
 
 
 def test_without_time_there_is_a_panel_of_blocks() -> None:

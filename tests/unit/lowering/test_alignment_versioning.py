@@ -37,7 +37,9 @@ FEW = ((0, 4), (1, 1), (3, 2), (4, 3), (5, 4), (6, 31), (9, 130))
 PAIRS = (*FEW, (17, 512), (33, 516), (70, 1030), (65, 1200), (18, 1700))
 SIZES = [{"n": n, "m": m} for n, m in PAIRS]
 WIDTHS = ("double", "float", "short", "signed char")
-TYPES = [*((name, element) for name in PROGRAMS for element in WIDTHS), ("rows", "int"), ("rows", "long")]
+# Each program with vectors of two elements and of four, or without; one of them with all types.
+TYPES = [*((name, element) for name in PROGRAMS if name != "rows" for element in ("double", "float"))]
+TYPES += [("rows", element) for element in (*WIDTHS, "int", "long")] + [("two", "short"), ("shifted", "signed char")]
 
 
 def of(program: tuple[str, str], element: str) -> tuple[str, str]:

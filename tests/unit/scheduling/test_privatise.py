@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import islpy as isl
@@ -14,6 +14,7 @@ from polytile.api import CompiledScop
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
 from polytile.ir.expr import Literal
+from polytile.ir.identity_key import IdentityKey
 from polytile.ir.partial_results import Split
 from polytile.ir.scop import Reduction, Scop
 from polytile.machine import machine_of
@@ -22,7 +23,7 @@ from polytile.pipeline import generate_program, sequential_text
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import Reference, reference
 from polytile.runtime.validate import validate
-from polytile.scheduling.analysis.dependences import analyse
+from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.reductions import wrong_regroupings
 from polytile.scheduling.transform.reductions.plan import Adders
@@ -120,9 +121,7 @@ CASES = {
     "maximum": vector("double", "for (int i = 0; i < n; i++) s[0] = s[0] > A[i] ? s[0] : A[i];"),
     "maximum under a condition": vector("float", "for (int i = 0; i < n; i++) if (A[i] >= s[0]) s[0] = A[i];"),
     "minimum under a condition": vector("int", "for (int i = 0; i < n; i++) if (s[0] > A[i]) s[0] = A[i];"),
-    "minimum of small numbers": vector(
-        "signed char", "for (int i = 0; i < n; i++) s[0] = A[i] < s[0] ? A[i] : s[0];"
-    ),
+    "minimum of small numbers": vector("signed char", "for (int i = 0; i < n; i++) s[0] = A[i] < s[0] ? A[i] : s[0];"),
     "maximum of large numbers": vector(
         "unsigned long", "for (int i = 0; i < n; i++) s[0] = A[i] < s[0] ? s[0] : A[i];"
     ),
@@ -181,6 +180,16 @@ def read(case: Case) -> Scop:
     return found.scops[0]
 
 
+def analysed(scop: Scop) -> Dependences:
+    """The dependences of one Scop, of which many others are made."""
+    return _analysed(IdentityKey(scop))
+
+
+@lru_cache(maxsize=4)
+def _analysed(key: IdentityKey[Scop]) -> Dependences:
+    return analyse(key.value)
+
+
 ADDERS = {rank: (4, *(8,) * rank) for rank in range(4)}
 
 
@@ -191,13 +200,13 @@ def split(
     blocked: Mapping[int, tuple[int, ...]] | None = None,
     adders: Adders = {},  # noqa: B006 (nobody changes it)
 ) -> Scop:
-    found = privatise(scop, analyse(scop), statement, parts, blocked, adders)
+    found = privatise(scop, analysed(scop), statement, parts, blocked, adders)
     assert found is not None
     return found
 
 
 def assert_proven(source: Scop, program: Scop) -> None:
-    before, after = analyse(source), analyse(program)
+    before, after = analysed(source), analyse(program)
     assert wrong_regroupings(source, before, program, after) == ()
     assert changed_values(source, before, program, after) == ()
 

@@ -30,8 +30,12 @@ def test_structure(program: str, shape: Callable[[isl.Schedule], str], golden: C
     golden(f"schedules/{program}.txt", "".join(f"{shape(m.tree)}\n" for m in made if m))
 
 
+# Programs whose schedules are those of others here: products, rows and columns of sums, triangles.
+ALIKE = ("3mm", "bicg", "cholesky", "correlation", "gemver", "gesummv", "mvt", "syr2k", "syrk")
+
+
 @pytest.mark.slow(but="jacobi-2d")
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p not in ALIKE])
 def test_a_saved_schedule_gives_the_same_kernels(program: str) -> None:
     first = compiled_suite(program)
     again = compiled_suite(program, load_schedule=first.schedules)
