@@ -10,7 +10,7 @@ from polytile.dataclass import dataclass
 
 T = TypeVar("T")
 R = TypeVar("R")
-MOST_REMEMBERED = 10_000  # values of one function
+MOST_REMEMBERED = 1000  # values of one function: one compilation has a few hundred, and thousands may follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,9 +33,10 @@ def load(library: Path) -> ctypes.CDLL:
 
 
 def function(library: ctypes.CDLL, name: str, result: Any) -> Any:
-    """The function `name` of a loaded library, returning the ctypes type `result` (None: void)."""
+    """The function `name` of a loaded library, returning the ctypes type `result` (None: void); it keeps the library
+    open, and the library does not keep it."""
     try:
-        found = getattr(library, name)
+        found = library[name]
     except AttributeError as error:
         raise InternalError(f"the compiled code has no function {name}") from error
     found.restype = result

@@ -24,6 +24,7 @@ from polytile.runtime.compilers import c_compiler, check_command
 from polytile.runtime.emulator.build import SAME_ZEROS
 from polytile.runtime.layout import Layout, structured
 from polytile.runtime.native import Memory, arguments, function, load
+from polytile.runtime.shared_libraries import closing
 from polytile.work_pieces import sequential_c
 
 # At -O2 gcc takes four times as long for a sum of hundreds of terms, and small inputs run no faster.
@@ -79,7 +80,8 @@ def _compile(text: str, flags: tuple[str, ...]) -> Path:
 
 def reference(scop: Scop, text: str) -> Reference:
     """Compile `text`, C99 with the function `<name>_reference`; raises DeviceError without a C compiler."""
-    return Reference(scop, function(load(_compile(text, of_values(scop.cflags))), f"{scop.name}_reference", None))
+    library = closing(load(_compile(text, of_values(scop.cflags))))
+    return Reference(scop, function(library, f"{scop.name}_reference", None))
 
 
 def widen(text: str) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from polytile.runtime.expectation import Expectation, describe
 from polytile.runtime.layout import Layout, c_type, scalar_dtype
 from polytile.runtime.native import address, function, load
 from polytile.runtime.reference import FLAGS, reference, workspace
+from polytile.runtime.shared_libraries import closing
 from polytile.runtime.stray_accesses import strays
 from polytile.work_pieces import sequential_c
 
@@ -153,14 +154,14 @@ def _computed_indices(scop: Scop) -> list[str]:
     return sorted(indices & {target.array for target in targets if isinstance(target, Access)})
 
 
-@cache
+@lru_cache(maxsize=64)
 def verbatim(region: SourceRegion, cflags: tuple[str, ...] = ()) -> Verbatim | str:
     """Compile a region's own text; a str says why that cannot be done."""
     if region.obstacle:
         return region.obstacle
     try:
         library = _compile(region, cflags)
-        return Verbatim(region, function(load(library), region.entry, ctypes.c_int))
+        return Verbatim(region, function(closing(load(library)), region.entry, ctypes.c_int))
     except DeviceError as error:
         return _reason(error.message)
 

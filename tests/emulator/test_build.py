@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import shutil
 import stat
 import subprocess
@@ -263,3 +264,19 @@ extern __shared__ unsigned char bytes[];
 def test_headers_are_small() -> None:
     for header in INCLUDE_DIRECTORY.rglob("*.h"):
         assert len(header.read_text().splitlines()) < 400, header.name
+
+
+def test_libraries_are_closed(emulator: None, tmp_path: Path) -> None:
+    """Once nobody knows them; a function keeps its own open."""
+    made = EmulatorLibrary.open(compile_shared(KERNELS / "barriers.cu", tmp_path / "given_back.so"))
+    version = made.function("polytile_emulator_version")
+
+    def is_open() -> bool:
+        return "given_back.so" in Path("/proc/self/maps").read_text()
+
+    del made
+    gc.collect()
+    assert is_open() and version() > 0
+    del version
+    gc.collect()
+    assert not is_open()

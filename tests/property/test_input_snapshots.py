@@ -52,7 +52,7 @@ def source(body: str, ctype: str) -> str:
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
-@pytest.mark.parametrize(("name", "ctype"), zip(PROGRAMS, cycle(("double", "float"))))
+@pytest.mark.parametrize(("name", "ctype"), list(zip(PROGRAMS, cycle(("double", "float")), strict=False)))
 def test_products_in_place_are_the_same_as_in_c(name: str, ctype: str) -> None:
     seen: set[str] = set()  # a strategy that finds no schedule makes what another one made
     for schedule in ("auto", *STRATEGIES):

@@ -41,7 +41,9 @@ def test_random_programs(source: random.Random) -> None:
 
 @pytest.mark.quick
 @pytest.mark.parametrize(
-    ("file", "tile"), zip(REGRESSIONS, cycle([(3,), (4, 2)])), ids=lambda f: getattr(f, "stem", str(f))
+    ("file", "tile"),
+    list(zip(REGRESSIONS, cycle([(3,), (4, 2)]), strict=False)),
+    ids=lambda f: getattr(f, "stem", str(f)),
 )
 def test_regressions(file: Path, tile: tuple[int, ...]) -> None:
     """All schedules with tiles of their own choice, and the classic one with other tiles."""

@@ -10,6 +10,7 @@ from typing import Any
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.sites import Sites
+from polytile.runtime.shared_libraries import closing
 
 ABI_VERSION = 2
 
@@ -95,6 +96,6 @@ def _load(path: Path) -> ctypes.CDLL:
         alias = Path(directory) / path.name
         alias.symlink_to(path.resolve())
         try:
-            return ctypes.CDLL(str(alias))
+            return closing(ctypes.CDLL(str(alias)))
         except OSError as error:
             raise DeviceError(f"cannot load {path}: {error}") from error

@@ -1,0 +1,14 @@
+"""Shared libraries that are given back: one process may compile and load thousands, each of which takes up to a
+megabyte."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from _ctypes import dlclose
+
+
+def closing(library: ctypes.CDLL) -> ctypes.CDLL:
+    """The library, which is closed once nobody knows it or a function of it: ctypes lets `library[name]` keep it."""
+    weakref.finalize(library, dlclose, library._handle).atexit = False
+    return library
