@@ -129,8 +129,8 @@ def _init(cls: Any) -> FunctionType:
     """Make the one method that is compiled, with the names of a class in the place of those in the code.
 
     before: x: int; y: list[int] = field(default_factory=list)
-    code:   def __init__(self, _0, _1): self._0 = _0; self._1 = _1; __complete(self)
-    after:  def __init__(self, x, y=__unset): self.x = x; self.y = y; __complete(self)
+    code:   def __init__(self, _0, _1): self._0 = _0; self._1 = _1; __then(self)
+    after:  def __init__(self, x, y=__unset): self.x = x; self.y = y; __then(self)
     """
     fields = dataclasses.fields(cls)
     plain = [f for f in fields if f.init and not f.kw_only]
@@ -138,9 +138,11 @@ def _init(cls: Any) -> FunctionType:
     given = [*plain, *named]
     style, scope = _assignments(cls, given)
     made = [f for f in fields if f.default_factory is not dataclasses.MISSING or (not f.init and _has_default(f))]
-    if made:
-        scope["__complete"] = _completion(made)
-    code = _compiled(style, len(plain), len(named), bool(made), hasattr(cls, "__post_init__"))
+    then = [_completion(made)] if made else []
+    then += [operator.methodcaller("__post_init__")] if hasattr(cls, "__post_init__") else []
+    if then:
+        scope["__then"] = then[0] if len(then) == 1 else _one_after_another(*then)
+    code = _compiled(style, len(plain), len(named), bool(then))
     names = {f"_{i}": f.name for i, f in enumerate(given)}
     renamed = code.replace(
         co_varnames=("self", *names.values()), co_names=tuple(names.get(name, name) for name in code.co_names)
@@ -153,33 +155,40 @@ def _init(cls: Any) -> FunctionType:
 
 
 _TO_ATTRIBUTES = "self._{0} = _{0}"
-_TO_SLOTS = "__set_{0}(self, _{0})"  # behind the back of a class that refuses assignments
+_TO_SLOTS = "__set_{0}(self, _{0})"  # also behind the back of a class that refuses assignments
 _PAST_REFUSAL = "__set(self, __name_{0}, _{0})"
 
 
 def _assignments(cls: Any, given: Sequence[dataclasses.Field[Any]]) -> tuple[str, dict[str, Any]]:
     """Say how an argument becomes an attribute, and what that needs."""
-    if not cls.__dataclass_params__.frozen:
-        return _TO_ATTRIBUTES, {}
     found = (getattr(cls, f.name, None) for f in given)
     slots = [slot for slot in found if isinstance(slot, MemberDescriptorType)]
     if len(slots) == len(given):
         return _TO_SLOTS, {f"__set_{i}": slot.__set__ for i, slot in enumerate(slots)}
+    if not cls.__dataclass_params__.frozen:
+        return _TO_ATTRIBUTES, {}
     return _PAST_REFUSAL, {"__set": object.__setattr__} | {f"__name_{i}": f.name for i, f in enumerate(given)}
 
 
 @cache
-def _compiled(style: str, plain: int, named: int, completed: bool, checked: bool) -> CodeType:
-    """Compile the code for so many arguments, `named` of them by their names alone."""
+def _compiled(style: str, plain: int, named: int, more: bool) -> CodeType:
+    """Compile the code for so many arguments, `named` of them by their names alone, with `more` to do behind."""
     arguments = ["self", *(f"_{i}" for i in range(plain))]
     arguments += ["*", *(f"_{i}" for i in range(plain, plain + named))] if named else []
     body = [style.format(i) for i in range(plain + named)]
-    body += ["__complete(self)"] if completed else []
-    body += ["self.__post_init__()"] if checked else []
+    body += ["__then(self)"] if more else []
     scope: dict[str, Any] = {}
     exec("\n ".join((f"def __init__({', '.join(arguments)}):", *(body or ["pass"]))), scope)
     code: CodeType = scope["__init__"].__code__
     return code
+
+
+def _one_after_another(first: Callable[[Any], None], then: Callable[[Any], None]) -> Callable[[Any], None]:
+    def both(self: Any) -> None:
+        first(self)
+        then(self)
+
+    return both
 
 
 def _completion(made: Sequence[dataclasses.Field[Any]]) -> Callable[[Any], None]:

@@ -103,15 +103,15 @@ def _with_full_tiles(
     """The loops of a kernel; those over the points of a thread are one block of code where all of them are there."""
     full = full_tile(kernel.tree)
     if full is None:
-        return generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
-    partial = generate(in_loops(kernel.tree), context, iterator, integer, kernel.loops, describe)
+        return generate(kernel.tree, context, iterator, integer, kernel.loops, describe, kernel.left_out)
+    partial = generate(in_loops(kernel.tree), context, iterator, integer, kernel.loops, describe, kernel.left_out)
     where = full.where.intersect(context)
     if where.is_empty():
         return partial
     with ast_options():
         build = isl.AstBuild.from_context(context)
         condition = expression(build.expr_from_set(full.where.gist(context)), integer)
-    whole = generate(full.tree, where, iterator, integer, kernel.loops, describe)
+    whole = generate(full.tree, where, iterator, integer, kernel.loops, describe, kernel.left_out)
     return (If(condition, whole, point_by_point(partial)),)
 
 
@@ -144,15 +144,16 @@ def generate(
     integer: CType,
     bands: Sequence[LabelledBand] = (),
     describe: Describe | None = None,
+    left_out: int = 0,
 ) -> tuple[Stmt, ...]:
-    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth, and have the
-    labels of their bands. `describe` is asked for the details of each instance. Raises UnfaithfulLoopsError where it
-    does not run the tree's instances."""
+    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by depth, below so many
+    members that were `left_out`, and have the labels of their bands. `describe` is asked for the details of each
+    instance. Raises UnfaithfulLoopsError where it does not run the tree's instances."""
     ids = isl.IdList.alloc(CONTEXT, 0)
     # Where members do not tell instances apart in a way that isl sees, it makes further loops, over what is left.
     left = max((int(s.dim(isl.dim_type.set)) for s in sets(tree.get_domain())), default=0)
     for i in range(max_depth(tree) + left):
-        ids = ids.add(isl.Id(f"{iterator}{i}"))
+        ids = ids.add(isl.Id(f"{iterator}{left_out + i}"))
     grouped = Grouped(tree) if describe is not None else grouped_statements(tree)  # each has details of its own
     labels = {b.mark: {f"{iterator}{b.depth + i}": label for i, label in enumerate(b.labels)} for b in bands}
     with ast_options():
@@ -174,7 +175,7 @@ def generate(
         if errors:
             raise errors[0]
         found = statements(node, integer, labels, details, kept, grouped.groups)
-    require_faithful(tree, context, iterator, found)
+    require_faithful(tree, context, iterator, found, left_out)
     return found
 
 

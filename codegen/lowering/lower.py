@@ -85,7 +85,7 @@ def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered
     """Generate the host program of a mapped schedule."""
     names = Names.of(scop)
     tiles = placed(scop, schedule, given.plans, names)
-    annotation = Annotation(scop, names, names.prefix("c"), copies=tiles.copies)
+    annotation = Annotation(scop, names, names.prefix("c"), frozenset(tiles.kernels), copies=tiles.copies)
     tree = annotation.annotate(tiles.tree)
     integer = index_type(scop)
     generated = generate_host(annotation, tree, integer, tiles)

@@ -2,7 +2,9 @@
 
 before: band [t] { kernel { block band [i/8] { thread[8] band [i mod 8] } } }
 after:  on the host, band [t] of launch0[t]; in the kernel, with t a parameter,
-        filter { S[t, i] : floor(i/8) = bi } { band [i/8] { filter { S[t, i] : i mod 8 = ti } { band [i mod 8] } } }
+        filter { S[t, i] : floor(i/8) = bi } { filter { S[t, i] : i mod 8 = ti } {} }
+
+coordinate_bands.py says which bands stay.
 
 A `sync` mark adds an instance sync0[] at the end of each iteration of its band, or behind all but the last child of its
 sequence. Its domain does not mention threads, so every thread of the block reaches it.
@@ -17,6 +19,7 @@ from itertools import count
 
 import islpy as isl
 
+from polytile.codegen.lowering.coordinate_bands import can_be_left_out, is_around_all_threads, one_each
 from polytile.codegen.lowering.copy_barriers import copy_reasons
 from polytile.codegen.lowering.cyclic_distribution import thread_labels
 from polytile.codegen.lowering.grid_ranges import ends, hull_of, range_of
@@ -80,16 +83,18 @@ class KernelShape:
     block: tuple[int, int, int]  # threads along x, y, z
     statements: tuple[str, ...]
     loops: tuple[LabelledBand, ...] = ()
+    left_out: int = 0  # members of bands around all loops that the tree does not have
 
 
 @dataclass
 class Annotation:
     """The annotation of a mapped tree. `syncs` maps the name of each barrier instance to its mark's path, and `reasons`
-    says what those around `copies` are for."""
+    says what those around `copies` are for. Loops of kernels in `tiled` are named by their labels alone."""
 
     scop: Scop
     names: Names
     iterator: str  # prefix of the host's loops
+    tiled: frozenset[int] = frozenset()
     kernels: list[KernelShape] = field(default_factory=list)
     launches: list[isl.Set] = field(default_factory=list)  # of each kernel, by the bands above it
     syncs: dict[str, Path] = field(default_factory=dict)
@@ -138,7 +143,11 @@ class Annotation:
         coordinates = coordinates_around(mark, block_mark, (*host, *(b.name for b in blocks)))
         meet = any(mark_name(n) == SYNC for threaded in thread_marks for n in descendants(threaded))
         plain = not meet and coordinates.occur(chosen(mark))
-        rewriting = _Inside(self, blocks, threads, sizes, labels, whole_loops=plain)
+        left_out = len(blocks) if block_mark is not None and can_be_left_out(block_mark.child(0)) else 0
+        single = number in self.tiled and not meet
+        if block_mark is not None and left_out and not (meet or single) and is_around_all_threads(block_mark, sizes):
+            left_out, single = left_out + len(sizes), True
+        rewriting = _Inside(self, blocks, threads, sizes, labels, plain, left_out, single)
         if plain:
             tree = rewriting.visit(with_coordinates(mark, coordinates).child(0)).get_schedule()
         else:
@@ -159,6 +168,7 @@ class Annotation:
             (x, y, z),
             statements,
             tuple(rewriting.loops),
+            left_out,
         )
 
     def _block_coordinates(self, mark: isl.ScheduleNode | None) -> tuple[BlockCoordinate, ...]:
@@ -196,7 +206,8 @@ class Annotation:
 @dataclass
 class _Inside:
     """The rewriting of one kernel's subtree. A mark above each serial band names its `loops`; with `whole_loops`, above
-    thread bands too, which keep the instances of all threads."""
+    thread bands too, which keep the instances of all threads. So many members around all loops are `left_out`, of the
+    blocks' band all or none; with `single`, thread bands are, too, where a thread has one of their values."""
 
     owner: Annotation
     blocks: tuple[BlockCoordinate, ...]
@@ -204,6 +215,8 @@ class _Inside:
     sizes: tuple[int, ...]
     given: frozenset[str]  # labels that the tree has
     whole_loops: bool = False
+    left_out: int = 0
+    single: bool = False
     loops: list[LabelledBand] = field(default_factory=list)
 
     def visit(self, node: isl.ScheduleNode, threaded: bool = False, label: str = "") -> isl.ScheduleNode:
@@ -212,19 +225,34 @@ class _Inside:
         if given := loop_label(node):
             return self.visit(node.child(0), threaded, given).parent().delete()
         if name == BLOCK:
-            node = self._inside(node.child(0), threaded)
-            return node.insert_filter(_equal(node, [b.name for b in self.blocks], None)).parent().delete()
+            here = _equal(node.child(0), [b.name for b in self.blocks], None)
+            return self._filtered(node, here, threaded, band=not self.left_out)
         if thread_sizes(node):
-            node = self._inside(node.child(0), True)
-            if self.whole_loops and not _one_each(node, self.sizes):
-                return self._cyclic(node).parent().delete()
-            names = [t for t, _ in self.threads]
-            return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
+            return self._threaded(node)
         if name == SYNC:
             return self._sync(node, threaded, label)
         if node.get_type() == isl.schedule_node_type.leaf:
             return node if threaded or self._all_run(node) else node.insert_filter(self._first_thread(node))
         return self._labelled(self._inside(node, threaded), label)
+
+    def _threaded(self, mark: isl.ScheduleNode) -> isl.ScheduleNode:
+        """A filter in place of the mark of a thread band, or another mark that keeps the instances of all threads."""
+        band = mark.child(0)
+        if self.whole_loops and not one_each(band, self.sizes):
+            return self._cyclic(self._inside(band, True)).parent().delete()
+        here = _equal(band, [t for t, _ in self.threads], self.sizes)
+        left_out = self.single and not band.is_subtree_anchored() and one_each(band, self.sizes)
+        return self._filtered(mark, here, True, band=not left_out)
+
+    def _filtered(
+        self, mark: isl.ScheduleNode, here: isl.UnionSet, threaded: bool, *, band: bool
+    ) -> isl.ScheduleNode:
+        """A filter in place of a mark, for the instances at which the band below it has the values of coordinates; with
+        that `band`, or without."""
+        if band:
+            return self._inside(mark.child(0), threaded).insert_filter(here).parent().delete()
+        below = mark.child(0).insert_filter(here).child(0).delete()
+        return self.visit(below, threaded).parent().parent().delete()
 
     def _inside(self, node: isl.ScheduleNode, threaded: bool) -> isl.ScheduleNode:
         return transform_node(node, lambda child: self.visit(child, threaded))
@@ -239,13 +267,16 @@ class _Inside:
             wanted = f"{label}_{i}" if label else _iterator(self.owner.scop, member, f"loop{i}")
             numbers = (f"{wanted}_{n}" if n > 1 else wanted for n in count(1))
             labels.append(label if label and i == 0 else next(n for n in numbers if n not in taken | set(labels)))
-        band = LabelledBand(loop_mark(labels[0]), int(node.get_schedule_depth()), tuple(labels))
+        band = LabelledBand(loop_mark(labels[0]), self._depth(node), tuple(labels))
         self.loops.append(band)
         return node.insert_mark(isl.Id(band.mark))
 
+    def _depth(self, node: isl.ScheduleNode) -> int:
+        return self.left_out + int(node.get_schedule_depth())
+
     def _cyclic(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """A mark above a thread band, whose loops have a cyclic distribution over the threads."""
-        depth = int(node.get_schedule_depth())
+        depth = self._depth(node)
         band = LabelledBand(f"threads@{depth}", depth, thread_labels(len(self.threads)), cyclic=True)
         if all(band.mark != other.mark for other in self.loops):
             self.loops.append(band)
@@ -306,17 +337,6 @@ def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
     for i, name in enumerate(names):
         moved = moved.set_dim_name(isl.dim_type.param, first + i, name)
     return moved.params()
-
-
-def _one_each(node: isl.ScheduleNode, sizes: tuple[int, ...]) -> bool:
-    """Whether the values of a thread band are the threads: each has one iteration at most."""
-    own = node.get_domain()
-    for member, size in zip(band_members(node), sizes, strict=True):
-        values = isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(member.intersect_domain(own)).range())
-        least, most = values.dim_min_val(0), values.dim_max_val(0)
-        if not (least.is_int() and most.is_int() and least.is_nonneg() and most.lt(isl.Val(size))):
-            return False
-    return True
 
 
 def _convex(points: isl.Set) -> isl.Set:

@@ -59,17 +59,20 @@ class _Leaf:
     times: tuple[isl.UnionPwAff, ...]
 
 
-def require_faithful(tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[Stmt, ...]) -> None:
-    """Raises UnfaithfulLoopsError where `body`, whose loops are named `iterator`0, `iterator`1, ... by depth, does not
-    run all instances of a tree. Instances that an extension adds, those of barriers, are not looked at."""
+def require_faithful(
+    tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[Stmt, ...], left_out: int = 0
+) -> None:
+    """Raises UnfaithfulLoopsError where `body`, whose loops are named `iterator`0, `iterator`1, ... by depth, below so
+    many members that were `left_out` of the tree, does not run all instances of a tree. Instances that an extension
+    adds, those of barriers, are not looked at."""
     try:
         with budget(OPERATIONS):
-            _require(tree, context, iterator, body)
+            _require(tree, context, iterator, body, left_out)
     except OverBudgetError:
         return
 
 
-def _require(tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[Stmt, ...]) -> None:
+def _require(tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[Stmt, ...], left_out: int) -> None:
     leaves: dict[str, list[_Leaf]] = {}
     for leaf in _leaves(tree.get_root(), isl.UnionSet.empty(context.get_space()), ()):
         leaves.setdefault(leaf.instances.get_tuple_name(), []).append(leaf)
@@ -83,7 +86,7 @@ def _require(tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[St
             expected = expected.union(leaf.instances.intersect_params(context))
         found = [_executed(run, expected).intersect_params(context) for run in runs[name]]
         done = [_without(one, run.loops) for one, run in zip(found, runs[name], strict=True)]
-        times = (_at_its_time(own, run.loops, iterator) for run in runs[name])
+        times = (_at_its_time(own, run.loops, iterator, left_out) for run in runs[name])
         # isl moves statements of different strides that share a loop: what runs is found without their times then.
         moved = not all(one.is_subset(there) for one, there in zip(found, times, strict=True))
         _require_all(name, expected, done, moved=moved)
@@ -146,11 +149,11 @@ def _executed(run: _Run, like: isl.Set) -> isl.Set:
     return found.range().set_tuple_id(like.get_tuple_id())
 
 
-def _at_its_time(leaves: Sequence[_Leaf], loops: Sequence[str], iterator: str) -> isl.Set:
+def _at_its_time(leaves: Sequence[_Leaf], loops: Sequence[str], iterator: str, left_out: int) -> isl.Set:
     """The instances, each where the loops' iterators are its time. Some of a statement may be below fewer bands than
     others: those are in no loop of a band that they do not have."""
     found = isl.Set.empty(leaves[0].instances.get_space())
-    depths = {name: int(name.removeprefix(iterator)) for name in loops}
+    depths = {name: int(name.removeprefix(iterator)) - left_out for name in loops}
     for leaf in (one for one in leaves if all(depth < len(one.times) for depth in depths.values())):
         own = leaf.instances
         for name, depth in depths.items():

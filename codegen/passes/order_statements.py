@@ -20,20 +20,12 @@ loads no others ahead of stores, such as `A[t % 2]` and `A[(t + 1) % 2]`; and ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
 
 from polytile.codegen.ordering.address_registers import live_registers
-from polytile.codegen.ordering.build_graph import NotStraightError, build_graph
-from polytile.codegen.ordering.code_motion import interleave
-from polytile.codegen.ordering.emit import emit
-from polytile.codegen.ordering.equivalence import equivalent
-from polytile.codegen.ordering.label_sweeps import sweep_orders
-from polytile.codegen.ordering.list_scheduling import list_order
-from polytile.codegen.ordering.tree_order import depth_first
+from polytile.codegen.ordering.build_graph import Block, NotStraightError, build_graph
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
-from polytile.codegen.ordering.window_sweeps import with_swept_parts
 from polytile.codegen.passes.basic_blocks import (
     AUTO_SHARE,
     LEAST_OPERATIONS,
@@ -95,6 +87,15 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context
         sequence = loads_first(graph)
     if sequence == graph.order and not shared:
         return run
+    return _in_order(kernel, block, sequence, context)
+
+
+def _in_order(kernel: Kernel, block: Block, sequence: tuple[int, ...], context: Context) -> Body:
+    """A block in another order; raises InternalError where it would compute something else."""
+    from polytile.codegen.ordering.emit import emit
+    from polytile.codegen.ordering.equivalence import equivalent
+
+    graph = block.graph
     made = (*block.integers, *emit(graph, sequence, context.names)) if is_order(graph, sequence) else ()
     if not equivalent(graph, build_graph(kernel, made).graph):
         raise InternalError(f"kernel {kernel.name}: another order of a block computes something else")
@@ -141,27 +142,16 @@ def _stores_again(run: Body, graph: ValueGraph) -> bool:
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
     """The sequence with the fewest live registers among those of a kind; the source's where no other has fewer."""
-    least = (max_live(graph, graph.order), graph.order)
-    return min((least, *_candidates(graph, wanted)), key=lambda one: one[0])[1]
+    from polytile.codegen.ordering.candidate_orders import candidate_orders  # only large bodies pay for it
+
+    found = candidate_orders(graph, trees=wanted in (TREE, AUTO), sweeps=wanted in (SWEEP, AUTO))
+    return min(((max_live(graph, graph.order), graph.order), *found), key=lambda one: one[0])[1]
 
 
 def with_fewer_by_parts(graph: ValueGraph, sequence: tuple[int, ...]) -> tuple[int, ...]:
     """A sequence of which parts are swept, where it clearly has fewer live registers than the given one: ptxas makes
     more of some orders than of others, so that a few registers less say nothing."""
-    found = interleave(graph, with_swept_parts(graph, interleave(graph, graph.order)))
+    from polytile.codegen.ordering.candidate_orders import swept_by_parts
+
+    found = swept_by_parts(graph)
     return found if max_live(graph, found) < CLEARLY * max_live(graph, sequence) else sequence
-
-
-def _candidates(graph: ValueGraph, wanted: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Sequences of a kind behind their numbers of live registers."""
-    found: list[tuple[int, ...]] = []
-    if wanted in (TREE, AUTO):
-        found += [depth_first(graph), list_order(graph)]
-    if wanted in (SWEEP, AUTO):
-        found += sweep_orders(graph)
-    pairs = [(max_live(graph, sequence), sequence) for sequence in dict.fromkeys(found)]
-    yield from pairs
-    best = min(pairs, key=lambda one: one[0], default=(0, graph.order))[1]
-    for sequence in dict.fromkeys((best, graph.order)):
-        moved = interleave(graph, sequence)
-        yield max_live(graph, moved), moved

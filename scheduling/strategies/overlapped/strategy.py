@@ -26,7 +26,6 @@ from polytile.ir.plan import Choices
 from polytile.ir.scop import Scop
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
-from polytile.scheduling.analysis.stencil_values import StencilValues, stencil_values
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies import classic
 from polytile.scheduling.strategies.refusals import remembered_refusals
@@ -34,6 +33,7 @@ from polytile.scheduling.strategies.superposed import strategy as superposed
 from polytile.scheduling.transform.fused_sums import begin_with_addends
 
 if TYPE_CHECKING:
+    from polytile.scheduling.analysis.stencil_values import StencilValues
     from polytile.scheduling.strategies.overlapped.sizes import SizedPlan
 
 NAME = "overlapped"
@@ -69,7 +69,10 @@ def _values(problem: Problem) -> StencilValues:
     these yet."""
     scop, dependences = problem.scop, problem.dependences
     try:
-        return stencil_values(scop, dependences, iterated_stencil(scop, dependences))
+        form = iterated_stencil(scop, dependences)
+        from polytile.scheduling.analysis.stencil_values import stencil_values  # only time loops pay for it
+
+        return stencil_values(scop, dependences, form)
     except NotAStencilError:
         if problem.options.schedule != NAME:
             raise

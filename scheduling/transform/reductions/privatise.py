@@ -134,7 +134,7 @@ def _through_partial(program: Scop, array: str, update: str) -> ArrayDependences
     """Each partial result is read by whoever writes it next, and by what combines it: the flow is all there is."""
     try:
         with budget(ARRAY_OPERATIONS):
-            flow, unset = values_through(program, array, flat=True)
+            flow, unset = values_through(program, array)
     except OverBudgetError:
         return None
     rewritten = flow.intersect_range(isl.UnionSet.from_set(program.statement(update).domain))
