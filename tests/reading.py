@@ -34,6 +34,7 @@ _known: OrderedDict[Any, SourceProgram] = OrderedDict()
 _read = api.read_program
 _compiled: OrderedDict[tuple[int, str], tuple[Scop, Compilation]] = OrderedDict()
 _compile = api.run_pipeline
+_made: OrderedDict[tuple[Callable[..., Any], str], Any] = OrderedDict()
 Made = TypeVar("Made")
 
 
@@ -86,18 +87,18 @@ def before(item: pytest.Item) -> None:
 
 
 def shared(make: Callable[..., Made]) -> Callable[..., Made]:
-    """`make`, with the last that it made; that is frozen, and follows from how the arguments are printed."""
-    known: OrderedDict[str, Made] = OrderedDict()
+    """`make`, with the last that it and other helpers made; that is frozen, and follows from how the arguments are
+    printed."""
 
     @wraps(make)
     def made(*arguments: Any, **settings: Any) -> Made:
         if api.read_program is not read_once:
             return make(*arguments, **settings)
-        key = repr((arguments, sorted(settings.items())))
-        found = known.pop(key) if key in known else make(*arguments, **settings)
-        known[key] = found
-        if len(known) > KEPT:
-            known.popitem(last=False)
+        key = make, repr((arguments, sorted(settings.items())))
+        found: Made = _made.pop(key) if key in _made else make(*arguments, **settings)
+        _made[key] = found
+        if len(_made) > KEPT:
+            _made.popitem(last=False)
         return found
 
     return made

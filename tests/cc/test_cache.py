@@ -71,6 +71,7 @@ def test_a_second_call_makes_the_same_object(cached: Compile, tmp_path: Path) ->
     assert made[0] == made[1] and " T scale" in made[0]
 
 
+@pytest.mark.slow
 def test_a_second_call_says_the_same(cached: Compile, tmp_path: Path) -> None:
     with compiling(tmp_path, 1):
         first = cached("clear.c")
@@ -82,6 +83,7 @@ def test_a_second_call_says_the_same(cached: Compile, tmp_path: Path) -> None:
         assert cached("clear.c", "-Wno-polytile").stderr == ""
 
 
+@pytest.mark.slow
 def test_other_flags_macros_headers_and_compilers_are_misses(cached: Compile, tmp_path: Path) -> None:
     cached("scale.c")
     for words in (("-DFACTOR=2",), ("-fwrapv",), ("-UFACTOR",), ("--polytile-tile=64",), ("-include", "stdio.h")):
@@ -99,6 +101,7 @@ def test_other_flags_macros_headers_and_compilers_are_misses(cached: Compile, tm
         assert cached("scale.c", POLYTILE_CC=str(wrapper)).returncode == 0
 
 
+@pytest.mark.slow(but="off0")
 @pytest.mark.parametrize("off", [{"POLYTILE_FLAGS": "--on=emulator --no-cache"}, {"POLYTILE_CACHE": "0"}])
 def test_without_the_cache(cached: Compile, tmp_path: Path, off: dict[str, str]) -> None:
     for _ in range(2):

@@ -18,6 +18,7 @@ int main(void) { for (i = 0; i < 9; i++) a[i] = i; return i - 9; }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="its assembly is that of x86-64")
 def test_a_program_computes_what_gcc_makes_of_it(cc: Compile, tmp_path: Path) -> None:
     options = ("-O1", "-fno-strict-aliasing", str(PROGRAM), "-lm", "-o")

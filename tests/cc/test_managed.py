@@ -85,6 +85,7 @@ def built(cc: Compile, *words: str, **values: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_one_call(cc: Compile, sources: Path) -> None:
     built(cc, "-O1", "main.c", "other.c", "-o", "program")
     check(sources)

@@ -38,6 +38,7 @@ def test_tiles_compute_what_c_computes(index: int) -> None:
     same_as_c(compiled_of(index), program_of(SEED, index), source_of(SEED, index), most=MOST_WORK)
 
 
+@pytest.mark.slow(but="7")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("index", [1, 7])
 def test_definitions_say_what_programs_compute(index: int) -> None:
@@ -46,6 +47,7 @@ def test_definitions_say_what_programs_compute(index: int) -> None:
         as_defined(compiled_of(index), program, sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_products_without_an_index_of_the_sum_are_added_each_time() -> None:
     """C[i][j] += A[i][k] * B[k][j] + F[i][j], for all k."""
@@ -67,6 +69,7 @@ def test_most_programs_have_tiles() -> None:
     assert tiled.count(True) >= 0.7 * QUICK
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_the_folder_for_a_gpu(tmp_path: Path) -> None:
     """Its entry points are called as its driver calls them, with what the emulator computes; errors are seen."""

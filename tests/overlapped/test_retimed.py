@@ -172,6 +172,7 @@ def proven(scop: CompiledScop, plan: StreamPlan) -> tuple[str, ...]:
     return prove_stream(scop.scop, scop.scop, chosen.dependences, plan).facts
 
 
+@pytest.mark.slow
 def test_the_proof_names_sums_and_refuses_others() -> None:
     assert "sums whose terms are added up in another order, as planes come: S0" in retimed(box(1)).explain()
     scop = compiled(box(1, f"{terms(1)} + A[t % 2][i - 1][j] * A[t % 2][i + 1][j]"), strict=False, time_tile=2)

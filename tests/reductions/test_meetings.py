@@ -58,6 +58,7 @@ def changed_tree(run: Executions, old: str, new: str) -> Executions:
     return replace(run, schedule=replace(run.schedule, tree=isl.Schedule(text.replace(old, new))))
 
 
+@pytest.mark.slow(but=("block", "columns", "chunks"))
 @pytest.mark.parametrize("name", SHAPES)
 def test_right_ones_hold(states: dict[str, Compilation], name: str) -> None:
     state = states[name]

@@ -95,6 +95,7 @@ ONE_PLACE = """void f(int T, int N, float A[T + 2][N], float B[T + 2][N])
 """
 
 
+@pytest.mark.slow
 def test_one_thread_runs_the_only_place_of_a_step() -> None:
     found = cuts(ONE_PLACE, 3, (1,))  # a growing tile begins with one place of the first statement, if any
     same_as_c(split_into(ONE_PLACE, found), sizes(found))

@@ -243,6 +243,7 @@ def _wrong(plan: SplitPlan) -> Iterator[SplitPlan]:
     yield replace(plan, transient=tuple(array for array, _ in plan.versions))
 
 
+@pytest.mark.slow(but="jacobi-1d")
 @pytest.mark.parametrize("name", ["jacobi-1d", "jacobi-2d"])
 def test_planted_errors_are_refused_by_proof_and_checker(name: str) -> None:
     scop = in_registers(name)

@@ -80,6 +80,7 @@ def test_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "#pragma scop" in (tmp_path / f"{source.stem}_host.c").read_text()
 
 
+@pytest.mark.slow
 def test_a_good_schedule_of_the_same_program_is_used(tmp_path: Path) -> None:
     saved = tmp_path / "saved.yaml"
     source = str(HERE / "jacobi.c")

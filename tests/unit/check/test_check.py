@@ -295,6 +295,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert "CERTIFICATE" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_boxes_of_many_reads_are_checked_in_a_moment() -> None:
     reads = " + ".join(f"A[i + {a}][j + {b}][k + {c}]" for a in range(4) for b in range(4) for c in range(4))
     text = f"""void f(int n, double A[n][n][n], double B[n][n][n])

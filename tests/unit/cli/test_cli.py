@@ -256,6 +256,7 @@ def test_the_whole_program_gives_the_same_result(
     assert outputs[0] == outputs[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_build_takes_nvcc_without_a_gpu(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(source, "-o", tmp_path, "--build", tmp_path / "built") == 0

@@ -31,6 +31,7 @@ def most(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return given
 
 
+@pytest.mark.slow
 def test_a_simpler_strategy(most: list[int]) -> None:
     most += [1, 0]  # none is no bound
     (scop,) = polytile.compile(SUM, schedule="superposed").scops
@@ -39,6 +40,7 @@ def test_a_simpler_strategy(most: list[int]) -> None:
     assert scop.program is not None and not scop.scop.privatised
 
 
+@pytest.mark.slow
 def test_none_is_left(most: list[int]) -> None:
     (scop,) = polytile.compile(SUM, schedule="superposed").scops
     assert scop.program is None

@@ -14,6 +14,11 @@ PAGE = (ROOT / "docs" / "drawings.md").read_text()
 COMMANDS = [words.split() for words in re.findall(r"^polytile (.* --draw .*)$", PAGE, re.MULTILINE)]
 
 
+@pytest.mark.slow(
+    but=(  # quick ones
+        "jacobi-1d-classic", "jacobi-1d-split", "jacobi-1d-overlapped", "jacobi-2d-overlapped", "doitgen",
+    )
+)
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: Path(words[-1]).stem)
 def test_a_picture_is_current(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -127,6 +127,7 @@ def test_sizes_show_some_tiles_and_two_bands() -> None:
         assert len({cell.tile.block for cell in drawing.cells if cell.tile.launch == launch}) in (3, 4)
 
 
+@pytest.mark.slow
 def test_two_dimensions_have_a_section_through_the_tile_and_panels_of_its_steps() -> None:
     drawing = drawing_of(compiled(TWO, **SPLIT).compilation)
     assert drawing.section is not None and drawing.section.axis == "i"
@@ -141,6 +142,7 @@ def test_two_dimensions_have_a_section_through_the_tile_and_panels_of_its_steps(
     assert focus.tile == drawing.tile and focus.place[0] == drawing.section.place
 
 
+@pytest.mark.slow
 def test_steps_that_a_section_does_not_meet_have_no_row() -> None:
     loop = "for (int j = 0; j < N; j++)\n            A[(t + 1) % 2][0][j] = t;"
     edge = TWO.replace("T; t++)", f"T; t++) {{\n        {loop}")
@@ -151,6 +153,7 @@ def test_steps_that_a_section_does_not_meet_have_no_row() -> None:
     assert {cell.row for cell in drawing.section.view.cells} == set(range(len(rows)))
 
 
+@pytest.mark.slow
 def test_many_cells_are_thinned_and_the_picture_says_so() -> None:
     scop = compiled(ONE, schedule="split", tile=(1024,), time_tile=32)
     view = drawing_of(scop.compilation, {"N": 4500, "T": 64}).space

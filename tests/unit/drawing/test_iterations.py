@@ -76,6 +76,7 @@ AROUND = (
 )
 
 
+@pytest.mark.slow(but=("jacobi-1d", "seidel-2d"))
 @pytest.mark.parametrize("name", ["jacobi-1d", "seidel-2d", "lu"])
 def test_a_picture_has_as_many_points_as_isl_counts(name: str) -> None:
     (scop,) = polytile.compile(SUITE / f"{name}.c", raise_bugs=True).scops
@@ -196,6 +197,7 @@ def test_statements_beside_a_loop_are_beside_its_points() -> None:
     assert panel.margins == {-1, 5} and panel.slots == (1, 1)
 
 
+@pytest.mark.slow
 def test_too_many_points_are_fewer_at_smaller_sizes_or_a_part_of_them() -> None:
     scop = compiled(*ADD)
     assert drawing_of(scop, n=2000).notes == ("n = 50 instead of 2000: pictures have at most 3,000 points",)
@@ -247,6 +249,7 @@ def test_neighbouring_blocks_have_different_shades() -> None:
     assert all((colours[a][0] == colours[b][0]) == (colours[a][1] == colours[b][1]) for a, b in beside)
 
 
+@pytest.mark.slow
 def test_pictures_have_no_ids_and_are_the_same_each_time() -> None:
     scop = compiled(*AROUND)
     text = scop.draw()

@@ -227,6 +227,7 @@ def test_wide_tiles_have_neighbours_on_both_sides_too() -> None:
     assert {tile[-1] for tiles in top for tile in tiles} == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_of_large_spaces_a_part_is_drawn_around_the_tile_and_the_picture_says_so() -> None:
     scop = compiled(TWO, **PLANES)  # type: ignore[arg-type]
     drawing = drawing_of(scop.compilation, {"N": 2000, "T": 40})
@@ -263,6 +264,7 @@ def test_the_text_is_xml_with_the_numbers_of_the_picture() -> None:
     assert any("owns 20, more at the sides" in word for word in words)
 
 
+@pytest.mark.slow
 def test_overlapped_tiles_over_three_dimensions_are_refused() -> None:
     scop, why = compiled(THREE), "overlapped tiles over 3 space dimensions: pictures show 1 or 2"
     with pytest.raises(UserError, match=why) as found:

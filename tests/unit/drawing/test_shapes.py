@@ -98,6 +98,14 @@ def compiled(name: str) -> polytile.Program:
     return polytile.compile(source(name), name="f.c", raise_bugs=True)
 
 
+@pytest.mark.slow(
+    but=(  # quick ones
+        "dot-product", "maximum", "sums-of-columns", "one-statement-without-loops", "statement-then-loop",
+        "never-runs", "runs-for-one-size", "one-loop", "even-and-odd", "downwards", "three-dimensions",
+        "several-ranks", "triangle", "histogram", "scatter", "prefix-sum", "time-tiles", "time-tiles-of-planes",
+        "sums-of-a-time-loop",
+    )
+)
 @pytest.mark.parametrize("name", SHAPES)
 def test_each_shape_has_a_picture(name: str) -> None:
     for scop in compiled(name).scops:

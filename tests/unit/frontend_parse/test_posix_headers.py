@@ -36,6 +36,7 @@ void f(uint n, u_int32_t a[n], const u_char b[n])
 """
 
 
+@pytest.mark.slow(but="pcpp")
 @pytest.mark.parametrize("preprocessor", ["auto", "pcpp"])
 def test_a_scop_among_headers(preprocessor: str) -> None:
     system = SYSTEM if preprocessor == "auto" and shutil.which("gcc") else []

@@ -89,6 +89,7 @@ def test_others_are_read_beside(name: str, behind: bool) -> None:
     assert program.text.count("#pragma scop") == 1
 
 
+@pytest.mark.slow(but="sys/socket.h")
 @pytest.mark.parametrize("header", ["immintrin.h", "sys/socket.h"])
 def test_headers_of_the_system_cost_nothing(header: str) -> None:
     try:

@@ -87,6 +87,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polytile.fuzz.campaign, "attempt", planted)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plant")
 def test_failures_are_lines_files_and_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failing = [index for index in range(40) if case_of(7, index).choices.tile]

@@ -74,6 +74,7 @@ def test_sizes_keep_the_assumptions_and_include_small_ones() -> None:
     assert min(seen[n] for n in (0, 1, 2)) >= 20
 
 
+@pytest.mark.slow
 def test_everything_that_is_promised_turns_up() -> None:
     cases = [case_of(1, index) for index in range(400)]
     nodes: Counter[object] = Counter()
@@ -109,6 +110,7 @@ def test_some_are_time_loops_in_tiles_of_several_steps() -> None:
     assert f"--time-tile {found[0].choices.time_tile}" in found[0].command("f.c")
 
 
+@pytest.mark.slow
 def test_iterators_have_other_widths_and_signs_and_large_values() -> None:
     loops = [n for index in range(600) for n in walk(case_of(1, index).program.functions) if isinstance(n, Loop)]
     assert {"unsigned", "size_t", "unsigned char", "unsigned short", "short", "long"} <= {loop.type for loop in loops}

@@ -28,6 +28,7 @@ def over(form: str, start: str, low: int = 0, step: int = 1) -> Program:
     return Program((Array("A", "double", 1, "vla"),), (Function("f", ((loop,),)),))
 
 
+@pytest.mark.slow
 def test_all_kinds_turn_up_and_are_built_as_a_whole() -> None:
     seen: Counter[str] = Counter()
     for index in range(300):

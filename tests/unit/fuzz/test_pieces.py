@@ -68,6 +68,7 @@ def store(*subscripts: Index) -> Assign:
     return Assign((Element("A", subscripts),), ZERO)
 
 
+@pytest.mark.slow
 def test_all_of_them_turn_up() -> None:
     seen: Counter[object] = Counter()
     for index in range(300):

@@ -42,6 +42,7 @@ def test_a_planted_failure_is_shrunk_to_a_loop_with_one_statement(kind: type) ->
     assert len(c_text(small.program).splitlines()) <= 20
 
 
+@pytest.mark.slow
 def test_only_the_same_failure_counts() -> None:
     case = first_failing(Update)
 

@@ -79,6 +79,7 @@ def test_large_bodies_get_bounds(name: str, element: str, registers: int, blocks
     assert line in scop.explain()
 
 
+@pytest.mark.slow(but=("3d125pt", "2d81pt", "3d27pt", "2d25pt"))
 @pytest.mark.parametrize("name", ["hypterm", "3d125pt", "2d81pt", "3d27pt", "2d25pt"])
 def test_enough_warps_get_none(name: str) -> None:
     """More than half of the warps run at once as it is, with one point a thread."""
@@ -93,6 +94,7 @@ def test_registers_override(registers: int) -> None:
     assert {k.max_registers for k in kernels(scop)} == {registers} and scop.compilation.bounds == ()
 
 
+@pytest.mark.slow
 def test_the_order_of_the_source_stays() -> None:
     """An order that is asked for is kept, and bounded by what it needs."""
     scop = compiled("derivative", "float", order="source")

@@ -145,6 +145,7 @@ def test_the_emulator_takes_such_launches(checking_compiler: None, text: str) ->
 TOUCHES = re.compile(r"\b(?:LDG?|STG?|ATOMG?|RED|LDGSTS)\.\S+")
 
 
+@pytest.mark.slow(but=("serial", "hasty"))
 @pytest.mark.skipif(nvcc() is None, reason="needs nvcc")
 @pytest.mark.skipif(shutil.which("nvdisasm") is None, reason="needs nvdisasm")
 @pytest.mark.parametrize("source", [STEPS, SERIAL, HASTY], ids=["steps", "serial", "hasty"])

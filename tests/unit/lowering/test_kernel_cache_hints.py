@@ -39,6 +39,7 @@ def test_the_first_half_of_large_arrays(compiled: Callable[..., Any]) -> None:
     assert text.count("__stcs(") == text.count(" *(double2 *)&A[") > 0
 
 
+@pytest.mark.slow
 def test_the_other_half_where_blocks_run_backwards(
     compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,7 @@ def test_what_stays_in_device_memory_alone(validated: Callable[..., Any], case: 
     assert copies(found) == {} and "_here" not in found.cuda
 
 
+@pytest.mark.slow
 def test_other_blocks_and_other_kernels(compiled: Callable[..., Any]) -> None:
     arguments, body = AGAIN
     other = body.replace(" for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }", " }") + (
@@ -140,6 +141,7 @@ def test_other_blocks_and_other_kernels(compiled: Callable[..., Any]) -> None:
     assert copies(compiled(arguments, other, schedule="superposed")) == {}
 
 
+@pytest.mark.slow
 def test_partial_results_have_no_copies(compiled: Callable[..., Any]) -> None:
     """Their strategy has chosen how threads share them."""
     few = AGAIN[0], "\n#pragma polytile assume(n <= 8)\n" + AGAIN[1]

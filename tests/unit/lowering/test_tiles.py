@@ -159,6 +159,7 @@ for (int i = 0; i < 40; i++) for (int j = 0; j < 40; j++) D[j] = D[j] * 0.5 + C[
 """
 
 
+@pytest.mark.slow
 def test_elements_that_a_plan_copies_without_need_keep_their_values() -> None:
     """What is filled and stored beyond the end is no cell of nobody: no product may run there."""
 

@@ -112,6 +112,7 @@ def test_several_that_fail(emulator: None, compiled: Callable[..., Any], monkeyp
     found.validate(on="emulator", parameters={"n": 17, "m": 70}, seed=1)
 
 
+@pytest.mark.slow
 def test_every_kind_of_error(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "loop-carry", lambda *_, **__: {}["x"])
     assert warnings(compiled(*PRODUCT)) == ["f_scop0: compiled without loop-carry: internal error: KeyError: 'x'"]

@@ -181,6 +181,7 @@ def test_small_bodies_are_as_they_were() -> None:
         assert not offsets(kernel) and not needs_offsets(kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("registers", [16, 24])
 def test_few_registers_ask_for_them(registers: int) -> None:
     narrow, wide = program_of(compiled(BOX, registers=registers)).kernels
@@ -207,6 +208,7 @@ def test_arrays_that_loops_use_too_keep_their_pointers(always: None) -> None:
     assert {a.array for a in offsets(kernel)} <= {"B"}
 
 
+@pytest.mark.slow(but="sweep")
 @pytest.mark.parametrize("order", ["source", "tree", "sweep"])
 def test_both_versions_compute_the_same(always: None, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     sizes = {"n": 11, "m": 9, "l": 45}

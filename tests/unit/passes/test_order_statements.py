@@ -210,6 +210,7 @@ def test_wrong_usage(settings: dict[str, Any]) -> None:
         text_of(large(), **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "most"), [("rhs4th3fort", 92), ("derivative", 108)])
 def test_large_stencils_need_fewer_registers(program: str, most: int) -> None:
     folders = [ROOT / "polybench", ROOT / "polybench" / "polybench"]
@@ -221,6 +222,7 @@ def test_large_stencils_need_fewer_registers(program: str, most: int) -> None:
     assert max_live(graph, best_order(graph, "auto")) <= most < max_live(graph, graph.order)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "registers"), [("derivative", 86), ("rhs4th3fort", 92)])
 def test_parts_are_swept_where_that_takes_clearly_fewer_registers(program: str, registers: int) -> None:
     """Sums of rows and of columns of one field share its elements, field by field; fewer by a few are no reason."""
@@ -234,6 +236,7 @@ def test_parts_are_swept_where_that_takes_clearly_fewer_registers(program: str, 
     assert found == known or max_live(graph, found) < CLEARLY * max_live(graph, known)
 
 
+@pytest.mark.slow
 def test_addresses_count_below_a_bound() -> None:
     """Values and addresses of rhs4th3fort, float, take 101 registers in the order of the source, values alone 70."""
     texts = {
@@ -255,6 +258,7 @@ def test_results_are_the_same_bits(emulator: None, seed: int, order: str) -> Non
     found.validate(on="emulator", parameters={"n": 100}, seed=seed, sanitize=("address", "race"))
 
 
+@pytest.mark.slow
 def test_the_explanation_says_what_was_ordered_and_bounded() -> None:
     folders = [ROOT / "polybench", ROOT / "polybench" / "polybench"]
     file = REORDER / "derivative.c"

@@ -147,6 +147,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--dump passes lists" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled programs ask for each pass but those that are said to wait, and for none of these."""
     gemver = Path(__file__).parents[3] / "polybench" / "polybench" / "gemver.c"

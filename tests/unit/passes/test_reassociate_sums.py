@@ -167,6 +167,7 @@ def test_numbers_are_exact_and_spelt() -> None:
     assert spelt(Fraction(1, 4), FLOAT) == Literal("0.25f", FLOAT) and spelt(Fraction(1, 10**60), FLOAT) is None
 
 
+@pytest.mark.slow(but="2d64pt-points1-112-12")
 @pytest.mark.parametrize(
     ("program", "points", "most", "registers"), [("3d125pt", (4, 1, 1), 268, 40), ("2d64pt", (4, 1), 112, 12)]
 )

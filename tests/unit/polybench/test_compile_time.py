@@ -79,6 +79,7 @@ def test_an_unknown_program(compile_time: ModuleType) -> None:
     assert caught.value.code == 2
 
 
+@pytest.mark.slow
 def test_programs_of_all_families(compile_time: ModuleType) -> None:
     assert compile_time.selected([], every=False)[0] == "gemm"
     everything = compile_time.selected([], every=True)

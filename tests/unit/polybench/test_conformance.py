@@ -30,6 +30,7 @@ def _rows(file: Path) -> dict[str, str]:
     return {Path(row["program"]).stem: row["outcome"] for row in rows}
 
 
+@pytest.mark.slow
 def test_each_kind_of_outcome(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite, results = tmp_path / "suite", tmp_path / "results.jsonl"
     suite.mkdir()

@@ -58,6 +58,7 @@ def run(*arguments: object) -> int:
     return main([str(a) for a in arguments])
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_report_of_gemm(tmp_path: Path) -> None:
     target = tmp_path / "r.html"
     gemm = ROOT / "polybench/polybench/gemm.c"
@@ -200,6 +201,7 @@ def test_outputs_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert sorted(os.listdir(tmp_path)) == ["new", "why.html"]
 
 
+@pytest.mark.slow(but=("jacobi-1d", "lu"))
 @pytest.mark.parametrize("name", ["jacobi-1d", "lu", "bicg"])
 def test_programs_of_the_suite(name: str) -> None:
     program = polytile.compile(ROOT / f"polybench/polybench/{name}.c")

@@ -343,6 +343,7 @@ def test_more_expansion_is_looked_at_where_threads_are_few(expanded: list[str]) 
     assert found.notes == MORE
 
 
+@pytest.mark.slow
 def test_a_schedule_of_more_expanded_storage_can_be_given(expanded: list[str]) -> None:
     text = polytile.compile(DOOLITTLE, schedule="classic").schedules
     again = polytile.compile(DOOLITTLE, load_schedule=text)

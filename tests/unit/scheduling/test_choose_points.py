@@ -131,6 +131,7 @@ def test_other_kernels_keep_one_point(program: str) -> None:
     assert points_of(scop) == ""
 
 
+@pytest.mark.slow
 def test_small_stars_take_points_as_blocks_come_one_after_another() -> None:
     """heat-3d with one step a launch, H100, ms: 116 with one point, 103 with four, 108 with eight; in float 85, 60.8
     with four and 60.3 with 4 x 2."""

@@ -207,6 +207,7 @@ def test_a_value_that_was_overwritten_is_no_input(scop: Callable[..., Scop]) -> 
     assert {c.what for c in changes(source, program)} == {"reads values", "reads earlier values"}
 
 
+@pytest.mark.slow
 def test_many_pieces_of_first_values_are_compared_with_little_effort(scop: Callable[..., Scop]) -> None:
     point = "A[(t + 1) % 3][k + {}][j + {}][i + {}]"
     around = [(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1)]

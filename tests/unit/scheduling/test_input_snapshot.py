@@ -177,6 +177,7 @@ def test_both_loops_of_the_product_are_blocks_and_threads(
     assert shape(found.schedule.tree).startswith(f"seq({copy}, {product}")
 
 
+@pytest.mark.slow
 def test_the_user_is_told(compiled: Callable[..., Any]) -> None:
     found = compiled(*TRMM).compilation
     assert any("B is copied to B_in first" in r.message for r in found.remarks)

@@ -65,6 +65,7 @@ def test_what_was_saved_gives_the_same_kernels(program: str, schedule: str) -> N
     assert [plan_lines(s.plans) for s in again.scops] == [plan_lines(s.plans) for s in first.scops]
 
 
+@pytest.mark.slow
 def test_a_file_without_plans_leaves_them_to_be_found(atax: polytile.Program) -> None:
     lines = atax.schedules.splitlines()
     trees = "\n".join(line for line in lines if not line.startswith(("# plan", "# plac", "# loop", "# cache")))
@@ -82,6 +83,7 @@ def test_what_is_saved(atax: polytile.Program, gemm: polytile.Program) -> None:
 
 
 # What a file says is done ---------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_a_placement_that_is_taken_out(atax: polytile.Program) -> None:
     """The array stays in device memory."""
@@ -91,6 +93,7 @@ def test_a_placement_that_is_taken_out(atax: polytile.Program) -> None:
     scop.validate(on="emulator", parameters={"m": 33, "n": 65}, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_partial_results_that_leave_shared_memory(atax: polytile.Program) -> None:
     text = edited(atax.schedules, "placement", lambda _: None, '"y_sums_all"')
@@ -115,6 +118,7 @@ def test_loops_that_load_less_first(gemm: polytile.Program) -> None:
         scop.validate(on="emulator", parameters={"ni": 5, "nj": 70, "nk": 9}, seed=1)
 
 
+@pytest.mark.slow
 def test_more_cells_than_needed(atax: polytile.Program) -> None:
     def larger(placement: dict[str, Any]) -> dict[str, Any]:
         return {**placement, "cell": placement["cell"].replace("mod 16", "mod 32"), "extents": [32]}

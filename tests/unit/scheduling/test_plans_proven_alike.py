@@ -61,6 +61,7 @@ def test_what_is_chosen_is_proven_by_both(state: Compilation) -> None:
     assert by_theorem(state, state.kernel_plans) and by_cases(state, state.kernel_plans)
 
 
+@pytest.mark.slow(but=("mvt", "durbin", "symm"))
 def test_each_says_of_variants_what_the_other_says(state: Compilation) -> None:
     found = set()
     for plan in state.kernel_plans:

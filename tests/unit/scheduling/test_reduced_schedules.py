@@ -71,6 +71,7 @@ def test_spaces_of_locations_have_times_of_their_own() -> None:
     assert same_flow(users, users, times) == [1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_random_times_and_locations_have_the_flow_of_the_whole_times(seed: int) -> None:
     chosen, saved = random.Random(seed), 0

@@ -130,6 +130,7 @@ def test_many_locals_that_stay_apart_are_analysed_exactly_and_quickly(scop: Call
     assert all(d.exact for d in found.by_array)
 
 
+@pytest.mark.slow
 def test_a_variable_that_is_rewritten_many_times(compiled: Callable[..., Any]) -> None:
     """Its dependences in the source take more than an array's share of the operations, and nothing of it is left."""
     steps = " ".join(f"double u{k} = t0 * {k}.5; t0 = u{k};" for k in range(100))

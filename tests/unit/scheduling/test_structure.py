@@ -162,6 +162,7 @@ FACTOR = """for (int i = 0; i < n; i++) {
         A[i][j] = t; } }"""
 
 
+@pytest.mark.slow
 def test_more_expansion_where_the_schedule_gains(compiled: Callable[..., Any]) -> None:
     symmetric = compiled("int n, int m, double A[n][n], double B[n][m], double C[n][m]", SYMMETRIC)
     factor = compiled("int n, double A[n][n]", FACTOR)

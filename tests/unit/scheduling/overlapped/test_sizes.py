@@ -261,6 +261,7 @@ def test_blocks_of_more_warps_are_in_the_order_that_was_measured(
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 def test_the_fastest_measured_blocks_are_chosen() -> None:
     """heat-3d on an H100: one block for each of 128 places, 50.5 ms; shorter chunks, whose blocks take two and three
     rounds, 61.6 and 61.2; 12 warps, whose registers spill, 70.2."""

@@ -153,6 +153,7 @@ CONVOLUTION = """for (int b = 0; b < n; b++) for (int k = 0; k < m; k++)
     }"""
 
 
+@pytest.mark.slow(but="2-1x4x3x129")
 @pytest.mark.parametrize(("step", "tile"), [(1, "1x4x3x66"), (2, "1x4x3x129")])
 def test_a_convolution(scop: Callable[..., Scop], step: int, tile: str) -> None:
     """Sums in registers over channels and filters, weights and images with a halo in shared memory."""

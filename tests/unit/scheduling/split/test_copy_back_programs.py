@@ -134,6 +134,7 @@ def test_their_schedules_can_be_saved_and_loaded() -> None:
     assert [s.name for s in state.scop.statements] == [s.name for s in scop.compilation.scop.statements]
 
 
+@pytest.mark.slow
 def test_both_versions_fit_into_shared_memory() -> None:
     """As do two arrays in turns, with the same steps."""
     inner = "for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++)"

@@ -64,6 +64,7 @@ def test_one_kernel_for_each_level_and_colour() -> None:
     assert "floor((i)/16)" in text  # 11 wide, narrower by 6: 11 + 5 to the next
 
 
+@pytest.mark.slow
 def test_planes_fill_the_cache_where_sizes_are_known() -> None:
     small = explained(compiled(sizes=(("N", 100), ("M", 100), ("L", 100))))
     large = explained(compiled(sizes=(("N", 1000), ("M", 1000), ("L", 1000))))
@@ -71,6 +72,7 @@ def test_planes_fill_the_cache_where_sizes_are_known() -> None:
     assert "bands of 1 steps, slabs 3 wide" in large
 
 
+@pytest.mark.slow(but=("60", "200"))
 @pytest.mark.parametrize("size", [60, 120, 200, 400])
 def test_slabs_are_not_chosen_where_one_step_is_faster(size: int) -> None:
     """Measured at 200: slabs 113 ms, one step a launch 107 (H100, double, one point a thread)."""
@@ -80,6 +82,7 @@ def test_slabs_are_not_chosen_where_one_step_is_faster(size: int) -> None:
     assert any("split: estimated" in line for line in scop.compilation.considered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_points_leave_blocks_in_a_mean_launch(dtype: str) -> None:
     """Measured (H100, graphs): double 88.3 ms with 4 points along the planes, 91.9 with 8, 100.5 with 2; float 54.2,

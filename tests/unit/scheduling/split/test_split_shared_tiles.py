@@ -65,6 +65,7 @@ def failures(kernel: int, placement: Placement) -> set[str]:
     return {failure.why for failure in wrong_kernel_tile(run.scop, placement, whole)}
 
 
+@pytest.mark.slow
 def test_both_arrays_stay_in_shared_memory() -> None:
     found = [(kernel, p.array, p.level, p.memory, p.extents) for kernel, p in tiles(JACOBI)]
     shared = WHOLE_KERNEL, Space.SHARED
@@ -94,6 +95,7 @@ def certificate() -> str:
     return polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,), block=(48,)).certificate
 
 
+@pytest.mark.slow
 def test_a_certificate_is_accepted() -> None:
     (scop,) = json.loads(certificate())["scops"]
     assert [p for plan in scop["plans"] for p in plan["placements"]]
