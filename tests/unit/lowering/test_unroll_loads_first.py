@@ -42,17 +42,16 @@ def text_of(compiled: Callable[..., Any], program: tuple[str, str]) -> str:
     return text.partition("// Shared by the entry points")[0]
 
 
+BATCHES = {"rows": ROWS, "apart": APART, "columns": COLUMNS, "both": BOTH, "changing": CHANGING, "twice": TWICE}
+TYPES = [("double", name) for name in BATCHES]
+TYPES += [("float", name) for name in ("rows", "both", "changing")]
+TYPES += [("int", name) for name in ("apart", "columns", "twice")]
+
+
 @pytest.mark.slow(but="double-rows")
-@pytest.mark.parametrize(
-    "program",
-    [ROWS, APART, COLUMNS, BOTH, CHANGING, TWICE],
-    ids=["rows", "apart", "columns", "both", "changing", "twice"],
-)
-@pytest.mark.parametrize("element", ["double", "float", "int"])
-def test_batches_give_the_same(
-    emulator: None, compiled: Callable[..., Any], program: tuple[str, str], element: str
-) -> None:
-    found = compiled(*(part.replace("double", element) for part in program), schedule="superposed")
+@pytest.mark.parametrize(("element", "name"), TYPES)
+def test_batches_give_the_same(emulator: None, compiled: Callable[..., Any], element: str, name: str) -> None:
+    found = compiled(*(part.replace("double", element) for part in BATCHES[name]), schedule="superposed")
     for sizes in SIZES:
         found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
 
