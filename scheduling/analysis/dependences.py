@@ -21,6 +21,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
 from polytile.scheduling.analysis.checked_flow import flow as checked_flow
+from polytile.scheduling.analysis.reduced_schedules import flow_by_location
 from polytile.scheduling.analysis.source_order import SourceOrder
 
 
@@ -160,13 +161,14 @@ def _flow(
     kill: isl.UnionMap | None = None,
 ) -> isl.UnionFlow:
     """The flow in the source's order. isl walks the whole tree for each pair of statements: the order of the others
-    does not matter, and that of a Scop with partial results, whose tree has filters around each of these, takes isl a
-    third of the time as a map. Others take longer by it."""
+    does not matter, and a Scop with partial results, whose tree has filters around each of these, takes isl a third of
+    the time by those times that decide between uses of one element. Others take longer by them."""
     users = sinks.union(must).union(may).domain()
     if kill is not None:
         users = users.union(kill.domain())
     order = scop.schedule.intersect_domain(users)
-    return checked_flow(sinks, must, may, order.get_map() if scop.privatised else order, kill)
+    found = flow_by_location(sinks, must, may, order.get_map(), kill) if scop.privatised else []
+    return found[0] if found else checked_flow(sinks, must, may, order, kill)
 
 
 def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayDependences:
