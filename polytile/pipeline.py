@@ -334,18 +334,27 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     if options.specialize:
         scop = specialized(scop, options.parameters)
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
-    remarks: list[str] = []
     for candidate in each_in_stage("schedule", candidates(state)):
         serial = candidate.schedule is None or has_serial_part(candidate.schedule.tree)
-        chosen = state.taking(candidate, [*remarks, *(_kept_sums(state) if serial else ())])
+        chosen = state.taking(candidate, _kept_sums(state) if serial else ())
         seen("schedule", chosen)
         try:
             return _through(REALISATION, chosen, seen)
         except _RefusedError as error:
             refused = error
-            reason = in_source_words(error.reason, error.state.scop)
-            remarks.append(f"the {candidate.strategy} schedule is not used, as {reason}")
+            state = _with_refusal(state, candidate.strategy, error)
     return _without_kernels(refused, seen)
+
+
+def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> Compilation:
+    """The compilation that says why a candidate is not used. A proof that fails is a bug: the schedule is wrong, or the
+    proof cannot follow it."""
+    said = f"the {strategy} schedule is not used, as {in_source_words(refused.reason, refused.state.scop)}"
+    if not refused.is_bug:
+        return state.with_remark(said)
+    if state.options.raise_bugs:
+        raise refused.error
+    return state.with_remark(said, severity="warning", hint=BUGS)
 
 
 def _kept_sums(state: Compilation) -> Iterator[str]:
@@ -361,6 +370,7 @@ class _RefusedError(Exception):
     def __init__(self, state: Compilation, reason: str, error: Exception) -> None:
         super().__init__(reason)
         self.state, self.reason, self.error = state, reason, error
+        self.is_bug = isinstance(error, InternalError) and state.proof is None
 
 
 def _through(stages: Stages, state: Compilation, observe: Observer) -> Compilation:

@@ -211,7 +211,7 @@ def _explained_fusion(problem: Problem) -> tuple[str, ...]:
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     """The first, or a later one that is clearly better, or one put together from two; behind one with tiles (of
-    time, too) the best one without, then those of simpler strategies than its own."""
+    time, too) the best one without, then those of simpler strategies than its own, and at last of others."""
     plain = [name for name in STRATEGIES if name not in (*OVER_TIME, TILED)]
     found = [_estimated(problem, one) for one in _pointed(problem, _each_once(_proposed(problem, plain)))]
     best = found[0]
@@ -240,7 +240,9 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     yield from (one for one in others if _is_better(one, best))
     if chosen is not best:
         yield best
-    yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
+    simpler = list(takewhile(lambda other: other.strategy != best.strategy, found))
+    yield from reversed(simpler)
+    yield from found[len(simpler) + 1 :]
 
 
 def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:

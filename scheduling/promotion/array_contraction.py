@@ -146,7 +146,7 @@ def _constants(array: Array, dimensions: tuple[int, ...]) -> list[int]:
 def _private(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: KernelPlace
 ) -> Storage | None:
-    flow = dependences.of(array.name).flow.intersect_params(scop.context)
+    flow = dependences.of(array.name).values.flow.intersect_params(scop.context)
     if not stays(flow, place.thread):
         return None
     for storage in _private_storages(array, place.threads):
@@ -194,7 +194,7 @@ def _keeps_flow(
     used_cells = reads.union(must).union(may)
     if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
         return False
-    flow = known.flow.intersect_params(scop.context)
+    flow = known.values.flow.intersect_params(scop.context)
     same = same_cell(array, storage.keeps or (), storage.strides)
     if not conflicting_elements(scop, array, same).is_empty():
         return False
@@ -235,7 +235,7 @@ def _first_cell(cells: isl.UnionSet) -> isl.UnionSet:
 def _shared(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace) -> Storage | None:
     """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
     keeps = _constant_dimensions(array)
-    flow = dependences.of(array.name).flow.intersect_params(scop.context)
+    flow = dependences.of(array.name).values.flow.intersect_params(scop.context)
     if not keeps or not stays(flow, place.block):
         return None
     accesses = _accesses(scop, array, AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)

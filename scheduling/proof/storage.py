@@ -48,7 +48,9 @@ class Realisation:
     """How one array's accesses are carried out under a mapped tree over executions.
 
     `instances` says which instance an execution runs, `{ S[b, t, i] -> S[t, i] }`; the others map executions to cells.
-    `conditions` are the Scop's accesses that these are; `alone`: those that share a cell are of one thread.
+    `conditions` are the Scop's accesses that these are; `alone`: those that share a cell are of one thread. `free` are
+    pairs of updates of one element that may come in any order, as they are indivisible where threads do not order them
+    (proof/atomics.py).
     """
 
     tree: isl.Schedule = field(compare=False)
@@ -58,6 +60,11 @@ class Realisation:
     may_writes: isl.UnionMap = field(compare=False)
     conditions: tuple[isl.UnionMap, ...] = field(default=(), compare=False)
     alone: bool = False
+    free: isl.UnionMap | None = field(default=None, compare=False)
+
+    def in_some_order(self, pairs: isl.UnionMap) -> isl.UnionMap:
+        """The pairs whose order counts."""
+        return pairs if self.free is None else pairs.subtract(self.free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ def wrong_values(array: str, passed: isl.UnionMap, found: Realisation) -> list[F
         failures += _unordered(array, found, order, over_cells)
     readers = found.instances.intersect_domain(found.reads.domain())
     wanted = passed.apply_range(readers.reverse())
-    given = over_cells.apply_domain(found.instances)
+    given = found.in_some_order(over_cells.apply_domain(found.instances))
     if not wanted.is_subset(given):
         failures.append(Failure(array, wanted.subtract(given), "a value does not arrive"))
     if not given.is_subset(wanted):
@@ -108,7 +115,7 @@ def _unordered(
     written = found.writes.union(found.may_writes)
     false = _flow_over_cells(found, order, written, found.may_writes.union(found.reads))
     meeting = children_that_meet(order, written.union(found.reads), written)
-    pairs = over_cells.union(false).union(meeting)
+    pairs = found.in_some_order(over_cells.union(false).union(meeting))
     yield from (Failure(array, v.pairs, v.why) for v in unordered(found.tree, pairs))
 
 
@@ -148,7 +155,8 @@ def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage
         return [Failure(array.name, mixed, ANOTHER)]
     reads, writes, may = (cells(a, where, keeps, array.rank, home.strides) for a in accesses)
     alone, tree = home.space is Space.PRIVATE, run.schedule.tree.intersect_domain(users)
-    realised = Realisation(tree, isl.UnionSet.identity(users), reads, writes, may, tuple(accesses), alone)
+    free = known.free and known.free.union(known.free.reverse()).intersect_params(scop.context)
+    realised = Realisation(tree, isl.UnionSet.identity(users), reads, writes, may, tuple(accesses), alone, free)
     return wrong_values(array.name, known.flow.intersect_params(scop.context), realised)
 
 

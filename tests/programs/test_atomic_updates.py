@@ -56,6 +56,22 @@ INTEGERS = {
         "for (int i = 0; i < n; i++) { h[p[i]] &= q[i] > 1; g[p[i]] += !q[i];"
         " k[p[i]] |= i > 3 ? q[i] == 2 || p[i] == 0 : !q[i]; }",
     ),
+    "of each row": (
+        "int H[n][4], int p[n][m]",
+        "for (int i = 0; i < n; i++) { int h[4]; for (int k = 0; k < 4; k++) h[k] = 0;"
+        " for (int j = 0; j < m; j++) h[p[i][j] & 3]++; for (int k = 0; k < 4; k++) H[i][k] = h[k]; }",
+    ),
+    "of each row, of what a condition holds for": (
+        "unsigned H[n][70], int p[n][m]",
+        "for (int i = 0; i < n; i++) { unsigned h[70] = {0};"
+        " for (int j = 0; j < m; j++) { int b = p[i][j] & 63; if (b > 2) h[b] += i; h[b + 1] += 2; }"
+        " for (int k = 0; k < 70; k++) H[i][k] += h[k]; }",
+    ),
+    "largest in each row": (
+        "int H[n][4], int p[n][m]",
+        "for (int i = 0; i < n; i++) { int h[4] = {0}; for (int j = 0; j < m; j++) { int v = p[i][j];"
+        " if (v > h[v & 3]) h[v & 3] = v; } for (int k = 0; k < 4; k++) H[i][k] = h[k]; }",
+    ),
     "two dimensions": (
         "long long h[m][m], int p[n], int q[n]",
         "for (int i = 0; i < n; i++) h[p[i]][q[i]] += i * 3;",

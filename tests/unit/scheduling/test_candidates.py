@@ -55,6 +55,20 @@ void f(int n, int m, double A[n], double B[n])
 #pragma endscop
 }
 """
+HISTOGRAMS = """
+void f(int n, int m, unsigned char A[n][m], int H[n][256])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        int h[256] = {0};
+        for (int j = 0; j < m; j++)
+            h[A[i][j]]++;
+        for (int k = 0; k < 256; k++)
+            H[i][k] = h[k];
+    }
+#pragma endscop
+}
+"""
 POINTS = SUM.replace("x[i] += A[i][j];", "A[i][j] = 2 * A[i][j];")
 Refuse = Callable[[str], Exception | None]
 
@@ -256,12 +270,24 @@ def test_the_last_proof_that_fails_is_an_error(refuse_proofs: Callable[[Refuse],
         compiled(schedule="superposed")
 
 
-def test_nothing_is_simpler_than_classic(asked: list[str], refuse_proofs: Callable[[Refuse], None]) -> None:
-    """Not even where another strategy has a schedule."""
+def test_the_last_proof_of_all_strategies(asked: list[str], refuse_proofs: Callable[[Refuse], None]) -> None:
     refuse_proofs(lambda strategy: InternalError(f"{strategy} loses a value"))
-    with pytest.raises(InternalError, match=r"classic.* loses a value"):
-        polytile.compile(POINTS)
+    with pytest.raises(InternalError, match=r"superposed loses a value"):
+        polytile.compile(HISTOGRAMS)
     assert asked == ["classic", "superposed", "split", "overlapped"]
+
+
+def test_a_bug_of_one_candidate_gives_way_to_any_other(refuse_proofs: Callable[[Refuse], None]) -> None:
+    """Of whatever strategy, with a warning that asks for a report; what looks for bugs raises it."""
+    refuse_proofs(only("classic", InternalError("a value is lost")))
+    (scop,) = polytile.compile(HISTOGRAMS).scops
+    state = scop.compilation
+    assert state.program is not None and state.schedule is not None and state.schedule.strategy == "superposed"
+    (warning,) = (remark for remark in state.remarks if remark.severity == "warning")
+    assert warning.message.endswith("schedule is not used, as its proof fails: a value is lost")
+    assert warning.hint is not None and "report" in warning.hint
+    with pytest.raises(InternalError, match="a value is lost"):
+        polytile.compile(HISTOGRAMS, raise_bugs=True)
 
 
 def test_loops_that_are_not_found_leave_the_scop_on_the_host(refuse_kernels: Callable[[Refuse], None]) -> None:
