@@ -48,6 +48,6 @@ def separate_purposes(state: Compilation) -> Compilation:
 def expand_storage(state: Compilation) -> Compilation:
     """Expansion of what serialises loops by its reuse alone; the dependences are found anew."""
     assert state.dependences is not None
-    scop, notes = expand(state.scop, state.dependences)
+    scop, notes = expand(state.scop, state.dependences, strict=state.options.strict)
     after = replace(state, scop=scop, notes=notes, unexpanded=(state.scop, state.dependences))
     return after if scop is state.scop else find_dependences(after)

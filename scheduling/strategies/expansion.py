@@ -27,7 +27,7 @@ def further_expansion(problem: Problem) -> Expanded | None:
     carried, said = expand_carried(before, dependences)
     if said:
         dependences = analyse(carried, problem.options.array_operations, problem.unexpanded)
-    scop, notes = expand(carried, dependences, serial_loops=True)
+    scop, notes = expand(carried, dependences, serial_loops=True, strict=problem.options.strict)
     notes = (*said, *notes)
     return None if notes == problem.notes else (scop, notes)
 

@@ -19,12 +19,13 @@ from polytile.dataclass import dataclass
 from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt
 from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import expression, parameter_expression
-from polytile.ir.isl_util import OverBudgetError, constant_value, maps
+from polytile.ir.isl_util import OverBudgetError, constant_value, maps, union_of
 from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.analysis.last_writers import last_writers
 from polytile.scheduling.analysis.source_loops import SourceNest, carried, equal_iterators, nest_of
+from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
 MOST_REGIONS = 4
 
@@ -41,7 +42,9 @@ class Expansion:
     name: str
 
 
-def expand(scop: Scop, dependences: Dependences, *, serial_loops: bool = False) -> tuple[Scop, tuple[str, ...]]:
+def expand(
+    scop: Scop, dependences: Dependences, *, serial_loops: bool = False, strict: bool = False
+) -> tuple[Scop, tuple[str, ...]]:
     """Expand what serialises loops for no other reason than its reuse; returns notes for the user too.
 
     `serial_loops`: the SCoP's own arrays also get an element for each iteration of loops that other values keep serial
@@ -55,7 +58,7 @@ def expand(scop: Scop, dependences: Dependences, *, serial_loops: bool = False) 
     candidates = {array for array, levels in depth.items() if levels}
     if not candidates:
         return scop, ()
-    lasting = _lasting(dependences, candidates)
+    lasting = _lasting(scop, dependences, candidates, strict=strict)
     notes: list[str] = []
     for found in dependences.by_array:
         if found.array not in candidates:
@@ -82,13 +85,17 @@ def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
         return False
 
 
-def _lasting(dependences: Dependences, candidates: set[str]) -> isl.UnionMap:
-    """The dependences that stay when all candidates are expanded."""
+def _lasting(scop: Scop, dependences: Dependences, candidates: set[str], *, strict: bool) -> isl.UnionMap:
+    """The dependences that stay when all candidates are expanded, without those of reductions to themselves: these may
+    be split over threads."""
     total = dependences.flow
     for d in dependences.by_array:
         if d.array not in candidates:
             total = total.union(d.false)
-    return total
+    exact = with_exact_reductions(scop) if strict else scop
+    split = [isl.UnionSet.from_set(s.domain) for s in exact.statements if s.reduction is not None]
+    own = (isl.UnionMap.from_domain_and_range(domain, domain) for domain in split)
+    return total.subtract(union_of(own, total.get_space()))
 
 
 def _accessing(scop: Scop, array: str) -> list[str]:
