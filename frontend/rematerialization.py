@@ -1,7 +1,7 @@
-"""Scalars that several sums of a loop share, as one for each sum, so that each sum is a reduction by itself.
+"""Scalars that several sums or extremes of a loop share, as one for each, so that each is a reduction by itself.
 
-before: for (i) { t = a[i]; s += t; q += t * t; }
-after:  for (i) { t = a[i]; s += t; float t_ = a[i]; q += t_ * t_; }
+before: for (i) { t = a[i]; s += t; m = fmin(m, t * t); }
+after:  for (i) { t = a[i]; s += t; float t_ = a[i]; m = fmin(m, t_ * t_); }
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from polytile.frontend.math_functions import is_known
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import WRITING, copied, statements_below, substituted, variables_in, written_name
+from polytile.frontend.trees import WRITING, copied, statements_below, substituted, variables_in
 
 _ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
+_COMPARISONS = ("<", "<=", ">", ">=")
+_EXTREMES = ("fmin", "fminf", "fmax", "fmaxf")
 _MOST = 8  # values that are computed again for one sum
 
 
 def with_terms_rematerialized(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
-    """The statements of a SCoP, in place, whose outermost loops add up in several variables that nothing else in them
-    sets."""
+    """The statements of a SCoP, in place, whose outermost loops add up, or keep extremes, in several variables that
+    nothing else in them sets."""
     names: set[str] | None = None
     for node in body:
         if isinstance(node, c_ast.For) and len(_sums(node)) > 1:
@@ -35,28 +37,68 @@ def with_terms_rematerialized(body: Sequence[c_ast.Node], scope: Scope) -> tuple
 
 
 def _sums(loop: c_ast.For) -> frozenset[str]:
-    """The variables that a loop only adds to."""
+    """The variables that a loop only adds to, or of which it keeps the extreme."""
     index = NodeIndex.of([loop])
-    sums = {id(n): name for n in index.all(c_ast.Assignment) if (name := _sum_of(n)) is not None}
-    others = {written_name(n) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in sums}
+    sums: dict[int, str] = {}
+    for node in index.all(c_ast.Assignment, c_ast.If):
+        if (name := _sum_of(node)) is not None:
+            sums[id(_assignment(node))] = name
+    others = {_target(_written(n)) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in sums}
     return frozenset(sums.values()) - others - index.declared.keys()
 
 
-def _sum_of(node: c_ast.Node) -> str | None:
-    """s of `s += e`, `s = s + e` and `if (c) s += e;`"""
+def _written(node: c_ast.Node) -> c_ast.Node | None:
+    if isinstance(node, c_ast.Assignment):
+        return node.lvalue
+    return node.expr if isinstance(node, c_ast.UnaryOp) and node.op in WRITING else None
+
+
+def _target(node: c_ast.Node | None) -> str | None:
+    """x of `x` and `x[i][j]`."""
+    while isinstance(node, c_ast.ArrayRef):
+        node = node.name
+    return str(node.name) if isinstance(node, c_ast.ID) else None
+
+
+def _assignment(node: c_ast.Node) -> c_ast.Node | None:
+    """The one that a statement is, or has under its condition."""
     if isinstance(node, c_ast.If) and node.iffalse is None:
-        inner = node.iftrue
-        if isinstance(inner, c_ast.Compound) and len(inner.block_items or []) == 1:
-            inner = inner.block_items[0]
-        return _sum_of(inner) if isinstance(inner, c_ast.Assignment) else None
-    if not isinstance(node, c_ast.Assignment) or not isinstance(node.lvalue, c_ast.ID):
+        node = node.iftrue
+        if isinstance(node, c_ast.Compound) and len(node.block_items or []) == 1:
+            node = node.block_items[0]
+    return node if isinstance(node, c_ast.Assignment) else None
+
+
+def _sum_of(node: c_ast.Node) -> str | None:
+    """s of `s += e`, `s = s + e`, `s = fmin(s, e)`, `s = e < s ? e : s`, `if (c) s += e;`, and `if (e < s) s = e;`"""
+    found = _assignment(node)
+    name = _target(found.lvalue) if found is not None else None
+    if found is None or name is None:
         return None
-    name = str(node.lvalue.name)
-    if node.op in _ACCUMULATES:
+    if found.op in _ACCUMULATES:
         return name
-    value = node.rvalue
-    again = node.op == "=" and isinstance(value, c_ast.BinaryOp) and value.op in ("+", "-", "*")
-    return name if again and isinstance(value.left, c_ast.ID) and value.left.name == name else None
+    kept = _combined(found.rvalue) if found is node else (*_combined(found.rvalue), *_compared(node.cond))
+    return name if found.op == "=" and any(_target(part) == name for part in kept) else None
+
+
+def _compared(condition: c_ast.Node) -> tuple[c_ast.Node, ...]:
+    if isinstance(condition, c_ast.BinaryOp) and condition.op in _COMPARISONS:
+        return (condition.left, condition.right)
+    return ()
+
+
+def _combined(value: c_ast.Node) -> tuple[c_ast.Node, ...]:
+    """Those of a value's operands of which one may be what it was before."""
+    match value:
+        case c_ast.BinaryOp(op="-"):
+            return (value.left,)
+        case c_ast.BinaryOp() if f"{value.op}=" in _ACCUMULATES:
+            return (value.left, value.right)
+        case c_ast.TernaryOp():
+            return (value.iftrue, value.iffalse)
+        case c_ast.FuncCall() if isinstance(value.name, c_ast.ID) and str(value.name.name) in _EXTREMES:
+            return tuple(value.args.exprs if value.args else ())
+    return ()
 
 
 @dataclass(slots=True)
