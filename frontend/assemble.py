@@ -31,6 +31,7 @@ from polytile.frontend.expressions import first_unknown_call
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
 from polytile.frontend.flattened_loops import Unflattened, without_flattened_loops
+from polytile.frontend.guarded_reductions import with_guarded_reductions
 from polytile.frontend.host_reads import host_reads
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
@@ -162,7 +163,8 @@ class _Loops:
         varying = without_flattened_loops(again, place.scope, known.products, live_after, varying=True)
         flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
         split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
-        body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
+        body = with_guarded_reductions(with_counted_reductions(split.body, place.scope, live_after))
+        body = with_terms_rematerialized(body, place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)
         return cls(result, place, summaries, nulls, fields, loads, flat, products, stepped, counted.names, split.names)

@@ -12,15 +12,11 @@ from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import base_of, declared, names_in, type_of, unused
-from polytile.frontend.math_functions import is_known
-from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.reduction_statements import changes_nothing_else, reduced_variable, reduced_variables
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import WRITING, copied, statements_below, substituted, variables_in
+from polytile.frontend.trees import copied, statements_below, substituted, variables_in
 
-_ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
-_COMPARISONS = ("<", "<=", ">", ">=")
-_EXTREMES = ("fmin", "fminf", "fmax", "fmaxf")
 _MOST = 8  # values that are computed again for one sum
 
 
@@ -29,76 +25,11 @@ def with_terms_rematerialized(body: Sequence[c_ast.Node], scope: Scope) -> tuple
     nothing else in them sets."""
     names: set[str] | None = None
     for node in body:
-        if isinstance(node, c_ast.For) and len(_sums(node)) > 1:
+        if isinstance(node, c_ast.For) and len(reduced_variables(node)) > 1:
             names = names or names_in(body) | {b.name for b in scope.bindings()}
             types = {str(n.name): type_of(n) for item in body for n in nodes_below(item) if isinstance(n, c_ast.Decl)}
-            _Blocks(scope, _sums(node), types, names).visit(node)
+            _Blocks(scope, reduced_variables(node), types, names).visit(node)
     return tuple(body)
-
-
-def _sums(loop: c_ast.For) -> frozenset[str]:
-    """The variables that a loop only adds to, or of which it keeps the extreme."""
-    index = NodeIndex.of([loop])
-    sums: dict[int, str] = {}
-    for node in index.all(c_ast.Assignment, c_ast.If):
-        if (name := _sum_of(node)) is not None:
-            sums[id(_assignment(node))] = name
-    others = {_target(_written(n)) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in sums}
-    return frozenset(sums.values()) - others - index.declared.keys()
-
-
-def _written(node: c_ast.Node) -> c_ast.Node | None:
-    if isinstance(node, c_ast.Assignment):
-        return node.lvalue
-    return node.expr if isinstance(node, c_ast.UnaryOp) and node.op in WRITING else None
-
-
-def _target(node: c_ast.Node | None) -> str | None:
-    """x of `x` and `x[i][j]`."""
-    while isinstance(node, c_ast.ArrayRef):
-        node = node.name
-    return str(node.name) if isinstance(node, c_ast.ID) else None
-
-
-def _assignment(node: c_ast.Node) -> c_ast.Node | None:
-    """The one that a statement is, or has under its condition."""
-    if isinstance(node, c_ast.If) and node.iffalse is None:
-        node = node.iftrue
-        if isinstance(node, c_ast.Compound) and len(node.block_items or []) == 1:
-            node = node.block_items[0]
-    return node if isinstance(node, c_ast.Assignment) else None
-
-
-def _sum_of(node: c_ast.Node) -> str | None:
-    """s of `s += e`, `s = s + e`, `s = fmin(s, e)`, `s = e < s ? e : s`, `if (c) s += e;`, and `if (e < s) s = e;`"""
-    found = _assignment(node)
-    name = _target(found.lvalue) if found is not None else None
-    if found is None or name is None:
-        return None
-    if found.op in _ACCUMULATES:
-        return name
-    kept = _combined(found.rvalue) if found is node else (*_combined(found.rvalue), *_compared(node.cond))
-    return name if found.op == "=" and any(_target(part) == name for part in kept) else None
-
-
-def _compared(condition: c_ast.Node) -> tuple[c_ast.Node, ...]:
-    if isinstance(condition, c_ast.BinaryOp) and condition.op in _COMPARISONS:
-        return (condition.left, condition.right)
-    return ()
-
-
-def _combined(value: c_ast.Node) -> tuple[c_ast.Node, ...]:
-    """Those of a value's operands of which one may be what it was before."""
-    match value:
-        case c_ast.BinaryOp(op="-"):
-            return (value.left,)
-        case c_ast.BinaryOp() if f"{value.op}=" in _ACCUMULATES:
-            return (value.left, value.right)
-        case c_ast.TernaryOp():
-            return (value.iftrue, value.iffalse)
-        case c_ast.FuncCall() if isinstance(value.name, c_ast.ID) and str(value.name.name) in _EXTREMES:
-            return tuple(value.args.exprs if value.args else ())
-    return ()
 
 
 @dataclass(slots=True)
@@ -118,12 +49,11 @@ class _Blocks:
         values: list[c_ast.Node] = []
         used: set[str] = set()
         for item in items:
-            name = _sum_of(item)
             if self._value(item) is not None:
                 if str(self._value(item)) in used:
                     used = set()  # the scalar has another purpose from here on
                 values.append(item)
-            elif name in self.sums and _is_plain(item) and not any(_mentions(v, str(name)) for v in values):
+            elif self._is_free(item, values):
                 needed = self._needed(item, values)
                 own = {str(self._value(v)) for v in needed}
                 if own & used and len(needed) <= _MOST:
@@ -134,14 +64,19 @@ class _Blocks:
                 values, used = [], set()
             yield item
 
+    def _is_free(self, item: c_ast.Node, values: Sequence[c_ast.Node]) -> bool:
+        """Whether a statement is a reduction into what none of the values reads."""
+        name = reduced_variable(item)
+        return name in self.sums and changes_nothing_else(item) and not any(_mentions(v, str(name)) for v in values)
+
     def _value(self, item: c_ast.Node) -> str | None:
         """The scalar that a statement sets to a value of which a copy may be computed."""
         if isinstance(item, c_ast.Decl) and item.init is not None and type_of(item):
-            return str(item.name) if _is_plain(item.init) else None
+            return str(item.name) if changes_nothing_else(item.init) else None
         if not isinstance(item, c_ast.Assignment) or item.op != "=" or not isinstance(item.lvalue, c_ast.ID):
             return None
         name = str(item.lvalue.name)
-        plain = name not in self.sums and _is_plain(item.rvalue) and not _mentions(item.rvalue, name)
+        plain = name not in self.sums and changes_nothing_else(item.rvalue) and not _mentions(item.rvalue, name)
         return name if plain and self._type(name) else None
 
     def _type(self, name: str) -> str:
@@ -177,16 +112,6 @@ def _source(value: c_ast.Node) -> c_ast.Node:
     """What a scalar is set to."""
     source: c_ast.Node = value.init if isinstance(value, c_ast.Decl) else value.rvalue
     return source
-
-
-def _is_plain(node: c_ast.Node) -> bool:
-    """Whether a value or a sum changes nothing else and calls only functions that are known."""
-    nodes = list(nodes_below(node))
-    written = sum(isinstance(n, c_ast.Assignment) for n in nodes)
-    calls = (n for n in nodes if isinstance(n, c_ast.FuncCall))
-    known = all(isinstance(c.name, c_ast.ID) and is_known(str(c.name.name)) for c in calls)
-    changes = any(isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&") for n in nodes)
-    return known and not changes and written == (_sum_of(node) is not None)
 
 
 def _mentions(node: c_ast.Node, name: str) -> bool:

@@ -1,0 +1,135 @@
+"""Reductions in the branches of a condition on data, each as a statement under its own condition.
+
+before: for (i) { if (x[i] > 0) { double t = x[i] * y[i]; s += t; z[i] = t; } else n++; }
+after:  for (i) {
+            if (x[i] > 0) s += (double)(x[i] * y[i]);
+            if (!(x[i] > 0)) n++;
+            if (x[i] > 0) { double t = x[i] * y[i]; z[i] = t; }
+        }
+
+Each is then found to be a reduction, and loops can be distributed over them. They come first: nothing else in the
+branches, nor the condition, uses what they change, and what they add is not changed by statements in front of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pycparser import c_ast
+
+from polytile.dataclass import dataclass
+from polytile.frontend.ast_builders import block, type_of
+from polytile.frontend.jump_elimination import LOOPS
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.reduction_statements import (
+    changes_nothing_else,
+    reduced_variable,
+    reduced_variables,
+    target,
+)
+from polytile.frontend.trees import WRITING, block_items, copied, statements_below, substituted, variables_in
+
+_MOST = 8  # reductions of one condition, each of which asks it again
+_JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Switch, *LOOPS)
+
+
+def with_guarded_reductions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+    """The statements of a SCoP, in place, with the conditions in its outermost loops taken apart."""
+    for node in body:
+        reduced = reduced_variables(node) if isinstance(node, c_ast.For) else frozenset()
+        for inner in statements_below(node) if reduced else ():
+            if isinstance(inner, c_ast.Compound):
+                inner.block_items = [part for item in inner.block_items or [] for part in _apart(item, reduced)]
+            elif isinstance(inner, c_ast.For) and isinstance(inner.stmt, c_ast.If):
+                parts = _apart(inner.stmt, reduced)
+                inner.stmt = parts[0] if len(parts) == 1 else block(parts, inner.stmt.coord)
+    return tuple(body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """The reductions of a branch with all that they add, and what is left of it."""
+
+    reductions: tuple[c_ast.Node, ...]
+    rest: tuple[c_ast.Node, ...]
+
+
+def _apart(node: c_ast.Node, reduced: frozenset[str]) -> list[c_ast.Node]:
+    """A statement, or what it becomes."""
+    if not isinstance(node, c_ast.If) or not changes_nothing_else(node.cond):
+        return [node]
+    if any(isinstance(n, _JUMPS) for n in nodes_below(node)):
+        return [node]
+    then, other = (_branch(part, reduced) for part in (node.iftrue, node.iffalse))
+    found = [*then.reductions, *other.reductions]
+    if not found or len(found) > _MOST or (len(found) == 1 and not then.rest and node.iffalse is None):
+        return [node]
+    changed = {str(reduced_variable(n)) for n in found}
+    if _uses(node.cond) & changed or any(_uses(n) & changed for n in (*then.rest, *other.rest)):
+        return [node]
+    if any((_uses(n) - {str(reduced_variable(n))}) & changed for n in found):
+        return [node]
+    made: list[c_ast.Node] = [c_ast.If(copied(node.cond), n, None, node.coord) for n in then.reductions]
+    for n in other.reductions:
+        made.append(c_ast.If(c_ast.UnaryOp("!", copied(node.cond), node.coord), n, None, node.coord))
+    if not any(not isinstance(n, c_ast.Decl) for n in (*then.rest, *other.rest)):
+        return made
+    left = block([*other.rest], node.coord) if other.rest else None
+    return [*made, c_ast.If(node.cond, block([*then.rest], node.coord), left, node.coord)]
+
+
+def _branch(node: c_ast.Node | None, reduced: frozenset[str]) -> _Branch:
+    values: dict[str, c_ast.Node] = {}
+    local: set[str] = set()
+    written: set[str] = set()
+    reductions: list[c_ast.Node] = []
+    rest: list[c_ast.Node] = []
+    for item in (part for inner in _flat(node) for part in _apart(inner, reduced)):
+        if isinstance(item, c_ast.Decl):
+            local.add(str(item.name))
+            value = _value(item, values)
+            if value is not None:
+                values[str(item.name)] = value
+            rest.append(item)
+            continue
+        name = reduced_variable(item)
+        if name in reduced and name not in local and changes_nothing_else(item):
+            made = substituted(copied(item), values)
+            if not _uses(made) & (written | local):
+                reductions.append(made)
+                continue
+        written |= _changed(item)
+        values = {v: e for v, e in values.items() if v not in written}
+        rest.append(item)
+    return _Branch(tuple(reductions), tuple(rest))
+
+
+def _value(item: c_ast.Decl, values: Mapping[str, c_ast.Node]) -> c_ast.Node | None:
+    """What a declared scalar is, as a value of its type."""
+    plain = isinstance(item.type, c_ast.TypeDecl) and item.init is not None and type_of(item) != ""
+    if not plain or isinstance(item.init, c_ast.InitList) or not changes_nothing_else(item.init):
+        return None
+    named = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(type_of(item).split())))
+    return c_ast.Cast(named, substituted(copied(item.init), values), item.coord)
+
+
+def _flat(node: c_ast.Node | None) -> list[c_ast.Node]:
+    """The statements of a branch; those of blocks without variables of their own among them."""
+    found: list[c_ast.Node] = []
+    for item in block_items(node):
+        own = isinstance(item, c_ast.Compound) and not any(isinstance(n, c_ast.Decl) for n in block_items(item))
+        found += _flat(item) if own else [item]
+    return [item for item in found if not isinstance(item, c_ast.EmptyStatement)]
+
+
+def _uses(node: c_ast.Node) -> set[str]:
+    return {str(use.name) for use in variables_in(node)}
+
+
+def _changed(node: c_ast.Node) -> set[str]:
+    """The variables that a statement may change; what it calls may change all that it mentions."""
+    if any(isinstance(n, c_ast.FuncCall) for n in nodes_below(node)):
+        return _uses(node)
+    found = [n.lvalue for n in nodes_below(node) if isinstance(n, c_ast.Assignment)]
+    found += [n.expr for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")]
+    return {name for part in found for name in ({str(target(part))} if target(part) else _uses(part))}

@@ -1,0 +1,93 @@
+"""Statements of C that only add to a variable, or keep its extreme, before anything is known of their values."""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from polytile.frontend.math_functions import is_known
+from polytile.frontend.node_index import NodeIndex
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.trees import WRITING, block_items
+
+_ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
+_COUNTS = ("++", "p++", "--", "p--")
+_COMPARISONS = ("<", "<=", ">", ">=")
+_EXTREMES = ("fmin", "fminf", "fmax", "fmaxf")
+
+
+def reduced_variables(loop: c_ast.For) -> frozenset[str]:
+    """The variables that a loop only adds to, or of which it keeps the extreme."""
+    index = NodeIndex.of([loop])
+    nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.If)
+    found = {id(_innermost(node)): name for node in nodes if (name := reduced_variable(node)) is not None}
+    others = {target(_written(n)) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in found}
+    return frozenset(found.values()) - others - index.declared.keys()
+
+
+def reduced_variable(node: c_ast.Node) -> str | None:
+    """s of `s += e`, `s++`, `s = s + e`, `s = fmin(s, e)`, `s = e < s ? e : s`, of these under a condition, and of
+    `if (e < s) s = e;`"""
+    conditions = []
+    while isinstance(node, c_ast.If) and node.iffalse is None and len(block_items(node.iftrue)) == 1:
+        conditions.append(node.cond)
+        (node,) = block_items(node.iftrue)
+    name = target(_written(node))
+    if name is None or isinstance(node, c_ast.UnaryOp):
+        return name if name is not None and node.op in _COUNTS else None
+    if node.op in _ACCUMULATES:
+        return name
+    kept = [*_operands(node.rvalue), *(_compared(conditions[-1]) if conditions else ())]
+    return name if node.op == "=" and any(target(part) == name for part in kept) else None
+
+
+def changes_nothing_else(node: c_ast.Node) -> bool:
+    """Whether a value, or such a statement, changes nothing else and calls only functions that are known."""
+    own = _innermost(node) if reduced_variable(node) is not None else None
+    for n in nodes_below(node):
+        changes = (isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")) or isinstance(n, c_ast.Assignment)
+        if changes and n is not own:
+            return False
+        if isinstance(n, c_ast.FuncCall) and not (isinstance(n.name, c_ast.ID) and is_known(str(n.name.name))):
+            return False
+    return True
+
+
+def target(node: c_ast.Node | None) -> str | None:
+    """x of `x` and `x[i][j]`."""
+    while isinstance(node, c_ast.ArrayRef):
+        node = node.name
+    return str(node.name) if isinstance(node, c_ast.ID) else None
+
+
+def _innermost(node: c_ast.Node) -> c_ast.Node:
+    """The statement under conditions."""
+    while isinstance(node, c_ast.If) and len(block_items(node.iftrue)) == 1:
+        (node,) = block_items(node.iftrue)
+    return node
+
+
+def _written(node: c_ast.Node) -> c_ast.Node | None:
+    if isinstance(node, c_ast.Assignment):
+        found: c_ast.Node = node.lvalue
+        return found
+    return node.expr if isinstance(node, c_ast.UnaryOp) and node.op in WRITING else None
+
+
+def _compared(condition: c_ast.Node) -> tuple[c_ast.Node, ...]:
+    if isinstance(condition, c_ast.BinaryOp) and condition.op in _COMPARISONS:
+        return (condition.left, condition.right)
+    return ()
+
+
+def _operands(value: c_ast.Node) -> tuple[c_ast.Node, ...]:
+    """Those of a value's operands of which one may be what the variable was before."""
+    match value:
+        case c_ast.BinaryOp(op="-"):
+            return (value.left,)
+        case c_ast.BinaryOp() if f"{value.op}=" in _ACCUMULATES:
+            return (value.left, value.right)
+        case c_ast.TernaryOp():
+            return (value.iftrue, value.iffalse)
+        case c_ast.FuncCall() if isinstance(value.name, c_ast.ID) and str(value.name.name) in _EXTREMES:
+            return tuple(value.args.exprs if value.args else ())
+    return ()
