@@ -42,6 +42,7 @@ from polytile.frontend.invariant_products import InvariantProducts, with_invaria
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
+from polytile.frontend.loop_conditions import with_conditions_in_loops
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
 from polytile.frontend.null_tests import NullTests, with_null_tests
@@ -163,7 +164,8 @@ class _Loops:
         varying = without_flattened_loops(again, place.scope, known.products, live_after, varying=True)
         flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
         split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
-        body = with_guarded_reductions(with_counted_reductions(split.body, place.scope, live_after))
+        body = with_counted_reductions(with_conditions_in_loops(split.body, place.scope), place.scope, live_after)
+        body = with_guarded_reductions(body)
         body = with_terms_rematerialized(body, place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)

@@ -22,12 +22,12 @@ from polytile.frontend.ast_builders import block, type_of
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import (
+    changed_variables,
     changes_nothing_else,
     reduced_variable,
     reduced_variables,
-    target,
 )
-from polytile.frontend.trees import WRITING, block_items, copied, statements_below, substituted, variables_in
+from polytile.frontend.trees import block_items, copied, statements_below, substituted, variables_in
 
 _MOST = 8  # reductions of one condition, each of which asks it again
 _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Switch, *LOOPS)
@@ -98,7 +98,7 @@ def _branch(node: c_ast.Node | None, reduced: frozenset[str]) -> _Branch:
             if not _uses(made) & (written | local):
                 reductions.append(made)
                 continue
-        written |= _changed(item)
+        written |= changed_variables(item)
         values = {v: e for v, e in values.items() if v not in written}
         rest.append(item)
     return _Branch(tuple(reductions), tuple(rest))
@@ -124,12 +124,3 @@ def _flat(node: c_ast.Node | None) -> list[c_ast.Node]:
 
 def _uses(node: c_ast.Node) -> set[str]:
     return {str(use.name) for use in variables_in(node)}
-
-
-def _changed(node: c_ast.Node) -> set[str]:
-    """The variables that a statement may change; what it calls may change all that it mentions."""
-    if any(isinstance(n, c_ast.FuncCall) for n in nodes_below(node)):
-        return _uses(node)
-    found = [n.lvalue for n in nodes_below(node) if isinstance(n, c_ast.Assignment)]
-    found += [n.expr for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")]
-    return {name for part in found for name in ({str(target(part))} if target(part) else _uses(part))}

@@ -7,7 +7,7 @@ from pycparser import c_ast
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import WRITING, block_items
+from polytile.frontend.trees import WRITING, block_items, variables_in
 
 _ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
 _COUNTS = ("++", "p++", "--", "p--")
@@ -47,7 +47,7 @@ def changes_nothing_else(node: c_ast.Node) -> bool:
         changes = (isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")) or isinstance(n, c_ast.Assignment)
         if changes and n is not own:
             return False
-        if isinstance(n, c_ast.FuncCall) and not (isinstance(n.name, c_ast.ID) and is_known(str(n.name.name))):
+        if isinstance(n, c_ast.FuncCall) and not is_known(_called(n)):
             return False
     return True
 
@@ -57,6 +57,21 @@ def target(node: c_ast.Node | None) -> str | None:
     while isinstance(node, c_ast.ArrayRef):
         node = node.name
     return str(node.name) if isinstance(node, c_ast.ID) else None
+
+
+def changed_variables(node: c_ast.Node) -> set[str]:
+    """The variables that a statement may change; what it calls may change all that it mentions."""
+    nodes = list(nodes_below(node))
+    if any(isinstance(n, c_ast.FuncCall) and not is_known(_called(n)) for n in nodes):
+        return {str(use.name) for use in variables_in(node)}
+    found = [n.lvalue for n in nodes if isinstance(n, c_ast.Assignment)]
+    found += [n.expr for n in nodes if isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")]
+    names = {str(use.name) for part in found if target(part) is None for use in variables_in(part)}
+    return names | {str(target(part)) for part in found if target(part) is not None}
+
+
+def _called(call: c_ast.FuncCall) -> str:
+    return str(call.name.name) if isinstance(call.name, c_ast.ID) else ""
 
 
 def _innermost(node: c_ast.Node) -> c_ast.Node:

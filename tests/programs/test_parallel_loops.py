@@ -1,0 +1,149 @@
+"""Loops that run in parallel on the GPU: none with data stays on the host, or runs in one thread."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import polytile
+from polytile.runtime.emulator.instrument import CHECKS
+from tests.every_schedule import same_in_every_schedule, source
+
+pytestmark = pytest.mark.usefixtures("emulator")
+
+SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 301, "m": 5})
+X, A = "double x[n], double o[3]", "double A[n][m], double B[n][m], double o[3]"
+
+
+def total(declared: str, loop: str, *results: str) -> str:
+    out = " ".join(f"o[{k}] = {name};" for k, name in enumerate(results))
+    return f"{declared} {loop} {out}"
+
+
+BESIDE = {
+    "rows that are weighed": (
+        "double A[n][m], double x[n], double o[3]",
+        total("double s = 0;", "for (int i = 0; i < n; i++) { double t = 0; for (int j = 0; j < m; j++) t += A[i][j];"
+              " s += t * x[i]; }", "s"),
+    ),
+    "a residual and a store": (
+        A,
+        total("double e = 0;", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {"
+              " double d = A[i][j] - B[i][j]; B[i][j] = A[i][j]; e += d * d; }", "e"),
+    ),
+    "a loss": (
+        "double A[n][m], double p[m], int y[n], double o[3]",
+        total("double loss = 0;", "for (int i = 0; i < n; i++) { double z = 0;"
+              " for (int j = 0; j < m; j++) z += A[i][j] * p[j]; double d = z - y[i]; loss += d * d / n; }", "loss"),
+    ),
+    "payoffs": (
+        "float z[n][m], double o[3]",
+        total("float all = 0;", "for (int i = 0; i < n; i++) { float s = 100; for (int k = 0; k < m; k++)"
+              " s *= 1 + z[i][k] / 8; float pay = s - 100; if (pay > 0) all += pay; }", "all / 8"),
+    ),
+}  # fmt: skip
+SEVERAL = {
+    "a sum and an extreme of a local": (
+        X,
+        total("double s = 0, lo = 9;", "for (int i = 0; i < n; i++) { double v = x[i]; s += v; if (v < lo) lo = v; }",
+              "s", "lo"),
+    ),
+    "two extremes of a local": (
+        X,
+        total("double lo = 9, hi = -9;", "for (int i = 0; i < n; i++) { double v = 2 * x[i];"
+              " if (v < lo) lo = v; hi = v > hi ? v : hi; }", "lo", "hi"),
+    ),
+    "elements of arrays": (
+        "float A[n][m], float lo[1], float hi[2]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " { float v = A[i][j]; lo[0] = lo[0] < v ? lo[0] : v; hi[1] += v; }",
+    ),
+    "bits and counts of a local": (
+        "int x[n], int o[2]",
+        total("int c = 0, b = 0;", "for (int i = 0; i < n; i++) { int v = x[i] & 255; c += v > 3; b |= v; }", "c", "b"),
+    ),
+}  # fmt: skip
+GUARDED = {
+    "counts of both": (
+        "double x[n], int o[2]",
+        total("int a = 0, b = 0;", "for (int i = 0; i < n; i++) if (x[i] > 0) a++; else b++;", "a", "b"),
+    ),
+    "one sum of both": (
+        X, total("double s = 0;", "for (int i = 0; i < n; i++) if (x[i] > 0) s += x[i]; else s -= 2 * x[i];", "s"),
+    ),
+    "pairs in and out of order": (
+        "double x[n], double y[n], int o[3]",
+        total("int c = 0, d = 0, t = 0;", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {"
+              " double p = (x[i] - x[j]) * (y[i] - y[j]); if (p > 0) c++; else if (p < 0) d++; else t++; }",
+              "c", "d", "t"),
+    ),
+    "a local": (
+        X, total("double s = 0;", "for (int i = 0; i < n; i++) if (x[i] > 0) { double t = x[i] * x[i]; s += t; }", "s"),
+    ),
+    "a local that is rounded": (
+        X,
+        total("double s = 0; int c = 0;", "for (int i = 0; i < n; i++)"
+              " if (x[i] > 0) { float t = x[i] / 3; int k = 8 * x[i]; s += t; c += k; }", "s", "c"),
+    ),
+    "a store that the condition reads": (
+        "double x[n], double y[n], int o[1]",
+        total("int c = 0;", "for (int i = 0; i < n; i++) if (x[i] > y[i]) { y[i] = x[i]; c++; }", "c"),
+    ),
+    "what is left out": (
+        X,
+        total("double s = 0, q = 0; int c = 0;", "for (int i = 0; i < n; i++) { if (x[i] < -0.5) continue;"
+              " double d = x[i] - 1; s += d; q += d * d; c++; }", "s", "q", "c"),
+    ),
+}  # fmt: skip
+CONDITIONS = {
+    "on a number that is passed": (
+        "double x[n], double s", "if (s > 0) for (int i = 0; i < n; i++) x[i] /= s + 2; else"
+        " for (int i = 0; i < n; i++) x[i] = i;",
+    ),
+    "on an element": (
+        "double A[n][m], double x[n], double y[m]",
+        "for (int i = 0; i < n; i++) if (x[i] > 0) for (int j = 0; j < m; j++) A[i][j] += x[i] * y[j];",
+    ),
+    "around a sum": (
+        "int on[n], double A[n][m], double o[1]",
+        total("double c = 0;", "for (int i = 0; i < n; i++) if (on[i] > 0) for (int j = 0; j < m; j++) c += A[i][j];",
+              "c"),
+    ),
+}  # fmt: skip
+PROGRAMS = {**BESIDE, **SEVERAL, **GUARDED, **CONDITIONS}
+# What --fp strict leaves in order, as rounding would change.
+IN_ORDER = re.compile("weighed|residual|loss|payoffs|extreme|elements|one sum|a local|around a sum")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loops_over_data_run_in_many_threads(name: str) -> None:
+    (scop,) = polytile.compile(source(*PROGRAMS[name]), name="f.c", raise_bugs=True).scops
+    said = [remark.message for remark in scop.remarks]
+    assert scop.program is not None, said
+    assert not [message for message in said if "one GPU thread" in message]
+    names = {p.name for p in scop.compilation.scop.parameters}
+    for sizes in SIZES[2:]:
+        scop.validate(on="emulator", parameters={k: v for k, v in sizes.items() if k in names}, sanitize=CHECKS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_schedule_computes_what_c_does(name: str) -> None:
+    serial = same_in_every_schedule(source(*PROGRAMS[name]), SIZES)
+    assert IN_ORDER.search(name) or "auto" not in serial
+
+
+UNMOVED = {
+    "what the condition reads": "if (c < 3) { c += x[i] > 0; s += x[i]; }",
+    "what another statement reads": "if (x[i] > 0) { c++; y[i] = c; }",
+    "what was stored before": "if (x[i] > 0) { y[i] = x[i]; s += y[i]; }",
+    "a local that changes": "if (x[i] > 0) { double t = x[i]; t *= 2; s += t; y[i] = t; }",
+    "an element that the loop sets": "if (y[0] > 0) for (int j = 0; j < m; j++) y[j] -= 1;",
+    "a header that needs its condition": "if (x[i] > 0) for (int j = 0; j < m / (int)(4 * x[i] + 1); j++) y[j] += 1;",
+}
+
+
+@pytest.mark.parametrize("name", UNMOVED)
+def test_what_depends_on_its_condition_stays_there(name: str) -> None:
+    body = f"double s = 0; int c = 0; for (int i = 0; i < n; i++) {{ {UNMOVED[name]} }} o[0] = s; o[1] = c;"
+    same_in_every_schedule(source("double x[n], double y[n + m], double o[2]", body), SIZES)
