@@ -21,6 +21,7 @@ from polytile.frontend.ast_builders import names_in
 from polytile.frontend.callees import names_in_callees
 from polytile.frontend.complex_numbers import with_real_parts
 from polytile.frontend.condition_distribution import with_distributed_conditions
+from polytile.frontend.conditional_flags import with_conditional_flags
 from polytile.frontend.constant_propagation import KnownValues, known_values
 from polytile.frontend.counted_loops import while_loops, with_counted_loops, with_plain_headers
 from polytile.frontend.data_dependent_loops import with_data_loops
@@ -165,7 +166,7 @@ class _Loops:
         flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
         split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
         body = with_counted_reductions(with_conditions_in_loops(split.body, place.scope), place.scope, live_after)
-        body = with_guarded_reductions(body)
+        body = with_guarded_reductions(with_conditional_flags(body, place.scope))
         body = with_terms_rematerialized(body, place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)

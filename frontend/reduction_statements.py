@@ -53,9 +53,9 @@ def changes_nothing_else(node: c_ast.Node) -> bool:
 
 
 def target(node: c_ast.Node | None) -> str | None:
-    """x of `x` and `x[i][j]`."""
-    while isinstance(node, c_ast.ArrayRef):
-        node = node.name
+    """x of `x`, `x[i][j]` and `*x`."""
+    while isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*"):
+        node = node.name if isinstance(node, c_ast.ArrayRef) else node.expr
     return str(node.name) if isinstance(node, c_ast.ID) else None
 
 

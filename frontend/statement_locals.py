@@ -29,32 +29,56 @@ from polytile.ir.substitute import with_names
 
 def with_body_locals(drafts: Sequence[Draft], shapes: Shapes) -> list[Draft]:
     """The statements, those with loops and conditions on data with names of their own, which `shapes` loses."""
-    users: dict[str, set[str]] = {}
+    users: dict[str, list[Draft]] = {}
     for draft in drafts:
-        for access in draft.accesses:
-            users.setdefault(access.access.array, set()).add(draft.name)
-    return [_localised(d, users, shapes) if d.merged or _has(d, While, If) else d for d in drafts]
+        for name in {access.access.array for access in draft.accesses}:
+            users.setdefault(name, []).append(draft)
+    alone = {name for name, own in users.items() if len(own) == 1}
+    apart = alone | {name for name, own in users.items() if all(_is_apart(d, name) for d in own)}
+    gone: dict[str, None] = {}
+    found = [
+        _localised(_with_scalars(d, alone, shapes), apart, shapes, gone) if d.merged or _has(d, While, If) else d
+        for d in drafts
+    ]
+    for name in gone:
+        shapes.forget(shapes.found[name].variable)
+    return found
+
+
+def _is_apart(draft: Draft, name: str) -> bool:
+    """Whether a statement can have a variable by itself of which others have one, too: they set it first.
+
+    before: double t; for (..) { if (a > b) { t = a; a = b; b = t; } if (b > c) { t = b; b = c; c = t; } .. }
+    after:  for (..) { { double t; if (a > b) .. } { double t; if (b > c) .. } .. }
+    """
+    return _has(draft, If) and not _has(draft, While) and _is_set_first(draft.body, name)
 
 
 def _has(draft: Draft, *kinds: type[Stmt]) -> bool:
     return any(isinstance(stmt, kinds) for stmt in statements(*draft.body))
 
 
-def _localised(draft: Draft, users: dict[str, set[str]], shapes: Shapes) -> Draft:
-    if not _has(draft, While):
-        for name in sorted({a.access.array for a in draft.accesses}):
-            if users[name] == {draft.name} and shapes.found[name].extents and shapes.found[name].is_own:
-                draft = _with_elements_apart(draft, name, shapes)
+def _with_scalars(draft: Draft, alone: set[str], shapes: Shapes) -> Draft:
+    """The statement with scalars for elements of the arrays that it alone uses."""
+    if _has(draft, While):
+        return draft
+    for name in sorted({a.access.array for a in draft.accesses} & alone):
+        if shapes.found[name].extents and shapes.found[name].is_own:
+            draft = _with_elements_apart(draft, name, shapes)
+    return draft
+
+
+def _localised(draft: Draft, apart: set[str], shapes: Shapes, gone: dict[str, None]) -> Draft:
+    """The statement whose scalars are `apart` from those of others; `gone` gets their names."""
     read = {a.access.array for a in draft.accesses if a.kind is AccessKind.READ}
     if not _has(draft, While):  # where accesses are those of the body, one by one
         read = {name for name in read if not _is_set_first(draft.body, name)}
     own = {a.access.array for a in draft.accesses} - read
-    names = [n for n in sorted(own) if users[n] == {draft.name} and _ends_here(shapes.found[n])]
+    names = [n for n in sorted(own) if n in apart and _ends_here(shapes.found[n])]
     if not names:
         return draft
     declared = [Declare(n, shapes.found[n].variable.type, None, draft.location) for n in names]
-    for name in names:
-        shapes.forget(shapes.found[name].variable)
+    gone.update(dict.fromkeys(names))
     body = tuple(with_names(stmt, names) for stmt in draft.body)
     accesses = tuple(a for a in draft.accesses if a.access.array not in names)
     return replace(draft, body=(Scope((*declared, *body)),), accesses=accesses)
