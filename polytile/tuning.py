@@ -72,6 +72,8 @@ class SharingTuning:
     long_sum_iterations: int = 8192  # of such a sum, up to which one block is enough
     max_chunk_iterations: int = 64  # of a reduction loop on blocks alone
     sum_iterations: int = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results
+    triangle_tile: tuple[int, ...] = (32, 256)  # of loops that are summed over, where one starts or ends at the other
+    row_chunk: int = 8192  # iterations of a row that blocks sum up, where rows are of other forms
     sum_rows: int = 8  # of such a loop around another one that is summed over, too: many blocks
     alone_iterations: int = 32  # where no other loop is mapped to blocks and threads, or one of few iterations
     max_values: int = 64  # of a thread, where it runs several iterations along x for each of the other loop

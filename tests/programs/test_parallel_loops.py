@@ -111,9 +111,62 @@ CONDITIONS = {
               "c"),
     ),
 }  # fmt: skip
-PROGRAMS = {**BESIDE, **SEVERAL, **GUARDED, **CONDITIONS}
+FLAGS = {
+    "beside a store": (
+        "double x[n], double y[n], int o[1]",
+        "o[0] = 0; for (int i = 0; i < n; i++) { y[i] = x[i] * .5; if (y[i] > 0.2) o[0] = 1; }",
+    ),
+    "by a pointer, of neighbours": (
+        "int L[n + 2][m + 2], int N[n + 2][m + 2], int *changed",
+        "*changed = 0; for (int i = 1; i <= n; i++) for (int j = 1; j <= m; j++) { int v = L[i][j];"
+        " if (L[i-1][j] < v) v = L[i-1][j]; if (L[i][j+1] < v) v = L[i][j+1]; N[i][j] = v;"
+        " if (v != L[i][j]) *changed = 1; }",
+    ),
+    "two, in several places": (
+        "double x[n], int o[2]",
+        total("int low = 0, far = 0;", "for (int i = 0; i < n; i++) { if (x[i] < 0.1) low = 1;"
+              " if (x[i] > 0.5) { x[i] = 0.5; far = -1; } else if (x[i] < -0.5) far = -1; }", "low", "far"),
+    ),
+}  # fmt: skip
+SORTED = {
+    "medians of three": (
+        "double x[n], double y[n]",
+        "for (int i = 1; i < n - 1; i++) { double a = x[i-1], b = x[i], c = x[i+1], t;"
+        " if (a > b) { t = a; a = b; b = t; } if (b > c) { t = b; b = c; c = t; }"
+        " if (a > b) { t = a; a = b; b = t; } y[i] = b; }",
+    ),
+}
+PAIRS = {
+    "products of pairs": (
+        X, total("double u = 0;", "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) u += x[i] * x[j];", "u"),
+    ),
+    "an energy and a least distance": (
+        "double x[n], double y[n], double o[2]",
+        total("double u = 0, lo = 9;", "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) {"
+              " double dx = x[i] - x[j], dy = y[i] - y[j], r = dx * dx + dy * dy + 0.5; u += 1 / r;"
+              " if (r < lo) lo = r; }", "u", "lo"),
+    ),
+    "equal pairs": (
+        "int x[n], int o[1]",
+        total("int c = 0;", "for (int i = 0; i < n - 1; i++) for (int j = i + 1; j < n; j++) if (x[i] == x[j]) c++;",
+              "c"),
+    ),
+    "a band": (
+        "double A[n][n], double o[1]",
+        total("double c = 0;", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
+              " if (j >= i - 2 && j <= i + 2) c += A[i][j];", "c"),
+    ),
+    "beside the diagonal": (
+        "double A[n][n], double o[1]",
+        total("double c = 0;", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (i != j) c += A[i][j];",
+              "c"),
+    ),
+}  # fmt: skip
+PROGRAMS = {**BESIDE, **SEVERAL, **GUARDED, **CONDITIONS, **FLAGS, **SORTED, **PAIRS}
 # What --fp strict leaves in order, as rounding would change.
-IN_ORDER = re.compile("weighed|residual|loss|payoffs|extreme|elements|one sum|a local|around a sum")
+IN_ORDER = re.compile(
+    "weighed|residual|loss|payoffs|extreme|elements|one sum|a local|around a sum|products of|energy|band|beside the"
+)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -137,6 +190,8 @@ UNMOVED = {
     "what the condition reads": "if (c < 3) { c += x[i] > 0; s += x[i]; }",
     "what another statement reads": "if (x[i] > 0) { c++; y[i] = c; }",
     "what was stored before": "if (x[i] > 0) { y[i] = x[i]; s += y[i]; }",
+    "a flag that the loop reads": "if (x[i] > 0) c = 1; y[i] += c;",
+    "a flag of two values": "if (x[i] > 0) c = 1; if (x[i] < -0.3) c = 2;",
     "a local that changes": "if (x[i] > 0) { double t = x[i]; t *= 2; s += t; y[i] = t; }",
     "an element that the loop sets": "if (y[0] > 0) for (int j = 0; j < m; j++) y[j] -= 1;",
     "a header that needs its condition": "if (x[i] > 0) for (int j = 0; j < m / (int)(4 * x[i] + 1); j++) y[j] += 1;",

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from math import inf, prod
 
+import islpy as isl
+
 from polytile.dataclass import dataclass
 from polytile.ir.partial_results import Split
 from polytile.ir.scop import Scop
@@ -189,7 +191,13 @@ class Planner:
         summed = any(_is_summed_along_several(nest) for nest in nests)
         alone = (*(1,) * (rank - 1), threads.few_results)
         preferred = alone if few or summed else threads.reading_twice if twice else threads.sharing_rows if rows else ()
-        chosen = self.sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
+        sizes = self.sizes
+        bounds = max((_shared_bounds(self.scop, nest) for nest in nests), default=0) if summed else 0
+        if bounds and not sizes.choices.tile:
+            tile = tuning.triangle_tile if bounds == 1 else (*(1,) * (rank - 1), tuning.row_chunk)
+            block = sizes.choices.block or (() if bounds == 1 else alone)
+            sizes = replace(sizes, choices=replace(sizes.choices, tile=tile, block=block))
+        chosen = sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
         along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
         sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
@@ -197,7 +205,7 @@ class Planner:
         many = (tuning.alone_iterations if few else columns, rounds)
         if columns == 1 and shares_loads(self.scop, along_x, sums):
             many = (neighbours(self.scop, along_x), tuning.unsummed_iterations)
-        tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
+        tiles = tuple(self._tile(block, dim, chosen, many, nests, bool(sizes.choices.tile)) for block, dim in placed)
         if rows and chosen.block == threads.sharing_rows:
             tiles = tuple(tuning.rows if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = KernelMapping(group, dims, chosen.block, tiles)
@@ -244,16 +252,22 @@ class Planner:
         return min(tuning.max_columns, max(1, tuning.column_bytes // max(sizes))) if sizes else 1
 
     def _tile(
-        self, block: Loop, dim: int | None, sizes: KernelSizes, many: tuple[int, int], nests: Sequence[ThreadNest]
+        self,
+        block: Loop,
+        dim: int | None,
+        sizes: KernelSizes,
+        many: tuple[int, int],
+        nests: Sequence[ThreadNest],
+        given: bool,
     ) -> int:
         """What the threads cover at once, or several times that where partial results have to pay: so `many` times
-        along x, and along other dimensions."""
+        along x, and along other dimensions; just that where tiles are `given`."""
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return self.steps.tuning.max_chunk_iterations if reduces else 1
-        if not reduces and dim + 1 == len(sizes.block) and not self.sizes.choices.tile:
+        if not reduces and dim + 1 == len(sizes.block) and not given:
             return sizes.tile[dim] * many[0]
-        if not reduces or self.sizes.choices.tile or _is_summed_alone(block, nests):
+        if not reduces or given or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
             return sizes.block[dim] * self.steps.tuning.alone_iterations
@@ -288,6 +302,20 @@ def _is_summed_along_several(nest: ThreadNest) -> bool:
     for two remainders, isl takes long to follow each value."""
     counts = (sum(loop.kind(name) is Kind.REDUCTION for loop in nest.loops) for name in statements_of(nest.body))
     return max(counts, default=0) > 1
+
+
+def _shared_bounds(scop: Scop, nest: ThreadNest) -> int:
+    """How many bounds loops have that depend on one another, where a sum is over several: one for pairs with i < j, two
+    for a band. Blocks have tiles or parts of one row then, not chunks as of a box: these are too few for all
+    multiprocessors, and isl takes ten times as long to follow values through them."""
+    found = [0]
+    for name in statements_of(nest.body):
+        summed = [loop.row(name).iterator for loop in nest.loops if loop.kind(name) is Kind.REDUCTION]
+        pieces = scop.statement(name).domain.get_basic_sets() if len(summed) > 1 else ()
+        bounds = (c for piece in pieces for c in piece.get_constraints())
+        used = (sum(c.involves_dims(isl.dim_type.set, k, 1) for k in summed) for c in bounds)
+        found.append(sum(loops > 1 for loops in used))
+    return max(found)
 
 
 def _is_chunks(block: Loop) -> bool:

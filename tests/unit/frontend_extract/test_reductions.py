@@ -34,7 +34,7 @@ CASES = {
     "s = s + A[i] * B[i] + s;": None,
     "s = s + A[i] * 2 + s * B[i];": None,
     "if (s > 0) s += A[i];": None,
-    "if (A[i] > 0) s += A[i]; else s -= B[i];": None,
+    "if (A[i] > 0) s += A[i]; else s -= B[i];": "+",
     "s /= A[i];": None,
     "s = s + s * A[i];": None,
     "A[i] += A[i + 1];": None,
