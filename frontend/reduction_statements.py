@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pycparser import c_ast
 
+from polytile.frontend.ast_builders import mentions
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import WRITING, block_items, variables_in
+from polytile.frontend.trip_counts import count_of
 
 _ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
 _COUNTS = ("++", "p++", "--", "p--")
@@ -16,12 +20,26 @@ _EXTREMES = ("fmin", "fminf", "fmax", "fmaxf")
 
 
 def reduced_variables(loop: c_ast.For) -> frozenset[str]:
-    """The variables that a loop only adds to, or of which it keeps the extreme."""
+    """The variables that a loop only adds to, or of which it keeps the extreme, in elements that several iterations of
+    the loop around such a statement share: s and y of `for (i) for (j) { s += A[i][j]; y[i] += x[j]; z[j] += 1; }`."""
     index = NodeIndex.of([loop])
     nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.If)
     found = {id(_innermost(node)): name for node in nodes if (name := reduced_variable(node)) is not None}
     others = {target(_written(n)) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in found}
+    for inner in index.all(c_ast.For):
+        count = count_of(inner)
+        own = (n for n in _directly_in(inner) if id(n) in found)
+        others |= {found[id(n)] for n in own if count is None or mentions(_written(n), count.name)}
     return frozenset(found.values()) - others - index.declared.keys()
+
+
+def _directly_in(loop: c_ast.For) -> Iterator[c_ast.Node]:
+    """The nodes of a loop's body that are in no loop within."""
+    stack = [loop.stmt]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += [child for child in node if not isinstance(child, c_ast.For)]
 
 
 def reduced_variable(node: c_ast.Node) -> str | None:
