@@ -12,10 +12,11 @@ from pycparser import c_ast
 
 from polytile.frontend.ast_builders import block, declared, integer, mentions, names_in, unused
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.reduction_statements import changed_variables, changes_nothing_else, target
+from polytile.frontend.reduction_statements import calls_others, changed_variables, changes_nothing_else, target
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import alike, statements_below, variables_in
 
+_UNSAFE = (c_ast.ArrayRef, c_ast.StructRef, c_ast.FuncCall)
 _JUMPS = (c_ast.Break, c_ast.Goto, c_ast.Label, c_ast.Return)
 
 
@@ -53,8 +54,8 @@ def _behind(loop: c_ast.Node | None, taken: set[str]) -> Iterator[c_ast.Node]:
 
 
 def _flags(loop: c_ast.For) -> Iterator[list[c_ast.Assignment]]:
-    """The assignments of one constant to one place that a loop uses for nothing else."""
-    if any(isinstance(n, _JUMPS) for n in nodes_below(loop)):
+    """The assignments of one value to one place that a loop uses for nothing else."""
+    if calls_others(loop) or any(isinstance(n, _JUMPS) for n in nodes_below(loop)):
         return
     found: dict[str, list[c_ast.Assignment]] = {}
     for node in _under_conditions(loop):
@@ -63,7 +64,7 @@ def _flags(loop: c_ast.For) -> Iterator[list[c_ast.Assignment]]:
         first = places[0]
         same = all(alike(p.lvalue, first.lvalue) and alike(p.rvalue, first.rvalue) for p in places)
         uses = sum(use.name == name for use in variables_in(loop))
-        if same and uses == len(places) and _is_invariant(first.lvalue, loop):
+        if same and uses == len(places) and _is_invariant(first, loop):
             yield places
 
 
@@ -72,19 +73,14 @@ def _under_conditions(loop: c_ast.For) -> Iterator[c_ast.Assignment]:
         for branch in (test.iftrue, test.iffalse):
             items = branch.block_items or [] if isinstance(branch, c_ast.Compound) else [branch]
             for item in items:
-                constant = isinstance(item, c_ast.Assignment) and item.op == "=" and _is_constant(item.rvalue)
-                if constant and target(item.lvalue) is not None:
+                if isinstance(item, c_ast.Assignment) and item.op == "=" and target(item.lvalue) is not None:
                     yield item
 
 
-def _is_constant(node: c_ast.Node) -> bool:
-    while isinstance(node, c_ast.UnaryOp) and node.op in "-+":
-        node = node.expr
-    return isinstance(node, c_ast.Constant)
-
-
-def _is_invariant(place: c_ast.Node, loop: c_ast.For) -> bool:
-    """Whether a place outside of the loop is the same in all iterations."""
+def _is_invariant(flag: c_ast.Assignment, loop: c_ast.For) -> bool:
+    """Whether an assignment outside of the loop sets the same place to the same value, which needs no condition."""
     own = {str(n.name) for n in nodes_below(loop) if isinstance(n, c_ast.Decl)}
-    changed = changed_variables(loop) - {str(target(place))}
-    return changes_nothing_else(place) and not mentions(place, *own, *changed)
+    changed = changed_variables(loop) - {str(target(flag.lvalue))}
+    unsafe = any(isinstance(n, _UNSAFE) for n in nodes_below(flag.rvalue))
+    plain = not unsafe and changes_nothing_else(flag.lvalue) and changes_nothing_else(flag.rvalue)
+    return plain and not mentions(flag, *own, *changed)

@@ -22,6 +22,7 @@ from polytile.frontend.ast_builders import block, type_of
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import (
+    calls_others,
     changed_variables,
     changes_nothing_else,
     reduced_variable,
@@ -58,7 +59,7 @@ def _apart(node: c_ast.Node, reduced: frozenset[str]) -> list[c_ast.Node]:
     """A statement, or what it becomes."""
     if not isinstance(node, c_ast.If) or not changes_nothing_else(node.cond):
         return [node]
-    if any(isinstance(n, _JUMPS) for n in nodes_below(node)):
+    if calls_others(node) or any(isinstance(n, _JUMPS) for n in nodes_below(node)):
         return [node]
     then, other = (_branch(part, reduced) for part in (node.iftrue, node.iffalse))
     found = [*then.reductions, *other.reductions]
@@ -72,10 +73,14 @@ def _apart(node: c_ast.Node, reduced: frozenset[str]) -> list[c_ast.Node]:
     made: list[c_ast.Node] = [c_ast.If(copied(node.cond), n, None, node.coord) for n in then.reductions]
     for n in other.reductions:
         made.append(c_ast.If(c_ast.UnaryOp("!", copied(node.cond), node.coord), n, None, node.coord))
-    if not any(not isinstance(n, c_ast.Decl) for n in (*then.rest, *other.rest)):
+    if all(_is_of_no_effect(n) for n in (*then.rest, *other.rest)):
         return made
     left = block([*other.rest], node.coord) if other.rest else None
     return [*made, c_ast.If(node.cond, block([*then.rest], node.coord), left, node.coord)]
+
+
+def _is_of_no_effect(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Decl) and (node.init is None or changes_nothing_else(node.init))
 
 
 def _branch(node: c_ast.Node | None, reduced: frozenset[str]) -> _Branch:

@@ -13,7 +13,7 @@ from pycparser import c_ast
 from polytile.frontend.ast_builders import base_of, block
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.reduction_statements import changed_variables, changes_nothing_else
+from polytile.frontend.reduction_statements import calls_others, changed_variables, changes_nothing_else
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items, copied, statements_below, variables_in
 from polytile.frontend.trip_counts import count_of
@@ -57,7 +57,7 @@ def _asks_data(condition: c_ast.Node, own: frozenset[str], scope: Scope) -> bool
 def _can_ask(loop: c_ast.For, condition: c_ast.Node) -> bool:
     """Whether a loop may run where the condition does not hold, and asks the same in each iteration."""
     count = count_of(loop)
-    if count is None or not count.declared or loop.cond is None:
+    if count is None or not count.declared or loop.cond is None or calls_others(loop):
         return False
     header = [*nodes_below(count.first), *nodes_below(loop.cond)]
     if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall | c_ast.UnaryOp) for n in header):

@@ -78,14 +78,17 @@ def target(node: c_ast.Node | None) -> str | None:
 
 
 def changed_variables(node: c_ast.Node) -> set[str]:
-    """The variables that a statement may change; what it calls may change all that it mentions."""
+    """The variables that a statement may change, but for those that calls of others change."""
     nodes = list(nodes_below(node))
-    if any(isinstance(n, c_ast.FuncCall) and not is_known(_called(n)) for n in nodes):
-        return {str(use.name) for use in variables_in(node)}
     found = [n.lvalue for n in nodes if isinstance(n, c_ast.Assignment)]
     found += [n.expr for n in nodes if isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")]
     names = {str(use.name) for part in found if target(part) is None for use in variables_in(part)}
     return names | {str(target(part)) for part in found if target(part) is not None}
+
+
+def calls_others(node: c_ast.Node) -> bool:
+    """Whether a statement calls a function that may use variables which are not passed to it."""
+    return any(isinstance(n, c_ast.FuncCall) and not is_known(_called(n)) for n in nodes_below(node))
 
 
 def _called(call: c_ast.FuncCall) -> str:

@@ -9,9 +9,6 @@ after:  x0 = x; for (i) for (j) if (a[i][j] > x) x = a[i][j];
 before: for (i) if (a[i] > 0) k = i;
 after:  at = least; for (i) if (a[i] > 0) at = i > at ? i : at;     if (at > least) k = at;
 
-before: for (i) if (a[i] > 0) k = 1;
-after:  found = 0; for (i) if (a[i] > 0) found |= 1;                if (found != 0) k = 1;
-
 The first place whose value is the extreme is the one where it was found in order; none is where nothing is beyond what
 the variable held before. The loops then have no variable that an iteration takes over from the one before but extremes.
 """
@@ -69,8 +66,6 @@ class _Search:
     extreme: c_ast.Assignment | None
 
     def replaced(self, element: str, taken: set[str]) -> c_ast.Node:
-        if not self.located:
-            return self._whether(unused("found", taken))
         first = self.extreme is not None
         limit = integer(LARGEST if first else -LARGEST)
         items: list[c_ast.Node] = []
@@ -92,17 +87,6 @@ class _Search:
         outermost = c_ast.ID(at[self.iterators[0]])
         found = c_ast.BinaryOp("<" if first else ">", outermost, copied(limit))
         items.append(c_ast.If(found, c_ast.Compound(there(self.places, at)), None))
-        return block(items, self.loops[0].coord)
-
-    def _whether(self, found: str) -> c_ast.Node:
-        """Whether there is a place at all, for values that are the same at each."""
-        note = c_ast.Assignment("|=", c_ast.ID(found), integer(1))
-        there_is = c_ast.BinaryOp("!=", c_ast.ID(found), integer(0))
-        items = [
-            declared(found, "int", integer(0)),
-            loops_around(self.loops, c_ast.If(copied(self.condition), note, None)),
-            c_ast.If(there_is, c_ast.Compound([copied(p) for p in self.places]), None),
-        ]
         return block(items, self.loops[0].coord)
 
     @property
@@ -152,11 +136,11 @@ def _fits(found: _Search, changed: set[str]) -> bool:
     headers = [(k, part) for k, loop in enumerate(found.loops) for part in (loop.init, loop.cond)]
     if any(mentions(part, *changed) for _, part in headers):
         return False
-    if found.located and any(mentions(part, *found.iterators[:k]) for k, part in headers):
+    if any(mentions(part, *found.iterators[:k]) for k, part in headers):
         return False  # isl takes too long to follow their order
     values = [p.rvalue for p in found.places]
-    if any(mentions(v, *changed) for v in values) or (found.extreme is not None and not found.located):
-        return False
+    if any(mentions(v, *changed) for v in values) or not found.located:
+        return False  # values that are the same at each place are flags (conditional_flags.py)
     if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef) for v in values for n in nodes_below(v)):
         return False
     if found.extreme is None:
