@@ -26,20 +26,24 @@ def with_conditional_flags(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_
     root = c_ast.Compound(list(body))
     for node in statements_below(root):
         if isinstance(node, c_ast.Compound):
-            node.block_items = [part for item in node.block_items or [] for part in _behind(item, taken)]
+            items = node.block_items or []
+            sure = [item.lvalue for item in items if isinstance(item, c_ast.Assignment)]
+            node.block_items = [part for item in items for part in _behind(item, taken, sure)]
         elif isinstance(node, c_ast.For | c_ast.If):
             for slot in ("stmt",) if isinstance(node, c_ast.For) else ("iftrue", "iffalse"):
-                parts = list(_behind(getattr(node, slot), taken))
+                parts = list(_behind(getattr(node, slot), taken, ()))
                 if len(parts) > 1:
                     setattr(node, slot, block(parts, node.coord))
     return tuple(root.block_items or [])
 
 
-def _behind(loop: c_ast.Node | None, taken: set[str]) -> Iterator[c_ast.Node]:
-    """A statement; a loop between what counts its flags and what sets them."""
+def _behind(loop: c_ast.Node | None, taken: set[str], sure: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
+    """A statement; a loop between what counts its flags and what sets them. Elements are such flags only where they are
+    among those that are set in any case, `sure`: a pointer to others may be null where no iteration sets one."""
     if loop is None:
         return
-    flags = list(_flags(loop)) if isinstance(loop, c_ast.For) else []
+    found = list(_flags(loop)) if isinstance(loop, c_ast.For) else []
+    flags = [f for f in found if isinstance(f[0].lvalue, c_ast.ID) or any(alike(f[0].lvalue, s) for s in sure)]
     after: list[c_ast.Node] = []
     for places in flags:
         sets = unused("sets", taken)

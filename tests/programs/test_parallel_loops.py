@@ -203,3 +203,10 @@ UNMOVED = {
 def test_what_depends_on_its_condition_stays_there(name: str) -> None:
     body = f"double s = 0; int c = 0; for (int i = 0; i < n; i++) {{ {UNMOVED[name]} }} o[0] = s; o[1] = c;"
     same_in_every_schedule(source("double x[n], double y[n + m], double o[2]", body), SIZES)
+
+
+def test_a_pointer_that_may_be_null_is_only_used_where_it_is_set() -> None:
+    """`error` is given by callers that want to know: only where an iteration sets it must it lead anywhere."""
+    body = "for (int i = 0; i < n; i++) if (x[i] > 0.5) *error = 1;"
+    (scop,) = polytile.compile(source("double x[n], int *error", body), name="f.c").scops
+    assert scop.program is None
