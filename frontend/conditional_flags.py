@@ -21,7 +21,7 @@ _JUMPS = (c_ast.Break, c_ast.Goto, c_ast.Label, c_ast.Return)
 
 
 def with_conditional_flags(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
-    """The statements of a SCoP, in place, with such flags set behind the outermost loops that only set them."""
+    """Set such flags of a SCoP behind the outermost loops that only set them, in place."""
     taken = names_in(body) | {b.name for b in scope.bindings()}
     root = c_ast.Compound(list(body))
     for node in statements_below(root):
@@ -38,8 +38,11 @@ def with_conditional_flags(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_
 
 
 def _behind(loop: c_ast.Node | None, taken: set[str], sure: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
-    """A statement; a loop between what counts its flags and what sets them. Elements are such flags only where they are
-    among those that are set in any case, `sure`: a pointer to others may be null where no iteration sets one."""
+    """Yield a statement; a loop between what counts its flags and what sets them.
+
+    Elements are such flags only where they are among those that are set in any case, `sure`: a pointer to others may
+    be null where no iteration sets one.
+    """
     if loop is None:
         return
     found = list(_flags(loop)) if isinstance(loop, c_ast.For) else []
@@ -58,7 +61,7 @@ def _behind(loop: c_ast.Node | None, taken: set[str], sure: Sequence[c_ast.Node]
 
 
 def _flags(loop: c_ast.For) -> Iterator[list[c_ast.Assignment]]:
-    """The assignments of one value to one place that a loop uses for nothing else."""
+    """Yield the assignments of one value to one place that a loop uses for nothing else."""
     if calls_others(loop) or any(isinstance(n, _JUMPS) for n in nodes_below(loop)):
         return
     found: dict[str, list[c_ast.Assignment]] = {}

@@ -35,7 +35,7 @@ _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Return, c_
 
 
 def with_guarded_reductions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
-    """The statements of a SCoP, in place, with the conditions in its outermost loops taken apart."""
+    """Take the conditions in the outermost loops of a SCoP apart, in place."""
     for node in body:
         reduced = reduced_variables(node) if isinstance(node, c_ast.For) else frozenset()
         for inner in statements_below(node) if reduced else ():
@@ -56,7 +56,7 @@ class _Branch:
 
 
 def _apart(node: c_ast.Node, reduced: frozenset[str]) -> list[c_ast.Node]:
-    """A statement, or what it becomes."""
+    """Return a statement, or those that it becomes."""
     if not isinstance(node, c_ast.If) or not changes_nothing_else(node.cond):
         return [node]
     if calls_others(node) or any(isinstance(n, _JUMPS) for n in nodes_below(node)):
@@ -110,7 +110,7 @@ def _branch(node: c_ast.Node | None, reduced: frozenset[str]) -> _Branch:
 
 
 def _value(item: c_ast.Decl, values: Mapping[str, c_ast.Node]) -> c_ast.Node | None:
-    """What a declared scalar is, as a value of its type."""
+    """Return what a declared scalar is, as a value of its type."""
     plain = isinstance(item.type, c_ast.TypeDecl) and item.init is not None and type_of(item) != ""
     if not plain or isinstance(item.init, c_ast.InitList) or not changes_nothing_else(item.init):
         return None

@@ -22,7 +22,7 @@ _FLOATING = ("float", "double", "long double")
 
 
 def with_conditions_in_loops(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
-    """The statements of a SCoP, in place, with such conditions inside the loops."""
+    """Move such conditions of a SCoP into their loops, in place."""
     index = NodeIndex.of(body)
     own = index.written | index.declared.keys()
     root = c_ast.Compound(list(body))
@@ -36,7 +36,7 @@ def with_conditions_in_loops(body: Sequence[c_ast.Node], scope: Scope) -> tuple[
 
 
 def _inside(node: c_ast.Node, own: frozenset[str], scope: Scope) -> list[c_ast.Node]:
-    """A statement, or the loops that it becomes."""
+    """Return a statement, or the loops that it becomes."""
     if not isinstance(node, c_ast.If) or not _asks_data(node.cond, own, scope) or not changes_nothing_else(node.cond):
         return [node]
     branches = [(block_items(part), negated) for part, negated in ((node.iftrue, False), (node.iffalse, True))]

@@ -20,8 +20,11 @@ _EXTREMES = ("fmin", "fminf", "fmax", "fmaxf")
 
 
 def reduced_variables(loop: c_ast.For) -> frozenset[str]:
-    """The variables that a loop only adds to, or of which it keeps the extreme, in elements that several iterations of
-    the loop around such a statement share: s and y of `for (i) for (j) { s += A[i][j]; y[i] += x[j]; z[j] += 1; }`."""
+    """Find the variables that a loop only adds to, or of which it keeps the extreme.
+
+    Elements count where several iterations of the loop around such a statement share them: s and y of
+    `for (i) for (j) { s += A[i][j]; y[i] += x[j]; z[j] += 1; }`.
+    """
     index = NodeIndex.of([loop])
     nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.If)
     found = {id(_innermost(node)): name for node in nodes if (name := reduced_variable(node)) is not None}
@@ -43,8 +46,8 @@ def _directly_in(loop: c_ast.For) -> Iterator[c_ast.Node]:
 
 
 def reduced_variable(node: c_ast.Node) -> str | None:
-    """s of `s += e`, `s++`, `s = s + e`, `s = fmin(s, e)`, `s = e < s ? e : s`, of these under a condition, and of
-    `if (e < s) s = e;`"""
+    """Return s of `s += e`, `s++`, `s = s + e`, `s = fmin(s, e)`, `s = e < s ? e : s`, of these under a condition, and
+    of `if (e < s) s = e;`"""
     conditions = []
     while isinstance(node, c_ast.If) and node.iffalse is None and len(block_items(node.iftrue)) == 1:
         conditions.append(node.cond)
@@ -71,14 +74,14 @@ def changes_nothing_else(node: c_ast.Node) -> bool:
 
 
 def target(node: c_ast.Node | None) -> str | None:
-    """x of `x`, `x[i][j]` and `*x`."""
+    """Return x of `x`, `x[i][j]` and `*x`."""
     while isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.UnaryOp) and node.op == "*"):
         node = node.name if isinstance(node, c_ast.ArrayRef) else node.expr
     return str(node.name) if isinstance(node, c_ast.ID) else None
 
 
 def changed_variables(node: c_ast.Node) -> set[str]:
-    """The variables that a statement may change, but for those that calls of others change."""
+    """Find the variables that a statement may change, but for those that calls of others change."""
     nodes = list(nodes_below(node))
     found = [n.lvalue for n in nodes if isinstance(n, c_ast.Assignment)]
     found += [n.expr for n in nodes if isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&")]
