@@ -51,6 +51,7 @@ from polytile.frontend.parametric_steps import CountedSteps, with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.pointer_fields import PointerFields, with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
+from polytile.frontend.privatization import with_private_scalars
 from polytile.frontend.rematerialization import with_terms_rematerialized
 from polytile.frontend.rotating_pointers import Surroundings, with_rotating_pointers
 from polytile.frontend.row_pointers import with_row_pointers
@@ -165,12 +166,26 @@ class _Loops:
         varying = without_flattened_loops(again, place.scope, known.products, live_after, varying=True)
         flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
         split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
-        body = with_counted_reductions(with_conditions_in_loops(split.body, place.scope), place.scope, live_after)
+        body = with_conditions_in_loops(split.body, place.scope)
+        private = with_private_scalars(body, place.scope, live_after, liveness.has_address)
+        body = with_counted_reductions(private.body, place.scope, live_after)
         body = with_guarded_reductions(with_conditional_flags(body, place.scope))
         body = with_terms_rematerialized(body, place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)
-        return cls(result, place, summaries, nulls, fields, loads, flat, products, stepped, counted.names, split.names)
+        return cls(
+            result,
+            place,
+            summaries,
+            nulls,
+            fields,
+            loads,
+            flat,
+            products,
+            stepped,
+            counted.names,
+            split.names | private.names,
+        )
 
 
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:

@@ -13,12 +13,13 @@ branches, nor the condition, uses what they change, and what they add is not cha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
-from polytile.frontend.ast_builders import block, type_of
+from polytile.frontend.ast_builders import block
+from polytile.frontend.block_values import BlockValues
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import (
@@ -28,7 +29,7 @@ from polytile.frontend.reduction_statements import (
     reduced_variable,
     reduced_variables,
 )
-from polytile.frontend.trees import block_items, copied, statements_below, substituted, variables_in
+from polytile.frontend.trees import block_items, copied, statements_below, variables_in
 
 _MOST = 8  # reductions of one condition, each of which asks it again
 _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Switch, *LOOPS)
@@ -84,38 +85,21 @@ def _is_of_no_effect(node: c_ast.Node) -> bool:
 
 
 def _branch(node: c_ast.Node | None, reduced: frozenset[str]) -> _Branch:
-    values: dict[str, c_ast.Node] = {}
-    local: set[str] = set()
+    known = BlockValues()
     written: set[str] = set()
     reductions: list[c_ast.Node] = []
     rest: list[c_ast.Node] = []
     for item in (part for inner in _flat(node) for part in _apart(inner, reduced)):
-        if isinstance(item, c_ast.Decl):
-            local.add(str(item.name))
-            value = _value(item, values)
-            if value is not None:
-                values[str(item.name)] = value
-            rest.append(item)
-            continue
         name = reduced_variable(item)
-        if name in reduced and name not in local and changes_nothing_else(item):
-            made = substituted(copied(item), values)
-            if not _uses(made) & (written | local):
+        if name in reduced and name not in known.types and changes_nothing_else(item):
+            made = known.used_in(item)
+            if not _uses(made) & (written | known.types.keys()):
                 reductions.append(made)
                 continue
-        written |= changed_variables(item)
-        values = {v: e for v, e in values.items() if v not in written}
+        if not known.follow(item):
+            written |= changed_variables(item)
         rest.append(item)
     return _Branch(tuple(reductions), tuple(rest))
-
-
-def _value(item: c_ast.Decl, values: Mapping[str, c_ast.Node]) -> c_ast.Node | None:
-    """Return what a declared scalar is, as a value of its type."""
-    plain = isinstance(item.type, c_ast.TypeDecl) and item.init is not None and type_of(item) != ""
-    if not plain or isinstance(item.init, c_ast.InitList) or not changes_nothing_else(item.init):
-        return None
-    named = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(type_of(item).split())))
-    return c_ast.Cast(named, substituted(copied(item.init), values), item.coord)
 
 
 def _flat(node: c_ast.Node | None) -> list[c_ast.Node]:

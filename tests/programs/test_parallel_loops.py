@@ -7,18 +7,12 @@ import re
 import pytest
 
 import polytile
-from polytile.runtime.emulator.instrument import CHECKS
 from tests.every_schedule import same_in_every_schedule, source
+from tests.parallel_loops import SIZES, runs_in_many_threads, total
 
 pytestmark = pytest.mark.usefixtures("emulator")
 
-SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 301, "m": 5})
 X, A = "double x[n], double o[3]", "double A[n][m], double B[n][m], double o[3]"
-
-
-def total(declared: str, loop: str, *results: str) -> str:
-    out = " ".join(f"o[{k}] = {name};" for k, name in enumerate(results))
-    return f"{declared} {loop} {out}"
 
 
 BESIDE = {
@@ -172,13 +166,7 @@ IN_ORDER = re.compile(
 @pytest.mark.quick
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_over_data_run_in_many_threads(name: str) -> None:
-    (scop,) = polytile.compile(source(*PROGRAMS[name]), name="f.c", raise_bugs=True).scops
-    said = [remark.message for remark in scop.remarks]
-    assert scop.program is not None, said
-    assert not [message for message in said if "one GPU thread" in message]
-    names = {p.name for p in scop.compilation.scop.parameters}
-    for sizes in SIZES[2:]:
-        scop.validate(on="emulator", parameters={k: v for k, v in sizes.items() if k in names}, sanitize=CHECKS)
+    runs_in_many_threads(source(*PROGRAMS[name]))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
