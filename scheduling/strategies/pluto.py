@@ -133,14 +133,17 @@ def _seconds(dependences: Dependences) -> int:
 
 
 def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool) -> isl.Schedule:
-    """isl's schedule of everything but the prologue and the epilogue."""
+    """isl's schedule of everything but the prologue and the epilogue.
+
+    The assumptions stand in the domains, not in a context: isl drops from relations what a context says, and cannot
+    carry S[i] -> S[i + m] without m > 0.
+    """
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.main:
         main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
     needed = needed.intersect_domain(main).intersect_range(main)
     constraints = (
         isl.ScheduleConstraints.on_domain(main)
-        .set_context(scop.context)
         .set_validity(needed)
         .set_coincidence(needed)
         .set_proximity(flow.intersect_domain(main).intersect_range(main))
