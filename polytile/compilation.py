@@ -9,6 +9,8 @@ from itertools import pairwise
 from polytile.codegen.passes.driver import After
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic
+from polytile.ir.expr import For, While
+from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import Homes, forwarded, homes
@@ -24,6 +26,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Analysed, Candidate, Plans, Reason, lines_of
 from polytile.scheduling.cost.estimate import Estimate
+from polytile.scheduling.cost.mapped_loops import is_one_thread, kernels, statements
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.fused_sums import begin_with_addends
@@ -124,6 +127,15 @@ class Compilation:
     def kernel_plans(self) -> tuple[KernelPlan, ...]:
         """What is decided about kernels that the schedule does not say."""
         return self.plans.kernels if self.plans and self.schedule else ()
+
+    @property
+    def has_loops_of_one_thread(self) -> bool:
+        """Whether a kernel of one thread has loops: facts of them are asked for then."""
+        if self.program is None or self.schedule is None:
+            return False
+        alone = (one for mark in kernels(self.run.schedule.tree) if is_one_thread(one := statements(mark)))
+        executed = (self.run.scop.statement(mapped.name) for kernel in alone for mapped in kernel)
+        return any(s.iterators or any(isinstance(n, For | While) for n in walk(*s.body)) for s in executed)
 
     @property
     def homes(self) -> Homes:

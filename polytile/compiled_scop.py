@@ -7,10 +7,10 @@ smooth(A=a, B=b, n=2000, steps=100)
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import locate_unit
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from polytile.runtime.timing import Timing
     from polytile.runtime.validate import Validation
 
+T = TypeVar("T")
 DRAW_SECONDS = 0.6  # of processor time for the pictures of a report
 
 
@@ -117,23 +118,36 @@ class CompiledScop:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """Which schedule was chosen and why, or why the SCoP stays sequential: the hint says it of each loop."""
+        """Which schedule was chosen and why, and which kernels one thread runs; or why the SCoP stays sequential. Hints
+        say of each loop what keeps it so."""
         remarks = self.compilation.remarks
-        if self.program is not None or not remarks:
+        if self.program is not None:
+            return (*remarks, *self._said_of_loops(self._one_thread))
+        if not remarks:
             return remarks
         *others, last = remarks
-        return (*others, replace(last, hint=self._reasons() or None))
+        reasons = self._said_of_loops(self._serial_loops)
+        return (*others, replace(last, hint="\n".join(reasons) or None))
 
-    def _reasons(self) -> str:
-        """Why loops are serial, where that can be said; the SCoP is right without."""
+    def _one_thread(self) -> Iterator[Diagnostic]:
+        if self.compilation.has_loops_of_one_thread:
+            from polytile.facts import one_thread_remarks
+
+            yield from one_thread_remarks(self.compilation, self.loops)
+
+    def _serial_loops(self) -> Iterator[str]:
         from polytile.facts import serial_loops
 
+        return serial_loops(self.compilation, self.loops)
+
+    def _said_of_loops(self, said: Callable[[], Iterator[T]]) -> tuple[T, ...]:
+        """What is said of loops, where that can be found; the SCoP is right without."""
         try:
-            return "\n".join(serial_loops(self.loops))
+            return tuple(said())
         except Exception as error:
             if self.compilation.options.raise_bugs or not is_bug(error):
                 raise
-            return ""
+            return ()
 
     @property
     def loops(self) -> tuple[LoopFacts, ...]:

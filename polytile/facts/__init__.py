@@ -25,7 +25,8 @@ from polytile.facts.model import (
     Where,
     Witness,
 )
-from polytile.facts.text import explained, in_sentence, reason_of, reasons, serial_loops
+from polytile.facts.serial_execution import one_thread_remarks, serial_loops
+from polytile.facts.text import explained, in_sentence, reason_of, reasons
 
 __all__ = [
     "AccessFacts",
@@ -52,6 +53,7 @@ __all__ = [
     "in_sentence",
     "in_words",
     "loop_facts",
+    "one_thread_remarks",
     "reason_of",
     "reasons",
     "refusal_facts",

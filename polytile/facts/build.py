@@ -10,8 +10,9 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import PolytileError
 from polytile.facts.generated_text import code_parts, generated_lines
 from polytile.facts.kernel_facts import arrays_of, estimate_of, kernels_of, transfers_of
-from polytile.facts.loop_mapping import mappings_of, sharing_lanes
+from polytile.facts.loop_mapping import kernels_of_statement, mappings_of, sharing_lanes
 from polytile.facts.model import LoopFacts, LoopKind, LoopMapping, Place, RefusalFacts, ScopFacts, StatementFacts, Where
+from polytile.facts.serial_execution import one_thread_remarks
 from polytile.facts.source_loops import loops_of, source_loops
 from polytile.runtime.signature import signature
 
@@ -29,16 +30,13 @@ def loop_facts(state: Compilation) -> tuple[LoopFacts, ...]:
 def _data_loop(state: Compilation, facts: LoopFacts) -> LoopFacts:
     """A loop that data end, inside a statement: one thread runs it where that is in a kernel, or lanes share it where
     it only adds up."""
-    kernels = dict.fromkeys(
-        mapping.kernel
-        for around in source_loops(state.source)
-        if set(facts.statements) <= set(around.statements)
-        for mapping in mappings_of(state, around)
-    )
+    kernels = kernels_of_statement(state, facts.statements[0])
     statement = state.source.statement(facts.statements[0])
     shared = sharing_lanes(state) if facts.level == len(statement.iterators) else frozenset[str]()
-    thread = (Place(Where.THREAD),)
-    places = {kernel: (Place(Where.BLOCK), *thread) if kernel in shared else thread for kernel in kernels}
+    places = {
+        kernel: (*((Place(Where.BLOCK),) if kernel in shared else ()), Place(within))
+        for kernel, within in kernels.items()
+    }
     mapped = replace(facts, mappings=tuple(LoopMapping(*one) for one in places.items()))
     if not shared.intersection(kernels):
         return mapped
@@ -71,7 +69,7 @@ def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedTe
         sizes=estimate.parameters if estimate else (),
         assumed=tuple(name for name, _ in estimate.parameters if name not in known) if estimate else (),
         proof=(str(state.proof), *state.shown) if state.proof else (),
-        remarks=tuple(remark.message for remark in state.remarks),
+        remarks=tuple(remark.message for remark in (*state.remarks, *one_thread_remarks(state, loops))),
         considered=state.considered,
         schedule=state.run.schedule.to_text() if state.schedule else "",
         plans=state.plan_text(),

@@ -8,17 +8,19 @@ its iterations start one after another in tiles, and `steps` says how many of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import islpy as isl
 
 from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
 from polytile.facts.model import LoopMapping, Place, Where
 from polytile.facts.transformed import instances_of, origins
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.iterator_values import iterator_names
 from polytile.ir.scop import SourceLoop, Statement
 from polytile.ir.stream_plan import StreamPlan
-from polytile.scheduling.cost.mapped_loops import MappedStatement, Part, Role, kernels, statements
+from polytile.scheduling.cost.mapped_loops import MappedStatement, Part, Role, is_one_thread, kernels, statements
 
 WHERE = {Role.HOST: Where.HOST, Role.BLOCK: Where.GRID, Role.THREAD: Where.BLOCK, Role.SERIAL: Where.THREAD}
 
@@ -50,22 +52,56 @@ def sharing_lanes(state: Compilation) -> frozenset[str]:
     return versions.intersection(shared)
 
 
+@dataclass(frozen=True, slots=True)
+class MappedKernel:
+    """A kernel of the tree: the names of its versions, its statements, and where its threads run serial loops."""
+
+    names: tuple[str, ...]
+    statements: tuple[MappedStatement, ...]
+
+    @property
+    def within(self) -> Where:
+        """Whether it has several threads."""
+        return Where.ONE_THREAD if is_one_thread(self.statements) else Where.THREAD
+
+
+def mapped_kernels(state: Compilation) -> tuple[MappedKernel, ...]:
+    """The kernels of the tree, in its order."""
+    if state.program is None or state.schedule is None:
+        return ()
+    versions = kernel_versions(state)
+    return tuple(
+        MappedKernel(versions[k] if k < len(versions) else (f"kernel {k}",), tuple(statements(mark)))
+        for k, mark in enumerate(kernels(state.run.schedule.tree))
+    )
+
+
+def kernels_of_statement(state: Compilation, statement: str) -> dict[str, Where]:
+    """The kernels that run a statement of the source, and where these run its serial loops."""
+    instances = instances_of(state.run) if state.schedule is not None else {}
+
+    def runs(mapped: MappedStatement) -> bool:
+        return statement in origins(state, state.scop.statement(instances.get(mapped.name, mapped.name)))
+
+    of_tree = [kernel for kernel in mapped_kernels(state) if any(map(runs, kernel.statements))]
+    return {name: kernel.within for kernel in of_tree for name in kernel.names}
+
+
 def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]:
     """Where each kernel that runs statements of a loop runs the loop."""
     if state.program is None or state.schedule is None:
         return ()
     found = list(_of_stream(state, state.stream, loop)) if state.stream is not None else []
-    run, versions = state.run, kernel_versions(state)
-    instances = instances_of(run)
-    for number, mark in enumerate(kernels(run.schedule.tree)):
-        names = versions[number] if number < len(versions) else (f"kernel {number}",)
-        for mapped in statements(mark):
+    instances = instances_of(state.run)
+    for kernel in mapped_kernels(state):
+        for mapped in kernel.statements:
             instance = state.scop.statement(instances.get(mapped.name, mapped.name))
-            iterators = run.scop.statement(mapped.name).iterators
+            iterators = state.run.scop.statement(mapped.name).iterators
             position = _position(state, instance, iterators, loop)
             if position is not None:
                 places = _places(state, mapped, iterators, position, loop)
-                found += [LoopMapping(name, places, _steps(places)) for name in names]
+                places = tuple(replace(p, where=kernel.within) if p.where is Where.THREAD else p for p in places)
+                found += [LoopMapping(name, places, _steps(places)) for name in kernel.names]
     return tuple(dict.fromkeys(found))
 
 
@@ -103,7 +139,7 @@ def _order(part: Part) -> tuple[int, int]:
 
 def _steps(places: Sequence[Place]) -> int:
     """How many iterations of a host loop over tiles run in a kernel."""
-    inside = any(place.where is Where.THREAD for place in places[1:])
+    inside = any(place.where in (Where.THREAD, Where.ONE_THREAD) for place in places[1:])
     first = places[0] if places else None
     return first.tile if first is not None and first.where is Where.HOST and first.tile > 1 and inside else 0
 

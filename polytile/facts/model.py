@@ -37,6 +37,7 @@ class Where(StrEnum):
     GRID = "grid"  #: the blocks of a launch
     BLOCK = "block"  #: the threads of a block
     THREAD = "thread"  #: each thread, one after another
+    ONE_THREAD = "one thread"  #: the only thread of a launch, one after another
 
 
 @dataclass(frozen=True, slots=True)

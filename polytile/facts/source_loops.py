@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field
+from collections.abc import Iterator, Mapping
 
 import islpy as isl
 
@@ -16,8 +15,8 @@ from polytile.ir.expr import Declare, For, Scope, Stmt, While
 from polytile.ir.expr_trees import bodies
 from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.iterator_values import iterator_names
-from polytile.ir.scop import Scop, SourceLoop, Statement
-from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences, analyse
+from polytile.ir.scop import Reduction, Scop, SourceLoop, Statement
+from polytile.scheduling.analysis.dependences import ArrayDependences, analyse
 from polytile.scheduling.analysis.source_loops import equal_iterators, nest_of
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
@@ -31,8 +30,7 @@ def loops_of(state: Compilation) -> tuple[LoopFacts, ...]:
     source = state.source
     known = state.unexpanded or state.analysed
     loops, allowed = source_loops(source), state.options.array_operations
-    dependences = analyse(source, allowed, known)
-    arrays = tuple(_Relations.of(known, source, dependences) for known in dependences.by_array)
+    arrays = tuple(_Relations.of(known, source) for known in analyse(source, allowed, known).by_array)
     examined = _Examined(state, arrays, min(state.options.max_operations, allowed))
     found = [examined.facts(loop) for loop in loops]
     found += [facts for statement in source.statements for facts in _data_loops(source, statement)]
@@ -130,40 +128,36 @@ class _Examined:
 
 @dataclass(frozen=True, slots=True)
 class _Relations:
-    """The dependences through one array, by the statements at their ends. Sums of different loops are alike: what one
-    statement `x op= e` has of them is taken out of its other pairs once, when the first loop asks."""
+    """The dependences through one array where the SCoP's assumptions hold, by the statements at their ends. What
+    updates `x op= e` of one operator do to each other, in one statement or in two, is a sum: they come in any order."""
 
     known: ArrayDependences
     kinds: tuple[tuple[isl.Map, ...], ...]  # flow, anti and output
-    sums: dict[str, isl.Map]
-    rest: dict[tuple[int, str], isl.Map] = field(default_factory=dict)
+    updates: Mapping[str, Reduction]  # of this array, by statement
 
     @classmethod
-    def of(cls, known: ArrayDependences, scop: Scop, dependences: Dependences) -> _Relations:
-        own = {s.name for s in scop.statements if s.reduction is not None and s.reduction.array == known.array}
-        sums = {name: m for m in maps(dependences.reductions) if (name := _ends(m)[0]) in own}
-        return cls(known, tuple(tuple(maps(one)) for one in (known.flow, known.anti, known.output)), sums)
+    def of(cls, known: ArrayDependences, scop: Scop) -> _Relations:
+        kinds = tuple(_assumed(one, scop.context) for one in (known.flow, known.anti, known.output))
+        own = {s.name: s.reduction for s in scop.statements if s.reduction and s.reduction.array == known.array}
+        return cls(known, kinds, own)
 
     def without_sums(self, kind: int, loop: SourceLoop) -> Iterator[isl.Map]:
         """The pairs of one kind between statements of a loop, but for those of sums."""
-        for m in self.kinds[kind]:
-            first, then = _ends(m)
-            if first not in loop.statements or then not in loop.statements:
-                continue
-            if first != then or first not in self.sums:
-                yield m
-                continue
-            if (kind, first) not in self.rest:
-                self.rest[kind, first] = _without(m, self.sums[first])
-            yield self.rest[kind, first]
+        return (m for m in self._inside(kind, loop) if not self._sums(m))
 
     def of_sums(self, loop: SourceLoop) -> Iterator[isl.Map]:
-        return (m for name, m in self.sums.items() if name in loop.statements)
+        return (m for m in self._inside(0, loop) if self._sums(m))
+
+    def _inside(self, kind: int, loop: SourceLoop) -> Iterator[isl.Map]:
+        return (m for m in self.kinds[kind] if all(end in loop.statements for end in _ends(m)))
+
+    def _sums(self, m: isl.Map) -> bool:
+        first, then = (self.updates.get(end) for end in _ends(m))
+        return first is not None and first == then
 
 
-def _without(pairs: isl.Map, others: isl.Map) -> isl.Map:
-    """The difference, at once where the relations are the same."""
-    return isl.Map.empty(pairs.get_space()) if pairs.plain_is_equal(others) else pairs.subtract(others)
+def _assumed(pairs: isl.UnionMap, context: isl.Set) -> tuple[isl.Map, ...]:
+    return tuple(m for m in maps(pairs.intersect_params(context)) if not m.is_empty())
 
 
 def _ends(m: isl.Map) -> tuple[str, str]:

@@ -39,15 +39,11 @@ def reasons(loops: Iterable[LoopFacts]) -> Iterator[str]:
         what = reason_of(loop)
         if what:
             where = f"{loop.file}:{loop.line}: " if loop.line else ""
-            yield f"{where}{_called(loop)} is {what}"
+            yield f"{where}{called(loop)} is {what}"
 
 
-def serial_loops(loops: Iterable[LoopFacts]) -> Iterator[str]:
-    """The reasons of the loops that are serial, or were not examined."""
-    return reasons(loop for loop in loops if loop.kind in (LoopKind.SERIAL, LoopKind.UNEXAMINED))
-
-
-def _called(loop: LoopFacts) -> str:
+def called(loop: LoopFacts) -> str:
+    """What a loop is called in messages."""
     return "while loop" if loop.iterator == WHILE else f"loop {loop.iterator}"
 
 

@@ -6,7 +6,7 @@ Tiles and points of one loop (floor(i/32) and i mod 32) belong together: they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 from fractions import Fraction
@@ -83,6 +83,12 @@ def kernels(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:
 def statements(kernel: isl.ScheduleNode) -> list[MappedStatement]:
     """The statements of a kernel, leaf by leaf."""
     return list(_inside(kernel, _around(kernel), _path(kernel), 0))
+
+
+def is_one_thread(kernel: Iterable[MappedStatement]) -> bool:
+    """Whether no loop around the statements of a kernel is mapped to blocks or threads."""
+    roles = {part.role for one in kernel for loop in one.loops for part in loop.parts}
+    return not roles & {Role.BLOCK, Role.THREAD}
 
 
 def band_depths(kernel: isl.ScheduleNode) -> dict[str, int]:

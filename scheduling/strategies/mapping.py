@@ -10,7 +10,6 @@ coalesce and a deeper coincident loop does, blocks take the outer loop and threa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 
 import islpy as isl
 
@@ -39,7 +38,6 @@ class _Mapper:
     scop: Scop
     sizes: SizeChooser
     kernels: int = 0
-    notes: list[str] = field(default_factory=list)
     other_form: KernelForm | None = None
 
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -56,8 +54,6 @@ class _Mapper:
         if node.get_domain().is_empty():  # what runs of pieces of one statement leave behind
             return node
         self.kernels += 1
-        names = ", ".join(sorted({s.get_tuple_name() for s in _sets(node.get_domain())}))
-        self.notes.append(f"{names}: no parallel loop, runs in one GPU thread")
         return node.insert_mark(isl.Id(KERNEL))
 
     def _kernel(self, band: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -178,12 +174,6 @@ def _with_serial_runs(node: isl.ScheduleNode) -> isl.ScheduleNode:
     return node.insert_sequence(filters)
 
 
-def _sets(union: isl.UnionSet) -> list[isl.Set]:
-    found: list[isl.Set] = []
-    union.foreach_set(found.append)
-    return found
-
-
 def _has_band(node: isl.ScheduleNode) -> bool:
     if node.get_type() == BAND and node.band_n_member() > 0:
         return True
@@ -203,19 +193,16 @@ def has_parallelism(tree: isl.Schedule) -> bool:
 
 def map_kernels(
     scop: Scop, tree: isl.Schedule, sizes: SizeChooser, other_form: KernelForm | None = None
-) -> tuple[isl.Schedule, tuple[str, ...]]:
-    """A tree of bands with kernels, blocks and threads, still without barriers, and notes on it. Kernels that
-    `other_form` makes are taken as they are."""
-    mapper = _Mapper(scop, sizes, other_form=other_form)
-    mapped = mapper.visit(tree.get_root()).get_schedule()
-    return mapped, tuple(mapper.notes)
+) -> isl.Schedule:
+    """A tree of bands with kernels, blocks and threads, still without barriers. Kernels that `other_form` makes are
+    taken as they are."""
+    return _Mapper(scop, sizes, other_form=other_form).visit(tree.get_root()).get_schedule()
 
 
 def map_to_gpu(scop: Scop, bands: BandTree, sizes: SizeChooser) -> MappedSchedule:
     """Map a tree of bands to kernels, blocks and threads, still without barriers."""
-    mapped, notes = map_kernels(scop, bands.tree, sizes)
     strategy = "loaded" if bands.fusion == "loaded" else f"classic ({bands.fusion})"
-    return MappedSchedule(mapped, strategy, (*bands.notes, *notes))
+    return MappedSchedule(map_kernels(scop, bands.tree, sizes), strategy, bands.notes)
 
 
 def with_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:

@@ -121,13 +121,13 @@ def _tiled(problem: Problem, tree: isl.Schedule, rank: int) -> TiledTree | None:
             kept = not unordered(tree, needed)
     except OverBudgetError:
         return None
-    return TiledTree(tree, found.sizes, found.notes, found.more, found.repeats) if kept else None
+    return TiledTree(tree, found.sizes, found.more, found.repeats) if kept else None
 
 
 def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate:
     strategy = f"tiled ({bands.fusion})"
     reasons = tuple(f"{strategy}: kernel {number}: {sizes}" for number, sizes in found.sizes.items())
     schedule = MappedSchedule(found.tree, strategy)
-    notes = (*problem.notes, *bands.notes, *found.notes)
+    notes = (*problem.notes, *bands.notes)
     made = Candidate("tiled", problem.choices, problem.scop, problem.dependences, schedule, notes, reasons)
     return replace(made, repeats=found.repeats)

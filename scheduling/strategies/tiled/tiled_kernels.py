@@ -33,7 +33,6 @@ class TiledTree:
 
     tree: isl.Schedule = field(compare=False)
     sizes: dict[int, TileSizes]
-    notes: tuple[str, ...]
     more: bool
     repeats: bool
 
@@ -57,8 +56,8 @@ class TiledKernels:
     def map(self, tree: isl.Schedule) -> TiledTree:
         known, few = self.problem.options.parameters, self.problem.machine.tuning.tiles.few_iterations
         nest = distributed(read(tree.get_root()), known, few)
-        mapped, notes = map_kernels(self.problem.scop, to_schedule(nest), self.chooser, self._kernel)
-        return TiledTree(mapped, self.sizes, notes, self.more, self.repeats)
+        mapped = map_kernels(self.problem.scop, to_schedule(nest), self.chooser, self._kernel)
+        return TiledTree(mapped, self.sizes, self.more, self.repeats)
 
     def _kernel(self, band: isl.ScheduleNode, number: int) -> isl.ScheduleNode | None:
         """The kernel at a band of parallel loops; None where tiles do not pay."""
