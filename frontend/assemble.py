@@ -28,6 +28,7 @@ from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
 from polytile.frontend.escape_analysis import Escapes
+from polytile.frontend.exclusive_extremes import with_extremes_apart
 from polytile.frontend.expressions import first_unknown_call
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
@@ -136,6 +137,7 @@ class _Loops:
     stepped: CountedSteps
     counted: frozenset[str]  # iterators and counters that became others
     split: frozenset[str]
+    initial: Mapping[str, c_ast.Node]  # what the statements set again
 
     @classmethod
     def of(
@@ -166,26 +168,15 @@ class _Loops:
         varying = without_flattened_loops(again, place.scope, known.products, live_after, varying=True)
         flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
         split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
-        body = with_conditions_in_loops(split.body, place.scope)
-        private = with_private_scalars(body, place.scope, live_after, liveness.has_address)
+        apart = with_extremes_apart(with_conditions_in_loops(split.body, place.scope), place, liveness.body)
+        private = with_private_scalars(apart.body, place.scope, live_after, liveness.has_address)
         body = with_counted_reductions(private.body, place.scope, live_after)
         body = with_guarded_reductions(with_conditional_flags(body, place.scope))
         body = with_terms_rematerialized(body, place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)
-        return cls(
-            result,
-            place,
-            summaries,
-            nulls,
-            fields,
-            loads,
-            flat,
-            products,
-            stepped,
-            counted.names,
-            split.names | private.names,
-        )
+        names = counted.names, split.names | private.names, apart.initial
+        return cls(result, place, summaries, nulls, fields, loads, flat, products, stepped, *names)
 
 
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
@@ -229,7 +220,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=loops.counted | loops.split | made.pointers | flat.replaced,
         known=known.constants,
-        initial={name: value for name, value in known.initial.items() if name in loops.counted | firsts.used},
+        initial={n: v for n, v in known.initial.items() if n in loops.counted | firsts.used} | {**loops.initial},
         numbers=known.numbers,
         loads=values,
         products={**flat.products, **products.known},
