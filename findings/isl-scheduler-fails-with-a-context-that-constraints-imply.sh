@@ -11,7 +11,7 @@
 #   context m > 0    failed: unable to carry dependences
 #   context m >= 0   { S[i] -> [(i)] }: it leaves m > 0 in the relations
 #
-# polytile therefore keeps assumptions in the domains alone (scheduling/strategies/pluto.py).
+# polytile therefore asks again without the context (scheduling/strategies/pluto.py).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -23,6 +23,7 @@ from polytile.scheduling.strategies.index_set_splitting import split_schedule
 SECONDS = 4  # of processor time, for one schedule
 SECONDS_INEXACT = 1  # where all conflicts count as dependences: isl gets through these at once, or not at all
 GAVE_UP = "isl's scheduler gave up"  # what a note says of a schedule that took longer
+CANNOT_CARRY = "unable to carry dependences"  # what isl fails with
 NOT_ASKED = "isl's scheduler is not asked"  # and of one that would
 MOST_INEXACT = 3000  # such relations: each takes isl a third of a millisecond before it starts
 FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
@@ -133,11 +134,7 @@ def _seconds(dependences: Dependences) -> int:
 
 
 def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool) -> isl.Schedule:
-    """isl's schedule of everything but the prologue and the epilogue.
-
-    The assumptions stand in the domains, not in a context: isl drops from relations what a context says, and cannot
-    carry S[i] -> S[i + m] without m > 0.
-    """
+    """isl's schedule of everything but the prologue and the epilogue."""
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.main:
         main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
@@ -149,7 +146,13 @@ def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, dist
         .set_proximity(flow.intersect_domain(main).intersect_range(main))
     )
     with _scheduler_options(distribute=distribute):
-        return constraints.compute_schedule()
+        try:
+            return constraints.set_context(scop.context).compute_schedule()
+        except isl.Error as error:
+            # isl drops from relations what a context says: it cannot carry S[i] -> S[i + m] without its m > 0
+            if CANNOT_CARRY not in str(error):
+                raise
+            return constraints.compute_schedule()
 
 
 def _with_copies(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:

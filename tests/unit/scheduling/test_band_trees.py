@@ -28,7 +28,7 @@ def test_components_are_scheduled_before_they_are_fused(
 ) -> None:
     """Where there is enough for the components alone, these and the source's loops are what is left."""
     chain = scop(CHAIN, STENCILS)
-    few, some, many = (trees(chain, operations) for operations in (2_000, 4_000, 100_000))
+    few, some, many = (trees(chain, operations) for operations in (2_000, 8_000, 100_000))
     assert [one.fusion for one in few] == ["original order"]
     assert [one.fusion for one in some] == ["distributed", "original order"]
     assert [one.fusion for one in many] == ["fused", "distributed", "original order"]
