@@ -38,6 +38,7 @@ from polytile.ir.expr import (
 from polytile.ir.expr_trees import children, walk
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.name_supply import fresh
+from polytile.ir.reductions import Accumulation, accumulation
 from polytile.ir.scop import AccessKind
 
 Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an access: (which `if`, 0 then / 1 else)
@@ -133,8 +134,12 @@ class Collector:
             self._add(AccessKind.WRITE, call.target, known)
 
     def _if(self, statement: If, known: isl.Set) -> None:
-        self._reads(statement.condition, known)
         branches = self._branches(statement.condition, known)
+        update = accumulation(statement) if branches and branches[0].n_basic_set() > known.n_basic_set() else None
+        if update is not None:
+            self._update(update, known)
+            return
+        self._reads(statement.condition, known)
         if branches is not None:
             before = self._set
             self.body(statement.then, branches[0])
@@ -144,6 +149,15 @@ class Collector:
             return
         known, rest = self._possible(statement.condition, known)
         self._sometimes(statement.then, known, statement.otherwise, rest)
+
+    def _update(self, update: Accumulation, known: isl.Set) -> None:
+        """`if (j != i) s += e;` is `s += j != i ? e : 0`, which may leave s as it is."""
+        self._reads(update.value, known)
+        self._add(AccessKind.READ, update.target, known)
+        self._path, before = (*self._path, (self._ifs, 0)), self._path
+        self._ifs += 1
+        self._add(AccessKind.WRITE, update.target, known)
+        self._path = before
 
     def _branches(self, condition: Expr, known: isl.Set) -> tuple[isl.Set, isl.Set] | None:
         """Where a condition holds and where not; None where data decide, or too many alternatives."""

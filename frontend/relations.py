@@ -25,6 +25,12 @@ def lift_domain(points: isl.Set, name: str, iterators: Sequence[str]) -> isl.Set
     return result.set_tuple_name(name)
 
 
+def lowered(domain: isl.Set) -> isl.Set:
+    """before: [n] -> { S0[i] : 0 <= i < n },  after: [n, i] -> { : 0 <= i < n }"""
+    plain = domain.reset_tuple_id()
+    return plain.move_dims(_PARAM, plain.dim(_PARAM), _SET, 0, plain.dim(_SET)).params()
+
+
 def lift_relation(
     subscripts: Sequence[isl.PwAff | isl.Set | None], array: str, points: isl.Set, name: str, iterators: Sequence[str]
 ) -> isl.Map:

@@ -41,7 +41,8 @@ def guard_domain(
     if not _cells_alone(scop, statement, uses) or not _is_harmless(statement.body):
         return exact
     written = [uses[k] for k, a in enumerate(statement.accesses) if a.writes]
-    if not written or any(not _one_to_one(use, padded) for use in uses.values()):
+    around = isl.Set.from_basic_set(padded.simple_hull())  # sooner looked at than several pieces
+    if not written or any(not _one_to_one(use, around) and not _one_to_one(use, padded) for use in uses.values()):
         return exact
     needed = isl.Set.empty(exact.get_space())
     for use in written:

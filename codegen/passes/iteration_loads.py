@@ -63,6 +63,10 @@ class HeldLoad:
         """Whether iterations read different elements."""
         return any(form.get(iterator) for form in self.form)
 
+    def is_fixed(self, iterator: str) -> bool:
+        """Whether iterations read the same element, below the same conditions."""
+        return not self.varies(iterator) and not any(mentions(condition, {iterator}) for condition in self.guard)
+
     def moved(self, iterator: str, value: Expr) -> HeldLoad:
         """The element of the iteration `value`."""
         guard = tuple(with_values(condition, {iterator: value}) for condition in self.guard)

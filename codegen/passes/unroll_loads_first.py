@@ -142,7 +142,7 @@ def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[
     if many < 2 or not _apart_from_stores(loop, found, setting.changing):
         return []
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
-    once = [load for load in found if not load.varies(loop.iterator) and (load.guard or wide)]
+    once = [load for load in found if load.is_fixed(loop.iterator) and (load.guard or wide)]
     fixed, held = held_in(once, "", Binary("<=", loop.lower, last), names)
     loop = replace(loop, body=with_held(loop.body, {}, (), held))
     wide = wide and _wide(loop, setting)

@@ -192,7 +192,8 @@ def _wrong_flow(
     single = results.domain().subtract(combining)
     onward = flow.intersect_domain(members)
     steps = onward.apply_domain(results).apply_range(results)
-    if not members.is_subset(onward.domain()):
+    given = onward.domain().detect_equalities()  # isl takes ten times as long to subtract what leaves them to be found
+    if not members.is_subset(given):
         return "a value is lost"
     if not onward.is_single_valued():
         return "a value is used twice"

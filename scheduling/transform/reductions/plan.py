@@ -63,7 +63,7 @@ class ReductionPlan:
 
     @property
     def keys(self) -> isl.Set:
-        return self.keyed.range()
+        return self.keyed.range().coalesce()
 
     @property
     def adders(self) -> int:
@@ -71,7 +71,7 @@ class ReductionPlan:
 
     @property
     def results(self) -> isl.Set:
-        return projection(self.keys, range(len(self.group)), GROUP).range()
+        return projection(self.keys, range(len(self.group)), GROUP).range().coalesce()
 
     @property
     def key(self) -> tuple[Expr, ...]:
