@@ -155,11 +155,32 @@ PAIRS = {
         total("double c = 0;", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (i != j) c += A[i][j];",
               "c"),
     ),
+    "beside the diagonal, of two arrays": (
+        "int x[n], int X[n][n + 3], int o[1]",
+        total("int c = 0;", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
+              " if (j != i && j != i + 1) c += X[j][i] * X[i][j] + x[i];", "c"),
+    ),
+    "sums of rows and columns, but for the diagonal": (
+        "int A[n][n], int r[n], int c[2 * n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
+        " if (i != j) { r[i] += A[i][j]; c[i + j - 1] += A[j][i]; }",
+    ),
+    "beside the diagonal, with a local": (
+        "double x[n][3], double o[2]",
+        total("double s = 0, q = 9;", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { if (j == i) continue;"
+              " double a = x[i][0] - x[j][0], b = x[i][1] - x[j][1], r = a * a + b * b + .25; s += 1 / r;"
+              " if (r < q) q = r; }", "s", "q"),
+    ),
+    "forces of pairs": (
+        "double x[n], double F[n]",
+        "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { F[i] += x[i] - x[j]; F[j] -= x[i] - x[j]; }",
+    ),
 }  # fmt: skip
 PROGRAMS = {**BESIDE, **SEVERAL, **GUARDED, **CONDITIONS, **FLAGS, **SORTED, **PAIRS}
 # What --fp strict leaves in order, as rounding would change.
 IN_ORDER = re.compile(
     "weighed|residual|loss|payoffs|extreme|elements|one sum|a local|around a sum|products of|energy|band|beside the"
+    "|forces"
 )
 
 
@@ -173,6 +194,12 @@ def test_loops_over_data_run_in_many_threads(name: str) -> None:
 def test_every_schedule_computes_what_c_does(name: str) -> None:
     serial = same_in_every_schedule(source(*PROGRAMS[name]), SIZES)
     assert IN_ORDER.search(name) or "auto" not in serial
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRS if "diagonal" in name])
+def test_what_leaves_few_points_out_takes_few_operations(name: str) -> None:
+    (scop,) = polytile.compile(source(*PAIRS[name]), name="f.c", max_operations=300_000).scops
+    assert scop.program is not None, [remark.message for remark in scop.remarks]
 
 
 UNMOVED = {
