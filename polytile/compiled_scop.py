@@ -120,14 +120,13 @@ class CompiledScop:
     def remarks(self) -> tuple[Diagnostic, ...]:
         """Which schedule was chosen and why, and which kernels one thread runs; or why the SCoP stays sequential. Hints
         say of each loop what keeps it so."""
-        remarks = self.compilation.remarks
+        if not self.compilation.remarks:
+            return ()
+        *others, choice = self.compilation.remarks
         if self.program is not None:
-            return (*remarks, *self._said_of_loops(self._one_thread))
-        if not remarks:
-            return remarks
-        *others, last = remarks
+            return (*others, *self._said_of_loops(self._one_thread), choice)
         reasons = self._said_of_loops(self._serial_loops)
-        return (*others, replace(last, hint="\n".join(reasons) or None))
+        return (*others, replace(choice, hint="\n".join(reasons) or None))
 
     def _one_thread(self) -> Iterator[Diagnostic]:
         if self.compilation.has_loops_of_one_thread:
