@@ -2,7 +2,8 @@
 
 Flow dependences are exact last-writer relations (Feautrier 1991) from isl's access analysis, with kills; the sources of
 may-writes stay may. Anti and output dependences leave out pairs that a must-write in between already orders. Where that
-takes too long, every pair of conflicting accesses counts as dependent.
+takes too long, every pair of conflicting accesses counts as dependent; but for the flow of arrays whose values stay in
+one iteration (private_values.py), which is exact.
 
 Instances that update elements which data choose by one commutative operation (`h[p[i]] += e`, Statement.updates) are
 independent of each other: they are indivisible wherever a schedule leaves their order open. All their writes may or may
@@ -21,6 +22,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
 from polytile.scheduling.analysis.checked_flow import flow as checked_flow
+from polytile.scheduling.analysis.private_values import private_flow
 from polytile.scheduling.analysis.reduced_schedules import flow_by_location
 from polytile.scheduling.analysis.source_order import SourceOrder
 
@@ -37,7 +39,7 @@ class ArrayDependences:
     anti: isl.UnionMap = field(compare=False)
     output: isl.UnionMap = field(compare=False)
     uninitialised: isl.UnionMap = field(compare=False)
-    exact: bool = True  # else more pairs than there are
+    exact: bool = True  # else there is less flow than these pairs
     commuting: isl.UnionMap | None = field(default=None, compare=False)  # flow that counts as none
     commuting_false: isl.UnionMap | None = field(default=None, compare=False)  # the same of `false`
     _all: list[isl.UnionMap] = field(default_factory=list, init=False, repr=False, compare=False)  # once asked for
@@ -183,6 +185,9 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
             found = _exact(scop, array, reads, writes)
     except OverBudgetError:
         found = _conflicts(scop, array, reads, writes)
+        flow = _private_flow(scop, array, max_operations)
+        if flow is not None:
+            found = replace(found, flow=flow, uninitialised=isl.UnionMap.empty(reads.get_space()), exact=True)
     pairs = commuting_pairs(scop, array).union(promised_pairs(scop, array))
     return _without_commuting(found, pairs)
 
@@ -249,8 +254,21 @@ def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool
         with budget(max_operations):
             flow, unset = values_through(scop, array)
     except OverBudgetError:
-        return _conflicts(scop, array, reads, writes)
+        private = _private_flow(scop, array, max_operations)
+        if private is None:
+            return _conflicts(scop, array, reads, writes)
+        flow, unset = private, empty
     return ArrayDependences(array, flow, empty, empty, unset)
+
+
+def _private_flow(scop: Scop, array: str, max_operations: int) -> isl.UnionMap | None:
+    """The flow through an array whose values stay in one iteration; None where it has others, or that takes too
+    long: a part of the budget is enough where it helps."""
+    try:
+        with budget((max_operations + 3) // 4):
+            return private_flow(scop, array)
+    except OverBudgetError:
+        return None
 
 
 def values_through(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:

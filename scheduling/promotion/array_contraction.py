@@ -32,6 +32,7 @@ from polytile.scheduling.analysis.instance_map import KernelPlace, cells, kept_s
 from polytile.scheduling.analysis.set_children import children_that_meet
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
+SOME_SIZE = 1000  # larger than most tiles
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
 
 
@@ -209,16 +210,25 @@ def _keeps_flow(
 def _loses_flow_of_first(
     used: tuple[isl.UnionMap, ...], tree: isl.Schedule, accesses: Sequence[isl.UnionMap], flow: isl.UnionMap
 ) -> bool:
-    """Whether reads of the first thread's first cell see other writes: isl finds the flow through one cell in a fifth
-    of the time that all take, and storage that is too small mostly loses values there, too."""
-    first = _first_cell(used[0].range())
-    reads, must, may = (a.intersect_range(first).detect_equalities() for a in used)
+    """Whether reads of the first thread's first cell see other writes, for some sizes: isl finds the flow through one
+    cell in a fifth of the time that all take, with numbers for sizes in much less, and storage that is too small mostly
+    loses values there, too."""
+    first, sizes = _first_cell(used[0].range()), _some_sizes(used[0])
+    reads, must, may = (a.intersect_range(first).intersect_params(sizes).detect_equalities() for a in used)
     users = reads.union(must).union(may).domain()
     try:
         found = checked_flow(reads, must, may, tree.intersect_domain(users), conditions=accesses)
     except OverBudgetError:  # isl loses sources
         return False
     return not found.get_may_dependence().is_subset(flow)  # a reader's flow through other cells is not found here
+
+
+def _some_sizes(reads: isl.UnionMap) -> isl.Set:
+    """One number for all parameters, where that is possible; else all that are."""
+    point = isl.Set.universe(reads.get_space().params())
+    for k in range(point.dim(isl.dim_type.param)):
+        point = point.fix_val(isl.dim_type.param, k, isl.Val(SOME_SIZE))
+    return reads.params() if reads.intersect_params(point).is_empty() else point
 
 
 def _first_cell(cells: isl.UnionSet) -> isl.UnionSet:

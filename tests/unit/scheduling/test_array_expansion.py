@@ -90,7 +90,7 @@ KEPT = {
     "values flow across iterations": "for (int i = 0; i < n; i++) { B[i] = t; t = A[i]; }",
     "a may-write may leave it unwritten": "for (int i = 0; i < n; i++) { if (A[i] > 0) t = A[i]; B[i] = t; }",
     "the first value comes from before": "for (int i = 0; i < n; i++) { if (i > 0) t = A[i]; B[i] = t; }",
-    "a value is used behind the loop": "for (int i = 0; i < n; i++) { t = A[i]; B[i] = t; } B[0] += t;",
+    "a value is used behind the loop": "for (int i = 0; i < n; i++) if (i % 2) { t = A[i]; B[i] = t; } B[0] += t;",
     "nothing is reused": "for (int i = 0; i < n; i++) B[i] = A[i];",
 }
 
