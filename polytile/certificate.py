@@ -16,6 +16,8 @@ from dataclasses import asdict
 from typing import Any
 
 from polytile.compilation import Compilation
+from polytile.frontend.describe import describe
+from polytile.ir.data_offsets import offsets
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.plan_file import to_json
 from polytile.ir.read_order import reads_first
@@ -73,6 +75,8 @@ def _tree(schedule: Any) -> str:
 
 def _statement(scop: Scop, statement: Statement, apart: bool) -> dict[str, Any]:
     found = _uses(statement, apart)
+    chosen = offsets(scop, statement, describe)
+    found |= {"offsets": chosen} if chosen else {}
     return {**found, "copy": True} if is_plain_copy(scop, statement) else found
 
 

@@ -4,7 +4,8 @@ It shares no code with what made the schedule or proved it the first time, and t
 
 - the mapped tree runs each instance once;
 - of any two instances that use one element, of which one writes, the GPU surely ends the first before the second, but
-  where both do nothing else than to update elements by the same operation, atomically;
+  where both do nothing else than to update elements by the same operation, atomically, or add different numbers to the
+  same data in a subscript;
 - arrays inside kernels pass the same values on, though their elements share cells;
 - blocks' copies of other arrays have what their kernels read of these;
 - tiles, which are filled and drained inside kernels, pass on the values of their elements;
@@ -24,6 +25,7 @@ import islpy as isl
 from polytile.check.conflicting_elements import read_first
 from polytile.check.copied_values import Groups, groups, left_out, not_copies, takes_one_element, wrong_values
 from polytile.check.copies import WHOLE, labelled_loops
+from polytile.check.data_offsets import separate
 from polytile.check.kernel_tiles import holds, is_of_kernel
 from polytile.check.locations import Placed, with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
@@ -117,7 +119,7 @@ def _disorder(
     if homes[1:]:
         yield f"{array} lives in more than one place"
     pairs = pairs.subtract(_relaxed(scop, array)).subtract(_indivisible(scop, program, array))
-    pairs = pairs.subtract(_promised(scop, array)).intersect_params(context)
+    pairs = pairs.subtract(_promised(scop, array)).subtract(separate(program, array)).intersect_params(context)
     for copy in (p for p in placed if p.get("through")):
         wrong, inside = check_forwarding(tree, order, copy, here, flow, first)
         yield from wrong

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
 from polytile.check.relations import Check
 from polytile.diagnostics import NoScopError
+from polytile.frontend.describe import describe
 from polytile.frontend.program import read_program
+from polytile.ir.data_offsets import offsets
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.read_order import reads_first
 from polytile.ir.scop import Scop, Statement
@@ -57,6 +60,8 @@ def _scop_differences(claimed: Check, scop: Scop) -> Iterator[str]:
             yield f"{statement.name} of {scop.name} has other instances or accesses in the C"
         if entry.get("copy") and not is_plain_copy(scop, statement):
             yield f"{statement.name} of {scop.name} does not only copy in the C"
+        if entry.get("offsets", {}) != json.loads(json.dumps(offsets(scop, statement, describe))):
+            yield f"{statement.name} of {scop.name} adds something else to what data choose in the C"
         if entry.get("reads_first") and not reads_first(statement):
             yield f"{statement.name} of {scop.name} may read after it writes in the C"
 

@@ -16,7 +16,7 @@ from polytile.ir.expr_trees import bodies
 from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.iterator_values import iterator_names
 from polytile.ir.scop import Reduction, Scop, SourceLoop, Statement
-from polytile.scheduling.analysis.dependences import ArrayDependences, analyse
+from polytile.scheduling.analysis.dependences import ArrayDependences, analyse, unordered_updates
 from polytile.scheduling.analysis.source_loops import equal_iterators, nest_of
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
@@ -134,12 +134,13 @@ class _Relations:
     known: ArrayDependences
     kinds: tuple[tuple[isl.Map, ...], ...]  # flow, anti and output
     updates: Mapping[str, Reduction]  # of this array, by statement
+    free: isl.UnionMap | None  # pairs of updates `h[p[i]] += e` that may be of one element
 
     @classmethod
     def of(cls, known: ArrayDependences, scop: Scop) -> _Relations:
         kinds = tuple(_assumed(one, scop.context) for one in (known.flow, known.anti, known.output))
         own = {s.name: s.reduction for s in scop.statements if s.reduction and s.reduction.array == known.array}
-        return cls(known, kinds, own)
+        return cls(known, kinds, own, unordered_updates(scop, known))
 
     def without_sums(self, kind: int, loop: SourceLoop) -> Iterator[isl.Map]:
         """The pairs of one kind between statements of a loop, but for those of sums."""
@@ -178,8 +179,7 @@ class _Carried:
     @classmethod
     def of(cls, parts: _Relations, loop: SourceLoop) -> _Carried:
         flow, anti, output = (list(carried_by(parts.without_sums(kind, loop), loop)) for kind in range(3))
-        free = parts.known.free
-        sums = [*parts.of_sums(loop), *(() if free is None else maps(free))]
+        sums = [*parts.of_sums(loop), *(() if parts.free is None else maps(parts.free))]
         return cls(parts.known, flow, list(carried_by(sums, loop)), anti, output)
 
     @property

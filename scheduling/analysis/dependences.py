@@ -22,6 +22,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
 from polytile.scheduling.analysis.checked_flow import flow as checked_flow
+from polytile.scheduling.analysis.data_offsets import separate_pairs
 from polytile.scheduling.analysis.private_values import private_flow
 from polytile.scheduling.analysis.reduced_schedules import flow_by_location
 from polytile.scheduling.analysis.source_order import SourceOrder
@@ -188,8 +189,16 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
         flow = _private_flow(scop, array, max_operations)
         if flow is not None:
             found = replace(found, flow=flow, uninitialised=isl.UnionMap.empty(reads.get_space()), exact=True)
-    pairs = commuting_pairs(scop, array).union(promised_pairs(scop, array))
+    pairs = commuting_pairs(scop, array).union(promised_pairs(scop, array)).union(separate_pairs(scop, array))
     return _without_commuting(found, pairs)
+
+
+def unordered_updates(scop: Scop, found: ArrayDependences) -> isl.UnionMap | None:
+    """Pairs of updates that may be of one element and in any order, if there are any."""
+    if found.free is None:
+        return None
+    pairs = found.free.intersect(commuting_pairs(scop, found.array))
+    return pairs.subtract(promised_pairs(scop, found.array)).subtract(separate_pairs(scop, found.array))
 
 
 def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polytile.ir.isl_util import maps
-from polytile.scheduling.analysis.dependences import commuting_pairs, promised_pairs
+from polytile.scheduling.analysis.dependences import unordered_updates
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.proof.legality import unordered
 
@@ -22,11 +22,10 @@ def indivisible(run: Executions) -> frozenset[tuple[str, str]]:
     """
     found: set[tuple[str, str]] = set()
     for through in run.dependences.by_array:
-        if through.free is None:
+        pairs = unordered_updates(run.scop, through)
+        if pairs is None:
             continue
-        pairs = through.free.intersect(commuting_pairs(run.scop, through.array))
-        pairs = pairs.subtract(promised_pairs(run.scop, through.array)).intersect_params(run.scop.context)
-        for violation in unordered(run.schedule.tree, pairs):
+        for violation in unordered(run.schedule.tree, pairs.intersect_params(run.scop.context)):
             for pair in maps(violation.pairs):
                 names = (str(pair.get_tuple_name(kind)) for kind in (isl.dim_type.in_, isl.dim_type.out))
                 found.update((name, through.array) for name in names)

@@ -373,6 +373,11 @@ MUTANTS = (
         ("[floor(j/8)]", "[floor(i/8)]"),
         ("[j mod 8]", "[i mod 8]"),
     )),
+    Mutant("blocks take over what is stored at offsets by data", "offsets_on_host", text=(
+        ("[{ S0[k, i] -> [k] }]", "[{ S0[k, i] -> [i] }]"),
+        ("[floor(i/8)]", "[floor(k/8)]"),
+        ("[i mod 8]", "[k mod 8]"),
+    )),
     Mutant("a barrier between statements is dropped", BLOCK, text=((BETWEEN, "          sequence"),)),
     Mutant("the barrier of a time loop is dropped", BLOCK, text=((TIME, "      schedule"),)),
     Mutant("the last instance of a statement is lost", HOST, text=(("0 < i < n - 1 }", "0 < i < n - 2 }"),)),
@@ -384,6 +389,7 @@ MUTANTS = (
     Mutant("a halo is one element short", HALO, text=(("0 <= j < 10;", "0 <= j < 9;"),)),
     # analysis and storage
     Mutant("the analysis misses an array", "product", "dependences", no_dependences("C")),
+    Mutant("the analysis takes all offsets by data for different", "offsets", "dependences", no_dependences("Y")),
     Mutant("an expanded array is read in another iteration", "rows", "expansion", relation_of(
         "S2", "sum_x", "{ sum_x[i, j] -> sum_x[i - 1, j] }"
     )),
