@@ -40,12 +40,14 @@ class Combination:
 class Gathering:
     """Lanes that add up the chunks of a result: `initial` starts `partial`, an element for each of the lanes, to which
     the statement over chunks adds, and `total` adds these to the result. `threads` are the lanes, then how many
-    neighbouring results are kept side by side in each dimension."""
+    neighbouring results are kept side by side in each dimension; `shared` is the iterator of that statement, by
+    position, which lanes share out."""
 
     initial: str
     total: str
     partial: str
     threads: tuple[int, ...]
+    shared: int
 
     @property
     def lanes(self) -> int:

@@ -76,8 +76,12 @@ class _TailKernel:
         """The lanes of each result start, and add up chunks in turns."""
         begin, adds, _ = _statements(part)
         rank, (lanes, *side) = self.tail.rank, sizes
-        chunk, results = self._time(adds, rank), range(rank)
-        turns = under_band(leaf(self.parts.scop, adds), {adds: [quotient(chunk, lanes)]})
+        made, results = part.made, range(rank)
+        assert made is not None and made.gathering is not None
+        chunks = range(rank, len(self.parts.scop.statement(adds).iterators))
+        shared, chunk = made.gathering.shared, self._time(adds, made.gathering.shared)
+        rows = [quotient(chunk, lanes) if k == shared else self._time(adds, k) for k in chunks]
+        turns = under_band(leaf(self.parts.scop, adds), {adds: rows})
         threads = {
             begin: [self._time(begin, rank), *self._threads(begin, results, side)],
             adds: [modulo(chunk, lanes), *self._threads(adds, results, side)],

@@ -40,6 +40,7 @@ class ReductionPlan:
     partial: PartialLayout
     middle: PartialLayout
     threads: tuple[int, ...]  # lanes that add up the chunks of a result, results side by side; none: no lanes do
+    shared: int  # which iterator of a key the lanes share out: that of the chunks of which there are most
     sums: PartialLayout  # what each of them has
 
     @property
@@ -107,11 +108,12 @@ def plan_of(
     chunks = [s for s in splits if not s.lanes]
     names = {k: fresh(f"{target}_{k}") for k in ("part", "mid", "sum")}
     names |= {k: fresh(f"{before.name}_{k}") for k in ("init", "update", "fold", "finish")}
-    gathers = len(chunks) == 1 and len(group) in adders
+    gathers = bool(chunks) and len(group) in adders
+    shared = min(range(len(chunks)), key=lambda k: chunks[k].size, default=0)
     if gathers:
         names |= {k: fresh(f"{before.name}_{k}") for k in ("begin", "total")}
         names |= {k: fresh(f"{target}_{k}") for k in ("sums", "total_sum")}
-        names["adder"] = fresh(f"{before.iterators[chunks[0].iterator]}_adder")
+        names["adder"] = fresh(f"{before.iterators[chunks[shared].iterator]}_adder")
     side = {k: (size,) for k, size in enumerate(adders[len(group)][1:])} if gathers else {}
     keyed = projection(before.domain.intersect_params(scop.context), group, GROUP)
     for split in chunks:
@@ -133,6 +135,7 @@ def plan_of(
         layout(keyed.range(), order, tiles, scop.context),
         layout(keyed.range(), order, {}, scop.context),
         adders[len(group)] if gathers else (),
+        len(group) + shared,
         layout(projection(keyed.range(), range(len(group)), GROUP).range(), range(len(group)), side, scop.context),
     )
 

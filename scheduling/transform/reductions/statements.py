@@ -7,6 +7,8 @@ after:  I[i, l]: part[i][l] = 0;  U[i, j]: part[i][j % 32] += A[i][j];
 before: F[i, c]: x[i] += mid[c][i];                  chunks of a result, added up by 8 lanes
 after:  B[i, l]: sums[i][l] = 0;  F[i, c]: sums[i][c % 8] += mid[c][i];
         T[i]: { v = 0; for (l < 8) v = v + sums[i][l]; x[i] += v; }
+
+Of chunks over several iterators the lanes share out one, F[i, c, d]: sums[i][c % 8] += mid[c][d][i].
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ def rewritten(plan: ReductionPlan) -> Scop:
     combine = _combine(plan) if plan.lanes else None
     finish = _finish(plan) if plan.chunks else None
     begin, total = (_begin(plan), _total(plan)) if plan.adders else (None, None)
+    sums = plan.names["sums"] if plan.adders else ""
     behind = [s for s in (combine, begin, finish, total) if s is not None]
     statements: list[Statement] = []
     for statement in plan.scop.statements:
@@ -56,7 +59,7 @@ def rewritten(plan: ReductionPlan) -> Scop:
         group=plan.group,
         splits=plan.splits,
         blocked=plan.blocked,
-        gathering=Gathering(begin.name, total.name, plan.names["sums"], plan.threads) if begin and total else None,
+        gathering=Gathering(begin.name, total.name, sums, plan.threads, plan.shared) if begin and total else None,
     )
     return replace(
         plan.scop,
@@ -181,8 +184,8 @@ def _finish(plan: ReductionPlan) -> Statement:
     part = Access(plan.names[which], found.subscripts(plan.key), plan.type)
     target, form, own = plan.found.target.array, finished(plan.found, part), _result_accesses(plan, name)
     if plan.adders:
-        natural = bool(plan.keys.is_subset(plan.keys.lower_bound_val(isl.dim_type.set, len(plan.group), isl.Val(0))))
-        lane = Quotient(natural).lane(plan.key[-1], plan.adders)
+        natural = bool(plan.keys.is_subset(plan.keys.lower_bound_val(isl.dim_type.set, plan.shared, isl.Val(0))))
+        lane = Quotient(natural).lane(plan.key[plan.shared], plan.adders)
         target = plan.names["sums"]
         form = finished(plan.found, part, Access(target, (*plan.sums.subscripts(plan.key), lane), plan.type))
         own = _sums(plan, name)
@@ -196,7 +199,7 @@ def _finish(plan: ReductionPlan) -> Statement:
 def _sums(plan: ReductionPlan, name: str) -> tuple[AccessRelation, AccessRelation]:
     """The lane of a chunk is read and written."""
     space = isl.LocalSpace.from_space(plan.keys.get_space())
-    chunk = isl.Aff.var_on_domain(space, isl.dim_type.set, len(plan.group))
+    chunk = isl.Aff.var_on_domain(space, isl.dim_type.set, plan.shared)
     relation = projection(plan.keys, range(len(plan.group)), GROUP).apply_range(plan.sums.relation(plan.results))
     relation = relation.flat_range_product(isl.Map.from_aff(chunk.mod_val(isl.Val(plan.adders))))
     read, write = (_access(plan, name, "sums", kind, relation) for kind in (AccessKind.READ, AccessKind.WRITE))
