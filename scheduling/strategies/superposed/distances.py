@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from math import prod
 
 import islpy as isl
 
@@ -18,6 +19,7 @@ from polytile.scheduling.analysis.dependences import ArrayDependences, Dependenc
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
 
 ACCESSES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+WARP = 32  # lanes
 Bounds = tuple[int | None, int | None]
 _Loops = tuple[int, int, int, int]
 
@@ -106,7 +108,8 @@ def among(edges: Iterable[Edge], statements: Iterable[str]) -> list[Edge]:
 
 def edges_of(scop: Scop, dependences: Dependences, *, relax: bool) -> list[Edge]:
     """One edge for each two dependent statements, and one for each reduction that `relax` lets reorder."""
-    relaxed = {s.name: s.reduction.array for s in scop.statements if relax and s.reduction and _only_accumulates(s)}
+    sums = (s for s in scop.statements if relax and s.reduction and _only_accumulates(s) and not _adds_few(s))
+    relaxed = {s.name: s.reduction.array for s in sums if s.reduction}
     kept = isl.UnionMap.empty(scop.context.get_space().params())
     free = kept
     for found in dependences.by_array:
@@ -125,6 +128,19 @@ def _only_accumulates(statement: Statement) -> bool:
     reads = sum(a.kind is AccessKind.READ for a in own)
     same = all(a.relation.is_equal(own[0].relation) for a in own) and own[0].relation.is_single_valued()
     return same and (reads == 1 or not statement.parts)
+
+
+def _adds_few(statement: Statement) -> bool:
+    """Whether there are several results, and each is the sum of fewer terms than a warp has lanes, as those of a window
+    around each point: who gets a result adds them up, in order."""
+    assert statement.reduction is not None
+    own = next(a for a in statement.accesses if a.array == statement.reduction.array)
+    element = own.relation.intersect_domain(statement.domain)
+    if element.range().is_singleton():
+        return False
+    apart = element.apply_range(element.reverse()).deltas()
+    furthest = [apart.dim_max_val(k) for k in range(apart.dim(isl.dim_type.set))]
+    return all(v.is_int() for v in furthest) and prod(int(v.to_python()) + 1 for v in furthest) <= WARP
 
 
 def _edges(scop: Scop, union: isl.UnionMap, *, relaxed: bool) -> list[Edge]:
