@@ -60,6 +60,7 @@ from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fie
 from polytile.frontend.scop_region import PointerTable, Region, Symbol
 from polytile.frontend.scope import VOLATILE, Binding, Scope
 from polytile.frontend.searches import with_searches
+from polytile.frontend.separate_accumulators import with_separate_accumulators
 from polytile.frontend.static_variables import with_known_values
 from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
@@ -172,6 +173,7 @@ class _Loops:
         private = with_private_scalars(apart.body, place.scope, live_after, liveness.has_address)
         body = with_counted_reductions(private.body, place.scope, live_after)
         body = with_guarded_reductions(with_conditional_flags(body, place.scope))
+        body = with_separate_accumulators(body, place.scope)
         body = with_terms_rematerialized(body, place.scope)
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)

@@ -2,6 +2,11 @@
 
 before: for (i) { t = a[i]; s += t; m = fmin(m, t * t); }
 after:  for (i) { t = a[i]; s += t; float t_ = a[i]; m = fmin(m, t_ * t_); }
+
+Behind a store of the scalar they read what was stored:
+
+before: for (i) { t = a[i] / 2; b[i] = t; s += t; m = fmin(m, t); }
+after:  for (i) { t = a[i] / 2; b[i] = t; float t_ = b[i]; s += t_; float t__ = b[i]; m = fmin(m, t__); }
 """
 
 from __future__ import annotations
@@ -13,7 +18,12 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import base_of, declared, names_in, type_of, unused
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.reduction_statements import changes_nothing_else, reduced_variable, reduced_variables
+from polytile.frontend.reduction_statements import (
+    changes_nothing_else,
+    reduced_variable,
+    reduced_variables,
+    target,
+)
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, statements_below, substituted, variables_in
 
@@ -45,14 +55,15 @@ class _Blocks:
                 node.block_items = list(self._items(node.block_items or []))
 
     def _items(self, items: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
-        """The statements of a block. `values` are those that set scalars, in front of sums alone."""
+        """The statements of a block. `values` are those that set scalars, which can be computed again; `used` are the
+        scalars that something has read."""
         values: list[c_ast.Node] = []
         used: set[str] = set()
         for item in items:
-            if self._value(item) is not None:
-                if str(self._value(item)) in used:
+            if (name := self._value(item)) is not None:
+                if name in used:
                     used = set()  # the scalar has another purpose from here on
-                values.append(item)
+                values = [*self._unchanged(values, name), item]
             elif self._is_free(item, values):
                 needed = self._needed(item, values)
                 own = {str(self._value(v)) for v in needed}
@@ -60,9 +71,31 @@ class _Blocks:
                     yield from self._apart(item, needed)
                     continue
                 used |= own
+            elif (array := _stored(item)) is not None:
+                used |= {str(self._value(v)) for v in self._needed(item, values)}
+                held = list(self._held(item))
+                values = [*self._unchanged(values, array), *held]
+                used |= {str(self._value(v)) for v in held}
             else:
                 values, used = [], set()
             yield item
+
+    def _unchanged(self, values: Sequence[c_ast.Node], changed: str) -> list[c_ast.Node]:
+        """The values that are the same where a variable has changed, with all that they are computed from."""
+        gone, kept = {changed}, []
+        for value in values:
+            if any(_mentions(_source(value), name) for name in gone):
+                gone.add(str(self._value(value)))
+            else:
+                kept.append(value)
+        return [value for value in kept if self._value(value) not in gone]
+
+    def _held(self, store: c_ast.Assignment) -> Iterator[c_ast.Node]:
+        """The value of a scalar that a store put into an element of its own type: `t = b[i]` behind `b[i] = t`."""
+        held = store.rvalue
+        own = self._type(held.name) if store.op == "=" and isinstance(held, c_ast.ID) else ""
+        if own and own == base_of(str(_stored(store)), self.scope, arrays=True):
+            yield c_ast.Assignment("=", held, store.lvalue, store.coord)
 
     def _is_free(self, item: c_ast.Node, values: Sequence[c_ast.Node]) -> bool:
         """Whether a statement is a reduction into what none of the values reads."""
@@ -112,6 +145,13 @@ def _source(value: c_ast.Node) -> c_ast.Node:
     """What a scalar is set to."""
     source: c_ast.Node = value.init if isinstance(value, c_ast.Decl) else value.rvalue
     return source
+
+
+def _stored(item: c_ast.Node) -> str | None:
+    """The array of whose elements a statement sets one, and changes nothing else."""
+    if not isinstance(item, c_ast.Assignment) or not isinstance(item.lvalue, c_ast.ArrayRef):
+        return None
+    return target(item.lvalue) if changes_nothing_else(item.rvalue) and changes_nothing_else(item.lvalue) else None
 
 
 def _mentions(node: c_ast.Node, name: str) -> bool:

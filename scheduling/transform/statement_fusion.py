@@ -20,6 +20,7 @@ from polytile.ir.digraph import connected
 from polytile.ir.expr import Access, Assign, If, Stmt
 from polytile.ir.expr_trees import walk
 from polytile.ir.scop import Origin, Scop, Statement
+from polytile.scheduling.analysis.chains import own_element
 from polytile.scheduling.transform.loop_body_fusion import (
     LoopBody,
     can_run_together,
@@ -30,6 +31,7 @@ from polytile.scheduling.transform.loop_body_fusion import (
     with_fused,
 )
 from polytile.scheduling.transform.reductions.combined_updates import common_accumulator, is_over_a_loop
+from polytile.scheduling.transform.reductions.exact import is_exact
 from polytile.scheduling.transform.serializing_fusion import fusion_serializes
 
 MANY = 60  # statements: dependences, schedules and proofs then take seconds
@@ -52,7 +54,7 @@ def fuse_locals(scop: Scop, *, sums: bool = False) -> Scop:
             if any(s.name in gone or s.name in fused for s in one):
                 continue  # it has joined another one
             for group, scalars in _with_and_without(here, one, shared, unread):
-                apart = _is_better_apart(scop, group, scalars, body.times)
+                apart = _hides_sum(group, scalars, sums) or _is_better_apart(scop, group, scalars, body.times)
                 made = None if apart else _joined(scop, body, group, scalars, sums)
                 if made is not None:
                     fused[made.name] = made
@@ -183,6 +185,22 @@ def _sets(assign: Assign, name: str) -> bool:
     """Whether an assignment gives a scalar a value that does not depend on the one before."""
     written = isinstance(assign.target, Access) and assign.target.array == name and assign.op == ""
     return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
+
+
+def _hides_sum(group: list[Statement], scalars: frozenset[str], sums: bool) -> bool:
+    """Whether iterations of a loop add to one element, in partial results if that stands alone, and a statement of the
+    group sets something else: as one statement they come in order. `sums` may be those of floating point numbers.
+
+    before: for (i) { w = 1 / x[i]; y[i] = w; s += w; }    the statement of all three is no sum
+    """
+    for one in group:
+        if one.reduction is None or one.reduction.array in scalars or not (sums or is_exact(one)):
+            continue
+        others = frozenset[str]().union(*map(changed_arrays, group)) - scalars - {one.reduction.array}
+        element = own_element(one, one.reduction.array) if others else None
+        if element is not None and not element.intersect_domain(one.domain).is_injective():
+            return True
+    return False
 
 
 def _is_better_apart(

@@ -15,9 +15,10 @@ from polytile.scheduling.analysis.chains import accumulated
 
 def with_exact_reductions(scop: Scop) -> Scop:
     """The Scop in which other statements than reductions of integers are none."""
-    return replace(scop, statements=tuple(s if _is_exact(s) else replace(s, reduction=None) for s in scop.statements))
+    return replace(scop, statements=tuple(s if is_exact(s) else replace(s, reduction=None) for s in scop.statements))
 
 
-def _is_exact(statement: Statement) -> bool:
+def is_exact(statement: Statement) -> bool:
+    """Whether a statement is a reduction of integers."""
     types = [partial_type(update) for _, update in accumulated(statement)]
     return bool(types) and all(t is not None and t.kind == "int" for t in types)
