@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
+from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import mentions
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.node_index import NodeIndex
@@ -25,15 +26,46 @@ def reduced_variables(loop: c_ast.For) -> frozenset[str]:
     Elements count where several iterations of the loop around such a statement share them: s and y of
     `for (i) for (j) { s += A[i][j]; y[i] += x[j]; z[j] += 1; }`.
     """
-    index = NodeIndex.of([loop])
-    nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.If)
-    found = {id(_innermost(node)): name for node in nodes if (name := reduced_variable(node)) is not None}
-    others = {target(_written(n)) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in found}
-    for inner in index.all(c_ast.For):
-        count = count_of(inner)
-        own = (n for n in _directly_in(inner) if id(n) in found)
-        others |= {found[id(n)] for n in own if count is None or mentions(_written(n), count.name)}
-    return frozenset(found.values()) - others - index.declared.keys()
+    found = _Updates.of(loop)
+    return found.all - {name for own in found.by_loop for name in own.of_each}
+
+
+def scattered_variables(loop: c_ast.For) -> frozenset[str]:
+    """Find the arrays of which an inner loop adds to an element that its iterations share, and to one of each: F of
+    `for (i) for (j) { F[i] += x[j]; F[j] -= x[i]; }`"""
+    found = _Updates.of(loop)
+    return found.all & {name for own in found.by_loop for name in own.of_each & own.of_all}
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What the statements of one loop, outside of loops in it, add to: elements of each iteration, or of all."""
+
+    of_each: frozenset[str]
+    of_all: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Updates:
+    """The variables that a loop only adds to, or of which it keeps the extreme, and those of each loop in it."""
+
+    all: frozenset[str]
+    by_loop: tuple[_Own, ...]
+
+    @classmethod
+    def of(cls, loop: c_ast.For) -> _Updates:
+        index = NodeIndex.of([loop])
+        nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.If)
+        found = {id(_innermost(node)): name for node in nodes if (name := reduced_variable(node)) is not None}
+        others = {target(_written(n)) for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if id(n) not in found}
+        by_loop = []
+        for inner in index.all(c_ast.For):
+            count = count_of(inner)
+            own = [n for n in _directly_in(inner) if id(n) in found]
+            each = {id(n) for n in own if count is None or mentions(_written(n), count.name)}
+            names = (frozenset(found[id(n)] for n in own if (id(n) in each) is of_each) for of_each in (True, False))
+            by_loop.append(_Own(*names))
+        return cls(frozenset(found.values()) - others - index.declared.keys(), tuple(by_loop))
 
 
 def _directly_in(loop: c_ast.For) -> Iterator[c_ast.Node]:

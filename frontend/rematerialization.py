@@ -3,6 +3,9 @@
 before: for (i) { t = a[i]; s += t; m = fmin(m, t * t); }
 after:  for (i) { t = a[i]; s += t; float t_ = a[i]; m = fmin(m, t_ * t_); }
 
+before: for (i) for (j > i) { w = x[i] - x[j]; F[i] += w; F[j] -= w; }
+after:  for (i) for (j > i) { w = x[i] - x[j]; F[i] += w; double w_ = x[i] - x[j]; F[j] -= w_; }
+
 Behind a store of the scalar they read what was stored:
 
 before: for (i) { t = a[i] / 2; b[i] = t; s += t; m = fmin(m, t); }
@@ -22,6 +25,7 @@ from polytile.frontend.reduction_statements import (
     changes_nothing_else,
     reduced_variable,
     reduced_variables,
+    scattered_variables,
     target,
 )
 from polytile.frontend.scope import Scope
@@ -32,13 +36,16 @@ _MOST = 8  # values that are computed again for one sum
 
 def with_terms_rematerialized(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
     """The statements of a SCoP, in place, whose outermost loops add up, or keep extremes, in several variables that
-    nothing else in them sets."""
+    nothing else in them sets, or in elements of one of which some are shared by all iterations."""
     names: set[str] | None = None
     for node in body:
-        if isinstance(node, c_ast.For) and len(reduced_variables(node)) > 1:
+        if not isinstance(node, c_ast.For):
+            continue
+        sums, scattered = reduced_variables(node), scattered_variables(node)
+        if len(sums) > 1 or scattered:
             names = names or names_in(body) | {b.name for b in scope.bindings()}
             types = {str(n.name): type_of(n) for item in body for n in nodes_below(item) if isinstance(n, c_ast.Decl)}
-            _Blocks(scope, reduced_variables(node), types, names).visit(node)
+            _Blocks(scope, sums | scattered, types, names).visit(node)
     return tuple(body)
 
 

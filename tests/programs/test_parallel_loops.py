@@ -171,6 +171,16 @@ PAIRS = {
               " double a = x[i][0] - x[j][0], b = x[i][1] - x[j][1], r = a * a + b * b + .25; s += 1 / r;"
               " if (r < q) q = r; }", "s", "q"),
     ),
+    "counts of pairs, with a local": (
+        "int x[n], int F[n]",
+        "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { int w = x[i] > x[j]; F[i] += w; F[j] -= w; }",
+    ),
+    "forces of pairs in planes, with locals": (
+        "double x[n][2], double F[n][2]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) {"
+        " double a = x[i][0] - x[j][0], b = x[i][1] - x[j][1], q = 1 / (a * a + b * b + 0.5);"
+        " F[i][0] += q * a; F[i][1] += q * b; F[j][0] -= q * a; F[j][1] -= q * b; }",
+    ),
     "forces of pairs": (
         "double x[n], double F[n]",
         "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { F[i] += x[i] - x[j]; F[j] -= x[i] - x[j]; }",
@@ -209,6 +219,7 @@ UNMOVED = {
     "a flag that the loop reads": "if (x[i] > 0) c = 1; y[i] += c;",
     "a flag of two values": "if (x[i] > 0) c = 1; if (x[i] < -0.3) c = 2;",
     "a local that changes": "if (x[i] > 0) { double t = x[i]; t *= 2; s += t; y[i] = t; }",
+    "a local of what pairs add to": "for (int j = i + 1; j < n; j++) { double w = y[j] - y[i]; y[i] += w; y[j] -= w; }",
     "an element that the loop sets": "if (y[0] > 0) for (int j = 0; j < m; j++) y[j] -= 1;",
     "a header that needs its condition": "if (x[i] > 0) for (int j = 0; j < m / (int)(4 * x[i] + 1); j++) y[j] += 1;",
 }
