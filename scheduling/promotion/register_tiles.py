@@ -152,7 +152,7 @@ def _is_needed(tile: ReferenceTile, scop: Scop, dependences: Dependences) -> boo
     places = tile.loop.places(tile.owner)
     readers = {r.statement.name for r in tile.references if r.access.kind is AccessKind.READ}
     others = [s.name for s in scop.statements for n, a in enumerate(s.accesses) if _reads_elsewhere(tile, s.name, n, a)]
-    inside = flow.intersect(places.apply_range(places.reverse()))
+    inside = _at_one_place(flow, places)
     elsewhere = any(m.get_tuple_name(OUT) in others or m.get_tuple_name(OUT) not in readers for m in maps(flow))
     return elsewhere or not flow.is_subset(inside)
 
@@ -190,15 +190,22 @@ def _read_from_outside(reference: Reference, tile: ReferenceTile, dependences: D
     assert read is not None
     places = tile.loop.places(tile.owner)
     flow = dependences.of(tile.array.name).flow
-    same = places.apply_range(places.reverse())
     writes = [r for r in tile.references if r.access.kind is AccessKind.WRITE]
     reads = isl.UnionMap.from_map(reference.access.relation.intersect_domain(reference.instances))
     covered = isl.UnionMap("{ }")
     for writer in writes:
         written = isl.UnionMap.from_map(writer.access.relation.intersect_domain(writer.instances))
-        through = flow.intersect(same).intersect_domain(written.domain()).intersect_range(reads.domain())
-        met = through.reverse().apply_range(written).intersect(reads)
+        through = flow.intersect_domain(written.domain()).intersect_range(reads.domain())
+        met = _at_one_place(through, places).reverse().apply_range(written).intersect(reads)
         covered = covered.union(met)
     left = reads.subtract(covered)
     found = places.reverse().apply_range(left)
     return found.extract_map(read.get_space()) if not found.is_empty() else isl.Map.empty(read.get_space())
+
+
+def _at_one_place(pairs: isl.UnionMap, places: isl.UnionMap) -> isl.UnionMap:
+    """The pairs of instances at the same place. isl takes long to pair all that are there."""
+    if pairs.is_empty():
+        return pairs
+    here, there = (places.intersect_domain(side) for side in (pairs.domain(), pairs.range()))
+    return pairs.intersect(here.apply_range(there.reverse()))
