@@ -27,18 +27,6 @@ def are_few(points: isl.Set, before: isl.Set) -> bool:
     return _remainders(points) <= max(MOST_REMAINDERS, _remainders(before))
 
 
-def is_thin(points: isl.Set, before: isl.Set) -> bool:
-    """Whether points are few of those before: lines of a plane, such as those with j = i."""
-    known = min((_equations(part) for part in before.get_basic_sets()), default=0)
-    return all(_equations(part) > known for part in points.get_basic_sets())
-
-
-def _equations(points: isl.BasicSet) -> int:
-    found = points.detect_equalities().get_constraints()
-    remainders = points.dim(isl.dim_type.div)
-    return sum(c.is_equality() and not c.involves_dims(isl.dim_type.div, 0, remainders) for c in found)
-
-
 def _remainders(points: isl.Set) -> int:
     return max((part.dim(isl.dim_type.div) for part in points.get_basic_sets()), default=0)
 

@@ -17,16 +17,16 @@ from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.dead_code_elimination import without_dead_code
 from polytile.frontend.delinearised_statements import Draft
-from polytile.frontend.domain_complexity import are_few, is_thin
+from polytile.frontend.domain_complexity import are_few
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
+from polytile.frontend.left_out_points import is_thin, with_same_elements
 from polytile.frontend.loops import Header, domain, header, numbered
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.order import Leaf, Loop, Order, only
 from polytile.frontend.reduction_statements import reduced_variable
-from polytile.frontend.relations import lift_domain, lift_relation, lowered
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statement_locals import with_body_locals
@@ -234,11 +234,7 @@ class _Extractor:
 
     def _sums(self, node: c_ast.If, points: isl.Set, here: _Here) -> list[tuple[c_ast.If, If, isl.Set]]:
         """The sums and extremes under a condition that splits their points, but leaves few of them out, each with more
-        points that are one piece: what takes isl seconds for two takes a tenth of it then.
-
-        before: if (j != i) s += A[i][j];    { S[i, j] : j < i or j > i }
-        after:  S = { if (j != i) s += A[i][j]; } for all i and j
-        """
+        points that are one piece (left_out_points.py)."""
         if node.iffalse is not None or points.n_basic_set() <= here.points.n_basic_set():
             return []
         without = (here.points.subtract(self._holds(test, here.points)) for test in conjuncts(node.cond))
@@ -248,27 +244,12 @@ class _Extractor:
             return []
         found: list[tuple[c_ast.If, If, isl.Set]] = []
         for part, body in self._apart(node, here):
-            update = accumulation(body)
-            around = None if update is None else self._with_same_elements(update.target, points, here)
+            update, known = accumulation(body), (points, here.points, here.iterators, self.evaluator)
+            around = None if update is None else with_same_elements(update.target, *known)
             if around is None or around.n_basic_set() >= points.n_basic_set():
                 return []
             found.append((part, body, around))
         return found
-
-    def _with_same_elements(self, target: Access, points: isl.Set, here: _Here) -> isl.Set | None:
-        """All points at which an element is one that it is at some of these, or a scalar; None where it is not
-        affine."""
-        if not target.subscripts:
-            return here.points
-        before = self.evaluator.state()
-        try:
-            found = [self.evaluator.pw_aff(s, here.points) for s in (*target.subscripts, *target.inside)]
-        except NotAffineError:
-            self.evaluator.restore(before)
-            return None
-        element = lift_relation(found, target.array, here.points, "", here.iterators)
-        used = element.intersect_domain(lift_domain(points, "", here.iterators)).range()
-        return lowered(element.intersect_range(used).domain()).coalesce()
 
     def _holds(self, condition: c_ast.Node, points: isl.Set) -> isl.Set:
         """Where a condition holds; nothing is asked of sizes for one that is not affine."""

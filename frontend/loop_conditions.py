@@ -2,6 +2,9 @@
 
 before: for (i) if (x[i] != 0) for (j) A[i][j] += x[i] * y[j];      one step of data-dependent length
 after:  for (i) for (j) if (x[i] != 0) A[i][j] += x[i] * y[j];      two loops of which both may be parallel
+
+So does each of a loop that only adds up where few iterations are left out, `if (i != p) for (j) s += A[i][j];`: sums
+ask that in any case, as their iterations are easier to share out all together (left_out_points.py).
 """
 
 from __future__ import annotations
@@ -13,9 +16,14 @@ from pycparser import c_ast
 from polytile.frontend.ast_builders import base_of, block
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.reduction_statements import calls_others, changed_variables, changes_nothing_else
+from polytile.frontend.reduction_statements import (
+    calls_others,
+    changed_variables,
+    changes_nothing_else,
+    reduced_variable,
+)
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import block_items, copied, statements_below, variables_in
+from polytile.frontend.trees import block_items, conjuncts, copied, statements_below, variables_in
 from polytile.frontend.trip_counts import count_of
 
 _FLOATING = ("float", "double", "long double")
@@ -37,7 +45,9 @@ def with_conditions_in_loops(body: Sequence[c_ast.Node], scope: Scope) -> tuple[
 
 def _inside(node: c_ast.Node, own: frozenset[str], scope: Scope) -> list[c_ast.Node]:
     """Return a statement, or the loops that it becomes."""
-    if not isinstance(node, c_ast.If) or not _asks_data(node.cond, own, scope) or not changes_nothing_else(node.cond):
+    if not isinstance(node, c_ast.If) or not changes_nothing_else(node.cond):
+        return [node]
+    if not _asks_data(node.cond, own, scope) and not _leaves_few_out(node):
         return [node]
     branches = [(block_items(part), negated) for part, negated in ((node.iftrue, False), (node.iffalse, True))]
     items = [item for part, _ in branches for item in part]
@@ -52,6 +62,27 @@ def _asks_data(condition: c_ast.Node, own: frozenset[str], scope: Scope) -> bool
         return True
     names = {str(use.name) for use in variables_in(condition)}
     return any(name not in own and base_of(name, scope, arrays=False) in _FLOATING for name in names)
+
+
+def _leaves_few_out(node: c_ast.If) -> bool:
+    """Whether it is a sum but where numbers are equal."""
+    if node.iffalse is not None or not all(_only_adds(item) for item in block_items(node.iftrue)):
+        return False
+    return all(_is_unequal(test) for test in conjuncts(node.cond))
+
+
+def _is_unequal(test: c_ast.Node) -> bool:
+    """Whether it is `a != b`, or `!(a == b)`."""
+    if isinstance(test, c_ast.UnaryOp) and test.op == "!":
+        return isinstance(test.expr, c_ast.BinaryOp) and test.expr.op == "=="
+    return isinstance(test, c_ast.BinaryOp) and test.op == "!="
+
+
+def _only_adds(node: c_ast.Node) -> bool:
+    if isinstance(node, c_ast.For | c_ast.Compound):
+        inner = node.stmt if isinstance(node, c_ast.For) else node
+        return all(_only_adds(item) for item in block_items(inner))
+    return reduced_variable(node) is not None
 
 
 def _can_ask(loop: c_ast.For, condition: c_ast.Node) -> bool:
