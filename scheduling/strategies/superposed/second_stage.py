@@ -6,7 +6,11 @@ after:  kernel { partial results of y }  kernel { y = 0; y += partial results; y
 Where lanes add up the chunks, the loop over these comes first, and a barrier behind it.
 
 Statements are taken along that stand alone in their kernels, run once for each result, and touch of the results only
-their own; those from before the partial results also have to mind nothing that is read or written meanwhile.
+their own; those from before the partial results also have to mind nothing that is read or written meanwhile. A single
+result takes along what one thread runs, of any arrays:
+
+before: kernel { s = 0 }  kernel { partial results of s }  kernel { s += partial results }  kernel { o[0] = s / n }
+after:  kernel { partial results of s }  kernel { s = 0; s += partial results; o[0] = s / n }
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.digraph import connected
 from polytile.ir.scop import AccessKind, Statement
-from polytile.scheduling.strategies.superposed.kernel_formation import FormedKernel, Host
-from polytile.scheduling.strategies.superposed.loop_tree import Loop, Tree
+from polytile.scheduling.strategies.superposed.kernel_formation import FormedKernel, Host, Serial
+from polytile.scheduling.strategies.superposed.loop_tree import Loop, Tree, statements_of
 from polytile.scheduling.strategies.superposed.loop_tree import Sequence as InTurn
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts
 from polytile.scheduling.strategies.superposed.thread_mapping import nests_of
@@ -83,14 +87,17 @@ def _before(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
         other = found[j]
         if other is None:
             continue
-        if not isinstance(other, Tailed):
-            break
-        alone = [Part(parts.scop, name) for name in other.group.statements]
-        if not other.tails and _elementwise(other.group) and not _conflict(alone, meanwhile):
+        alone = _alone(parts, other)
+        if alone and not _conflict(alone, meanwhile):
             grown = _joined(host, alone, first=True)
             if grown is not None:
                 host, found[j] = grown, None
                 continue
+        if not isinstance(other, Tailed):
+            if not alone:
+                break
+            meanwhile += alone
+            continue
         meanwhile += [part for name in other.group.statements for part in parts.inside(name)]
         meanwhile += [part for tail in other.tails for part in tail.parts]
     return host
@@ -99,14 +106,22 @@ def _before(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
 def _behind(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
     """The host with the kernels directly behind it that its tail can do as well."""
     for j in range(i + 1, len(found)):
-        other = found[j]
-        if not isinstance(other, Tailed) or other.tails or not _elementwise(other.group):
-            break
-        grown = _joined(host, [Part(parts.scop, name) for name in other.group.statements], first=False)
+        alone = _alone(parts, found[j])
+        grown = _joined(host, alone, first=False) if alone else None
         if grown is None:
             break
         host, found[j] = grown, None
     return host
+
+
+def _alone(parts: Parts, host: Host | Tailed | None) -> list[Part]:
+    """The statements of a kernel that run once for each result, or once; none where a kernel has other ones."""
+    names: tuple[str, ...] = ()
+    if isinstance(host, Tailed) and not host.tails and _elementwise(host.group):
+        names = host.group.statements
+    elif isinstance(host, Serial) and not _loops(host.tree):
+        names = statements_of(host.tree)
+    return [Part(parts.scop, name) for name in names]
 
 
 def _elementwise(group: FormedKernel) -> bool:
@@ -134,6 +149,8 @@ def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
 
 def _on_their_own(parts: Sequence[Part], rank: int) -> bool:
     """Whether different iterations touch different elements of all arrays that some of the statements write."""
+    if not rank:
+        return True  # one thread runs them
     statements = [part.scop.statement(part.statement) for part in parts]
     written = {a.array for s in statements for a in s.relations(*WRITES)}
     return all(
