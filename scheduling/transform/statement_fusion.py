@@ -188,19 +188,30 @@ def _sets(assign: Assign, name: str) -> bool:
 
 
 def _hides_sum(group: list[Statement], scalars: frozenset[str], sums: bool) -> bool:
-    """Whether iterations of a loop add to one element, in partial results if that stands alone, and a statement of the
-    group sets something else: as one statement they come in order. `sums` may be those of floating point numbers.
+    """Whether all loops of a group keep the order of some sum of it, which could be partial results if it stood alone,
+    and a statement of the group sets something else: no loop is parallel then. `sums` may be those of floating point
+    numbers.
 
     before: for (i) { w = 1 / x[i]; y[i] = w; s += w; }    the statement of all three is no sum
     """
+    free: set[int] = set(range(min(len(one.iterators) for one in group)))
+    found = False
     for one in group:
         if one.reduction is None or one.reduction.array in scalars or not (sums or is_exact(one)):
             continue
         others = frozenset[str]().union(*map(changed_arrays, group)) - scalars - {one.reduction.array}
         element = own_element(one, one.reduction.array) if others else None
-        if element is not None and not element.intersect_domain(one.domain).is_injective():
-            return True
-    return False
+        if element is not None:
+            found = True
+            free &= _told_apart(element.intersect_domain(one.domain))
+    return found and not free
+
+
+def _told_apart(element: isl.Map) -> set[int]:
+    """The iterators of which different values access different elements."""
+    meeting = element.apply_range(element.reverse())
+    rank = range(element.dim(isl.dim_type.in_))
+    return {k for k in rank if meeting.is_subset(meeting.equate(isl.dim_type.in_, k, isl.dim_type.out, k))}
 
 
 def _is_better_apart(
