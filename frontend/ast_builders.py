@@ -38,11 +38,6 @@ def counted_up(loop: c_ast.Node) -> str | None:
     return None if any(written_name(n) == start.name for n in nodes_below(loop.stmt)) else str(start.name)
 
 
-def declarations(body: Iterable[c_ast.Node]) -> dict[str, c_ast.Decl]:
-    """The declarations among statements, by name."""
-    return {str(node.name): node for node in body if isinstance(node, c_ast.Decl)}
-
-
 def base_of(name: str, scope: Scope, *, arrays: bool) -> str:
     """The type of a variable, or of the elements of an array; nothing where there is no such."""
     binding = scope.lookup(name)

@@ -6,6 +6,9 @@ after:  x0 = x; for (i) for (j) if (a[i][j] > x) x = a[i][j];
         at_j = largest; for (i) for (j) if (i == at_i && a[i][j] == x && a[i][j] > x0) at_j = j < at_j ? j : at_j;
         if (at_i < largest) { k = at_i; l = at_j; }
 
+before: for (j) if (fabs(a[j]) > fabs(a[k])) k = j;          k says where the extreme is
+after:  if (0 < n) x = fabs(a[k]);  for (j) if (fabs(a[j]) > x) { x = fabs(a[j]); k = j; }      and so on as above
+
 before: for (i) if (a[i] > 0) k = i;
 after:  at = least; for (i) if (a[i] > 0) at = i > at ? i : at;     if (at > least) k = at;
 
@@ -16,6 +19,9 @@ the variable held before. The loops then have no variable that an iteration take
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
 
 from pycparser import c_ast
 
@@ -25,8 +31,6 @@ from polytile.frontend.ast_builders import (
     PURE,
     base_of,
     block,
-    counted_up,
-    declarations,
     declared,
     integer,
     is_plain,
@@ -39,31 +43,109 @@ from polytile.frontend.ast_builders import (
     unused,
 )
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.scalar_value import changes
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import alike, block_items, copied, substituted, variables_in
+from polytile.frontend.trees import (
+    alike,
+    block_items,
+    copied,
+    map_statements,
+    statements_below,
+    substituted,
+    variables_in,
+)
+from polytile.frontend.trip_counts import count_of
+
+MOST_LOOPS = 2  # of a nest whose bounds depend on its iterators
 
 
 def with_searches(body: Sequence[c_ast.Node], scope: Scope) -> Iterator[c_ast.Node]:
-    """The statements of a SCoP, with such loops among them replaced."""
-    known = declarations(body)
-    for node in body:
-        found = _search(node)
-        element = None if found is None else _element_type(found, known, scope)
+    """The statements of a SCoP, with such loops replaced."""
+    if any(isinstance(n, c_ast.If) for node in body for n in statements_below(node)):
+        searches = _Searches.of(body, scope)
+        yield from map(searches.changed, body)
+    else:
+        yield from body
+
+
+@dataclass(frozen=True, slots=True)
+class _Searches:
+    types: Mapping[str, str]  # of the variables that the SCoP declares; "" where there are several
+    scope: Scope
+    taken: set[str]
+
+    @classmethod
+    def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> _Searches:
+        types: dict[str, str] = {}
+        for node in (n for item in body for n in nodes_below(item) if isinstance(n, c_ast.Decl) and n.name):
+            own = type_of(node)
+            types[str(node.name)] = own if types.get(str(node.name), own) == own else ""
+        return cls(types, scope, names_in(body))
+
+    def changed(self, node: Any) -> Any:
+        """A statement in which such loops are replaced."""
+        found = self._search(node) if isinstance(node, c_ast.For) else None
+        element = None if found is None else self._element_type(found)
         if found is None or element is None:
-            yield node
-        else:
-            yield found.replaced(element, names_in(body))
+            return map_statements(node, self.changed)
+        return found.replaced(element, self.taken)
+
+    def _search(self, node: c_ast.Node) -> _Search | None:
+        loops: list[c_ast.For] = []
+        iterators: list[str] = []
+        while (iterator := self._counted(node)) is not None:
+            loops.append(node)
+            iterators.append(iterator)
+            items = block_items(node.stmt)
+            if len(items) != 1:
+                return None
+            node = items[0]
+        if not loops or not isinstance(node, c_ast.If) or node.iffalse is not None:
+            return None
+        nest = tuple(loops), tuple(iterators)
+        return _search(*nest, node) or _search_by_place(*nest, node, self.taken)
+
+    def _counted(self, loop: c_ast.Node) -> str | None:
+        """The iterator, an int, of a loop that counts up by one."""
+        count = count_of(loop) if isinstance(loop, c_ast.For) else None
+        if count is None or count.step != 1 or count.condition is None or changes(loop.stmt, count.name):
+            return None
+        kind = type_of(loop.init.decls[0]) if count.declared else self._type(count.name)
+        return count.name if kind == "int" and is_plain(count.first, count.condition) else None
+
+    def _type(self, name: str) -> str:
+        """The type of a scalar."""
+        return self.types[name] if name in self.types else base_of(name, self.scope, arrays=False)
+
+    def _element_type(self, found: _Search) -> str | None:
+        """The type of the extreme, which has to be that of its values: what is rounded is not equal to them."""
+        if found.extreme is None:
+            return "int"
+        value, name = self._value_type(found.extreme.rvalue), str(found.extreme.lvalue.name)
+        return value if value and (found.start is not None or value == self._type(name)) else None
+
+    def _value_type(self, node: c_ast.Node) -> str:
+        """The type of the values that are compared: of elements, or of their amounts."""
+        called = str(node.name.name) if isinstance(node, c_ast.FuncCall) else ""
+        if called:
+            node = node.args.exprs[0] if node.args is not None and len(node.args.exprs) == 1 else node
+        while isinstance(node, c_ast.ArrayRef):
+            node = node.name
+        element = base_of(str(node.name), self.scope, arrays=True) if isinstance(node, c_ast.ID) else ""
+        return element if not called or PURE[called] == element else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """`for (i) for (j) if (condition) { x = value; k = i; l = j; }`; without `extreme` there is no x."""
+    """`for (i) for (j) if (condition) { x = value; k = i; l = j; }`; without `extreme` there is no x. With `start` the
+    x is a new variable, which has that value before the loops where they run."""
 
     loops: tuple[c_ast.For, ...]
     iterators: tuple[str, ...]
     condition: c_ast.Node
     places: tuple[c_ast.Assignment, ...]
     extreme: c_ast.Assignment | None
+    start: c_ast.Node | None = None
 
     def replaced(self, element: str, taken: set[str]) -> c_ast.Node:
         first = self.extreme is not None
@@ -72,6 +154,9 @@ class _Search:
         condition = copied(self.condition)
         if self.extreme is not None:
             x, value = self.extreme.lvalue, self.extreme.rvalue
+            if self.start is not None:
+                begin = c_ast.Assignment("=", copied(x), self.start)
+                items += [declared(x.name, element, integer(0)), c_ast.If(_runs(self.loops), begin, None)]
             before = unused(f"{x.name}_before", taken)
             items.append(declared(before, element, copied(x)))
             items.append(loops_around(self.loops, c_ast.If(copied(self.condition), copied(self.extreme), None)))
@@ -96,21 +181,8 @@ class _Search:
         return self.iterators[: max(used, default=-1) + 1]
 
 
-def _search(node: c_ast.Node) -> _Search | None:
-    """The search that a nest of loops is."""
-    if not isinstance(_innermost(node), c_ast.If):
-        return None
-    loops: list[c_ast.For] = []
-    iterators: list[str] = []
-    while (iterator := counted_up(node)) is not None:
-        loops.append(node)
-        iterators.append(iterator)
-        items = block_items(node.stmt)
-        if len(items) != 1:
-            return None
-        node = items[0]
-    if not loops or not isinstance(node, c_ast.If) or node.iffalse is not None:
-        return None
+def _search(loops: tuple[c_ast.For, ...], iterators: tuple[str, ...], node: c_ast.If) -> _Search | None:
+    """The search that a condition in loops is, which sets the extreme and its place."""
     sets = [n for n in block_items(node.iftrue) if isinstance(n, c_ast.Assignment) and n.op == "="]
     if len(sets) != len(block_items(node.iftrue)) or not all(isinstance(s.lvalue, c_ast.ID) for s in sets):
         return None
@@ -118,25 +190,58 @@ def _search(node: c_ast.Node) -> _Search | None:
     places = tuple(s for s in sets if s not in extremes)
     if len(extremes) > 1 or not is_plain(node.cond, *(s.rvalue for s in sets)):
         return None
-    found = _Search(tuple(loops), tuple(iterators), node.cond, places, extremes[0] if extremes else None)
+    found = _Search(loops, iterators, node.cond, places, extremes[0] if extremes else None)
     return found if _fits(found, {str(s.lvalue.name) for s in sets}) else None
 
 
-def _innermost(node: c_ast.Node) -> c_ast.Node:
-    """What loops in one another repeat, if that is a single statement."""
-    while isinstance(node, c_ast.For) and len(items := block_items(node.stmt)) == 1:
-        node = items[0]
-    return node
+def _search_by_place(
+    loops: tuple[c_ast.For, ...], iterators: tuple[str, ...], node: c_ast.If, taken: set[str]
+) -> _Search | None:
+    """The search that a condition is, which compares with the value at the place: `if (a[i] > a[k]) k = i;`"""
+    sets = [n for n in block_items(node.iftrue) if isinstance(n, c_ast.Assignment) and n.op == "="]
+    places = {
+        n.rvalue.name: n.lvalue for n in sets if isinstance(n.rvalue, c_ast.ID) and isinstance(n.lvalue, c_ast.ID)
+    }
+    if not places or len(places) != len(block_items(node.iftrue)) or not places.keys() <= {*iterators}:
+        return None
+    if not isinstance(node.cond, c_ast.BinaryOp) or node.cond.op not in ("<", ">"):
+        return None
+    for value, other in ((node.cond.left, node.cond.right), (node.cond.right, node.cond.left)):
+        if not mentions(value, *places) or not alike(substituted(copied(value), places), other):
+            continue
+        x = c_ast.ID(unused(f"{next(iter(places.values())).name}_value", taken), node.coord)
+        sides = (copied(value), x) if value is node.cond.left else (x, copied(value))
+        compared = c_ast.BinaryOp(node.cond.op, *sides, node.cond.coord)
+        extreme = c_ast.Assignment("=", copied(x), copied(value), node.coord)
+        made = c_ast.If(compared, c_ast.Compound([extreme, *sets], node.coord), None, node.coord)
+        found = None if _depends_on_itself(loops, iterators) else _search(loops, iterators, made)
+        return None if found is None else replace(found, start=copied(other))
+    return None
+
+
+def _depends_on_itself(loops: Sequence[c_ast.For], iterators: Sequence[str]) -> bool:
+    """Whether a bound of a nest depends on an iterator of a loop around it."""
+    headers = ((k, part) for k, loop in enumerate(loops) for part in (loop.init, loop.cond))
+    return any(mentions(part, *iterators[:k]) for k, part in headers)
+
+
+def _runs(loops: Sequence[c_ast.For]) -> c_ast.Node:
+    """Whether a nest, of which no header depends on a loop around, runs at all."""
+    found: list[c_ast.Node] = []
+    for loop in loops:
+        count = count_of(loop)
+        assert count is not None and count.condition is not None
+        found.append(substituted(copied(count.condition), {count.name: copied(count.first)}))
+    return reduce(lambda one, other: c_ast.BinaryOp("&&", one, other), found)
 
 
 def _fits(found: _Search, changed: set[str]) -> bool:
     """Whether the variables that the nest sets are used as in one of the forms, and nowhere else in it."""
     if len(changed) != len(found.places) + (found.extreme is not None) or changed & set(found.iterators):
         return False
-    headers = [(k, part) for k, loop in enumerate(found.loops) for part in (loop.init, loop.cond)]
-    if any(mentions(part, *changed) for _, part in headers):
+    if any(mentions(part, *changed) for loop in found.loops for part in (loop.init, loop.cond)):
         return False
-    if any(mentions(part, *found.iterators[:k]) for k, part in headers):
+    if len(found.loops) > MOST_LOOPS and _depends_on_itself(found.loops, found.iterators):
         return False  # isl takes too long to follow their order
     values = [p.rvalue for p in found.places]
     if any(mentions(v, *changed) for v in values) or not found.located:
@@ -157,23 +262,3 @@ def _compares(condition: c_ast.Node, extreme: c_ast.Assignment) -> bool:
     others = [s for s in sides if not (isinstance(s, c_ast.ID) and s.name == name)]
     once = [use.name for use in variables_in(condition)].count(name) == 1
     return len(others) == 1 and once and alike(others[0], extreme.rvalue)
-
-
-def _element_type(found: _Search, known: Mapping[str, c_ast.Decl], scope: Scope) -> str | None:
-    """The type of the extreme, which has to be that of its values: what is rounded is not equal to them."""
-    if found.extreme is None:
-        return "int"
-    name = str(found.extreme.lvalue.name)
-    element = type_of(known[name]) if name in known else base_of(name, scope, arrays=False)
-    return element if element and element == _value_type(found.extreme.rvalue, scope) else None
-
-
-def _value_type(node: c_ast.Node, scope: Scope) -> str:
-    """The type of the values that are compared: of elements, or of their amounts."""
-    called = str(node.name.name) if isinstance(node, c_ast.FuncCall) else ""
-    if called:
-        node = node.args.exprs[0] if node.args is not None and len(node.args.exprs) == 1 else node
-    while isinstance(node, c_ast.ArrayRef):
-        node = node.name
-    element = base_of(str(node.name), scope, arrays=True) if isinstance(node, c_ast.ID) else ""
-    return element if not called or PURE[called] == element else ""

@@ -99,6 +99,11 @@ CONDITIONS = {
         "double A[n][m], double x[n], double y[m]",
         "for (int i = 0; i < n; i++) if (x[i] > 0) for (int j = 0; j < m; j++) A[i][j] += x[i] * y[j];",
     ),
+    "on a scalar, with statements beside the loops": (
+        "double x[n], double A[n][m]",
+        "double t; int i, j; for (i = 0; i < n; i++) { t = 2 * x[i]; if (t > 0) { for (j = 0; j < m; j++) A[i][j] += t;"
+        " x[i] = 0; } else { x[i] += 1; for (j = 0; j < m; j++) A[i][j] = 0; } }",
+    ),
     "around a sum": (
         "int on[n], double A[n][m], double o[1]",
         total("double c = 0;", "for (int i = 0; i < n; i++) if (on[i] > 0) for (int j = 0; j < m; j++) c += A[i][j];",

@@ -6,7 +6,8 @@ import pytest
 
 import polytile
 from polytile.runtime.emulator.instrument import CHECKS
-from tests.every_schedule import source
+from tests.every_schedule import same_in_every_schedule, source
+from tests.parallel_loops import runs_in_many_threads
 
 DATA = (
     "int a[n + 1], float b[n + 1], double c[n + 1], float x0, int r[1], int q[1],"
@@ -14,6 +15,7 @@ DATA = (
 )
 VECTORS = tuple({"n": n} for n in (0, 1, 2, 45, 4000))
 MATRICES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 5), (45, 33), (200, 40)))
+FEW = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (9, 7)))
 PARALLEL = {
     "the first largest": (
         "int x = a[0]; int k = 0; for (int i = 0; i < n; i++) if (a[i] > x) { x = a[i]; k = i; } r[0] = x; q[0] = k;"
@@ -62,20 +64,48 @@ PARALLEL = {
         "int k = 0; for (int i = 0; i < n; i++) for (int j = i; j < m; j++) if (B[i][j] == 7) k = 1; q[0] = k;"
     ),
 }
+BY_PLACE = {
+    "the place alone": "int k = 0; for (int i = 1; i < n; i++) if (a[i] > a[k]) k = i; q[0] = k;",
+    "iterators of the function": (
+        "int i, k = n; for (i = 0; i < n; i++) if (fabs(c[k]) > fabs(c[i])) k = i; q[0] = k + i;"
+    ),
+    "no number to start with": (
+        "int k = n; c[n] = 0. / 0.; for (int i = 0; i < n; i++) if (c[i] < c[k]) k = i; q[0] = k;"
+    ),
+    "both places": (
+        "int i, j, k = 0, l = 0; for (i = 0; i <= n; i++) for (j = 0; j < m; j++)"
+        " if (B[i][j] < B[k][l]) { k = i; l = j; } q[0] = k; r[0] = l;"
+    ),
+    "of rows, beside labels": (
+        "int right = 0; for (int i = 0; i < n; i++) { int k = 0; for (int j = 1; j < m; j++)"
+        " if (A[i][j] > A[i][k]) k = j; if (k == a[i]) right++; } q[0] = right;"
+    ),
+    "of rows, with values": (
+        "int i, j, k; double x; for (i = 0; i < n; i++) { x = A[i][m]; k = m; for (j = 0; j < m; j++)"
+        " if (A[i][j] > x) { x = A[i][j]; k = j; } c[i] = x; a[i] = k; }"
+    ),
+    "pivots": (
+        "int i, j, k, p; double t; for (k = 0; k < m; k++) { p = k; for (i = k + 1; i < m; i++)"
+        " if (fabs(S[i][k]) > fabs(S[p][k])) p = i; if (p != k) { for (j = 0; j < m; j++)"
+        " { t = S[k][j]; S[k][j] = S[p][j]; S[p][j] = t; } t = v[k]; v[k] = v[p]; v[p] = t; }"
+        " for (i = k + 1; i < m; i++) { S[i][k] /= S[k][k] + 2; for (j = k + 1; j < m; j++)"
+        " S[i][j] -= S[i][k] * S[k][j]; } }"
+    ),
+    "a triangle": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) for (int j = i; j < m; j++)"
+        " if (B[i][j] > x) { x = B[i][j]; k = i; } q[0] = k;"
+    ),
+    "a statement between": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { x -= 1; for (int j = 0; j < m; j++)"
+        " if (B[i][j] > x) { x = B[i][j]; k = j; } } q[0] = k;"
+    ),
+}
 IN_ORDER = {
     "rounded": "float x = 0; int k = 0; for (int i = 0; i < n; i++) if (c[i] > x) { x = c[i]; k = i; } q[0] = k;",
     "the last largest": "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] >= x) { x = a[i]; k = i; } q[0] = k;",
     "another value": "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] > x) { x = a[i + 1]; k = i; } q[0] = k;",
     "a value of the place": (
         "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] > x) { x = a[i]; k = r[0] + x; } q[0] = k;"
-    ),
-    "a triangle": (
-        "int x = 0, k = 0; for (int i = 0; i < n; i++) for (int j = i; j < m; j++)"
-        " if (B[i][j] > x) { x = B[i][j]; k = j; } q[0] = k;"
-    ),
-    "a statement between": (
-        "int x = 0, k = 0; for (int i = 0; i < n; i++) { x -= 1; for (int j = 0; j < m; j++)"
-        " if (B[i][j] > x) { x = B[i][j]; k = j; } } q[0] = k;"
     ),
     "a flag that it reads": "int k = 0; for (int i = 0; i < n; i++) if (a[i] > 9 - k) k = 1; q[0] = k;",
     "a flag from another": "int k = 0, l = 0; for (int i = 0; i < n; i++) if (a[i] > 9) { l = k; k = 1; } q[0] = l;",
@@ -91,6 +121,14 @@ def test_searches_are_reductions(name: str) -> None:
     for sizes in MATRICES if "m;" in text else VECTORS:
         for report in scop.validate(on="emulator", parameters=sizes, seed=sizes["n"] + 1, sanitize=CHECKS):
             assert not report.note, report.line
+
+
+@pytest.mark.parametrize("name", BY_PLACE)
+def test_searches_of_rows_and_by_place_run_in_many_threads(name: str) -> None:
+    text = "#include <math.h>\n" + source(DATA + ", double S[m][m], double v[m]", BY_PLACE[name])
+    sizes = FEW if "m;" in BY_PLACE[name] else VECTORS[:-1]
+    runs_in_many_threads(text, sizes[1:])
+    assert "auto" not in same_in_every_schedule(text, sizes)
 
 
 @pytest.mark.quick
