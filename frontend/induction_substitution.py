@@ -17,7 +17,7 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.forward_substitution import with_forwarded_counters
-from polytile.frontend.induction_variables import induction_variables, outside_own_loops
+from polytile.frontend.induction_variables import deciding_parts, induction_variables, outside_own_loops
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import ScalarValue, UnknownValueError, changes, names
@@ -93,10 +93,13 @@ def without_induction(
 class _Replacement(ScalarValue):
     """Follows the value of one variable through statements."""
 
+    in_vectors: bool = False  # whether it decides nothing but elements of arrays with one dimension
+
     def run(
         self, body: tuple[c_ast.Node, ...], live_after: _Asked, initial: c_ast.Node | None
     ) -> tuple[c_ast.Node, ...]:
         start = None
+        self.in_vectors = all(_is_of_vector(part, self.name) for node in body for part in nodes_below(node))
         if self.outer:
             start = c_ast.ID(self.name) if initial is None else self._known(copied(initial))
         items, value = self._block([copied(n) for n in body], start)
@@ -313,7 +316,18 @@ class _Replacement(ScalarValue):
                 return steps[0] if isinstance(steps[0], int) and steps[0] == steps[1] else None
             case c_ast.For():
                 return self._step_of_loop(node)
+            case c_ast.Assignment(op="+=", rvalue=size) if increment(node, self.name) is None:
+                return self._step_of_size(size)
         return increment(node, self.name)
+
+    def _step_of_size(self, size: c_ast.Node) -> c_ast.Node | None:
+        """What `k += s` adds, where all iterations add the same, and products with it make rows."""
+        if self._mentions(size) or not self.in_vectors:
+            return None
+        try:
+            return self._known(copied(size))
+        except UnknownValueError:
+            return None
 
     def _step_of_loop(self, loop: Any) -> int | c_ast.Node | None:
         """What an inner loop adds up, where the number of its iterations does not change outside of it."""
@@ -339,6 +353,15 @@ class _Replacement(ScalarValue):
         except UnknownValueError:
             return None
         return iterations(count, *known, condition[0])
+
+
+def _is_of_vector(node: Any, name: str) -> bool:
+    """Whether a variable decides nothing in a node but which element of a vector it is."""
+    if isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ArrayRef):
+        return not any(use.name == name for use in variables_in(node))
+    return isinstance(node, c_ast.ArrayRef) or not any(
+        use.name == name for part in deciding_parts(node) for use in variables_in(part)
+    )
 
 
 def _as_node(value: int | c_ast.Node) -> c_ast.Node:

@@ -71,9 +71,14 @@ def _changing(loops: Sequence[Any]) -> set[str]:
     found: set[str] = set()
     for loop in loops:
         if id(loop) not in inner:  # its nodes are those of the loops in it, too
-            found |= {name for n in nodes_below(loop) if (name := written_name(n)) is not None and increment(n, name)}
+            found |= {name for n in nodes_below(loop) if (name := written_name(n)) is not None and _counts(n, name)}
         found |= _handed_on(loop)
     return found
+
+
+def _counts(node: Any, name: str) -> bool:
+    """Whether a statement adds a number, or a size, to a variable."""
+    return bool(increment(node, name)) or (isinstance(node, c_ast.Assignment) and node.op == "+=")
 
 
 def _values_of(nodes: Iterable[Any]) -> Counter[str]:

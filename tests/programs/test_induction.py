@@ -13,6 +13,12 @@ VECTORS = "double a[2 * n + 9], double b[n + 1]"
 MATRICES = "double a[n + 1][2 * m + 9], double b[n + 1][m + 1]"
 PROGRAMS = {
     "one by one": (VECTORS, "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j++; }"),
+    "by a size": (VECTORS, "j = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j += k; }"),
+    "by a size, first": (VECTORS, "j = -1; for (i = 0; i < n; i++) { j += k; b[i] = a[j]; j += 0; }"),
+    "by a size, through rows": (
+        MATRICES + ", double c[9 * n * m + 9]",
+        "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < m; r++) { c[j] = b[i][r]; j += k; }",
+    ),
     "by two, from one": (VECTORS, "j = 1; for (i = 0; i < n; i++) { a[j] = b[i] + j; j += 2; }"),
     "before it is used": (VECTORS, "j = n; for (i = n - 1; i >= 0; i--) { j = j - 1; a[j] = b[i]; }"),
     "inside a subscript": (VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i];"),
@@ -192,6 +198,9 @@ REFUSED = {
     "handed on by data": "j = 0; for (i = 0; i < n; i++) { a[i] = b[j]; if (b[i] > 0) j = i; }",
     "through a triangle": "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < i; r++) { a[j] = 1; j++; }",
     "by data": "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j += (int) b[i]; }",
+    "by the iterator": "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j += i; }",
+    "by a size, up to it": "j = 0; for (i = 0; i < n; i++) { for (int r = 0; r < j; r++) a[r] = b[i]; j += k; }",
+    "by what changes": "j = 0; int q = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j += q; if (b[i] > 0) q = 2; }",
     "doubled": "j = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j *= 2; }",
     "in a branch": "j = 0; for (i = 0; i < n; i++) { if (i > 3) j++; a[j] = b[i]; }",
     "prefix": "j = 0; for (i = 0; i < n; i++) a[++j] = b[i];",
@@ -230,3 +239,10 @@ def test_values_that_are_not_known_are_indices_that_are_read(name: str) -> None:
     """They may be any, so that nothing is parallel, and C runs."""
     (scop,) = polytile.compile(refused(name), name="f.c", raise_bugs=True).scops
     assert scop.program is None
+
+
+def test_elements_of_rows_by_a_size_are_indices_that_are_read() -> None:
+    """Their product with the iterator is no row of a matrix that has rows of its own."""
+    body = "for (i = 0; i < n; i++) { j = 0; for (int r = 0; r < m; r++) { a[i][j] = b[i][r]; j += k; } }"
+    (scop,) = polytile.compile(source(MATRICES, body), name="f.c", raise_bugs=True).scops
+    assert scop.program is not None
