@@ -115,7 +115,7 @@ class _Privatization(LiveRangeWalk):
         inside = inside or any(isinstance(item, c_ast.Decl) and item.name == self.name for item in users)
         if inside or first_effect(items, self.name) is Effect.READS:
             self._inside(node, slot, lambda: False)
-        elif users:
+        elif any(_is_read(item, self.name) for item in users):  # what nothing reads is left out later
             setattr(node, slot, c_ast.Compound(self._declared(items, self.name), node.coord))
 
     def _declared(self, items: Sequence[c_ast.Node], name: str) -> list[c_ast.Node]:
@@ -139,6 +139,13 @@ class _Privatization(LiveRangeWalk):
         items = [*self._declared(items, name), c_ast.If(last, kept, None, loop.coord)]
         loop.stmt = c_ast.Compound(items, loop.stmt.coord)
         return [loop]
+
+
+def _is_read(node: c_ast.Node, name: str) -> bool:
+    """Whether a statement uses the value of a variable."""
+    nodes = list(nodes_below(node))
+    targets = {id(n.lvalue) for n in nodes if isinstance(n, c_ast.Assignment) and n.op == "="}
+    return any(isinstance(n, c_ast.ID) and n.name == name and id(n) not in targets for n in nodes)
 
 
 def _is_last(loop: Any) -> c_ast.Node | None:
