@@ -15,11 +15,11 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import maps, union_of
 from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.machine import WARP_SIZE
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
 
 ACCESSES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
-WARP = 32  # lanes
 Bounds = tuple[int | None, int | None]
 _Loops = tuple[int, int, int, int]
 
@@ -140,7 +140,7 @@ def _adds_few(statement: Statement) -> bool:
         return False
     apart = element.apply_range(element.reverse()).deltas()
     furthest = [apart.dim_max_val(k) for k in range(apart.dim(isl.dim_type.set))]
-    return all(v.is_int() for v in furthest) and prod(int(v.to_python()) + 1 for v in furthest) <= WARP
+    return all(v.is_int() for v in furthest) and prod(int(v.to_python()) + 1 for v in furthest) <= WARP_SIZE
 
 
 def _edges(scop: Scop, union: isl.UnionMap, *, relaxed: bool) -> list[Edge]:

@@ -141,9 +141,10 @@ def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
         if all(_rank(part) == tail.rank for part in alone) and _on_their_own(together, tail.rank):
             parts = (*alone, *tail.parts) if first else (*tail.parts, *alone)
             others = [p for n, t in enumerate(host.tails) if n != k for p in t.parts]
-            if any(_conflict([part], others) for part in alone):
-                return None
-            return Tailed(host.group, (*host.tails[:k], Tail(parts, tail.rank), *host.tails[k + 1 :]))
+            made = Tail(parts, tail.rank)
+            if any(_conflict([part], others) for part in alone) or (not tail.rank and len(apart(made)) > 1):
+                return None  # lanes of several blocks add up single results: none of them may wait for a thread
+            return Tailed(host.group, (*host.tails[:k], made, *host.tails[k + 1 :]))
     return None
 
 
