@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
+from polytile.ir.certain_accesses import certain_accesses
 from polytile.ir.expr import INT, Access, Binary, Cast, Expr, Literal, Name, Unary
 from polytile.ir.expr_trees import walk
 from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
@@ -95,7 +96,7 @@ class _Assembler:
             checked=self.evaluator.checked.in_c(),
             passed=tuple((name, _passed(load)) for name, load in self.region.loads.items()),
             pointers=tuple((name, _passed(value)) for name, value in self.region.pointers.items()),
-            needed=self.region.needed,
+            needed=(*self.region.needed, *self._maybe_null(statements)),
             loops=tuple(replace(loop, value=self._named(loop.value)) for loop in source_loops(orders)),
             tables=tables,
             reached=self._reached(statements, tree),
@@ -109,6 +110,15 @@ class _Assembler:
             rotations=self.region.rotations,
             layouts=self._layouts(parameters, arrays),
         )
+
+    def _maybe_null(self, statements: Sequence[Statement]) -> Iterator[str]:
+        """The pointers that only conditions on data lead to: C may be passed null ones, which it does not use."""
+        certain = {access.array for statement in statements for access in certain_accesses(statement)}
+        others = {*certain, *self.region.loads, *self.region.pointers, *self.region.given.values()}
+        used = dict.fromkeys(a.array for s in statements for a in s.accesses)
+        symbols = self.region.symbols
+        own = (name for name in used if name in symbols and symbols[name].pointer and not symbols[name].table)
+        return (name for name in own if name not in others)
 
     def _layouts(self, parameters: Sequence[Parameter], arrays: Sequence[Array]) -> tuple[str, ...]:
         """What is taken for granted of the types of the C's variables that the host passes."""

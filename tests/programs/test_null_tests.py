@@ -115,3 +115,42 @@ def test_rows_that_are_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     }
     """
     prints_the_same("\n".join(line.strip() for line in function.splitlines()), "undefined", tmp_path, monkeypatch)
+
+
+MAYBE = """#include <stdio.h>
+static void f(int n, const double *x, const double *y, int *error, double *total)
+{
+    double s = 0;
+    int c = 0;
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        if (x[i] > 50) s += y[i]; else c++;
+        if (x[i] > 70) *error = 1;
+    }
+#pragma endscop
+    total[0] = s + c;
+}
+static void rows(int n, const int *row, const double *v, double *y)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int k = row[i]; k < row[i + 1]; k++)
+            y[i] += v[k];
+#pragma endscop
+}
+int main(void)
+{
+    double x[200], y[200], t[2], z[8] = {0};
+    int row[9] = {0}, error = 0;
+    for (int i = 0; i < 200; i++) { x[i] = i / 4; y[i] = i; }
+    f(200, x, NULL, NULL, t);
+    f(200, y, x, &error, t + 1);
+    rows(8, row, NULL, z);
+    printf("%g %g %d %g\\n", t[0], t[1], error, z[7]);
+    return 0;
+}
+"""
+
+
+def test_pointers_that_no_iteration_follows_may_be_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prints_the_same(MAYBE, "undefined", tmp_path, monkeypatch)
