@@ -206,8 +206,11 @@ def _search_by_place(
         return None
     if not isinstance(node.cond, c_ast.BinaryOp) or node.cond.op not in ("<", ">"):
         return None
+    others = set(iterators) - places.keys()  # the value there would be another one in each of their iterations
     for value, other in ((node.cond.left, node.cond.right), (node.cond.right, node.cond.left)):
-        if not mentions(value, *places) or not alike(substituted(copied(value), places), other):
+        if mentions(value, *others) or not mentions(value, *places):
+            continue
+        if not alike(substituted(copied(value), places), other):
             continue
         x = c_ast.ID(unused(f"{next(iter(places.values())).name}_value", taken), node.coord)
         sides = (copied(value), x) if value is node.cond.left else (x, copied(value))

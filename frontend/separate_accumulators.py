@@ -16,7 +16,7 @@ from polytile.frontend.ast_builders import base_of, block, declared, integer, na
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import reduced_variable, reduced_variables
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import WRITING, statements_below, substituted, written_name
+from polytile.frontend.trees import WRITING, statements_below, substituted, variables_in, written_name
 
 _SUMS = ("+=", "-=", *WRITING)
 _ROUNDED = ("float", "double")
@@ -50,11 +50,13 @@ def _at(loop: c_ast.Node, statements: Sequence[c_ast.Node]) -> Sequence[c_ast.No
 def _counts(
     loop: c_ast.Node, names: frozenset[str], types: Mapping[str, str], scope: Scope
 ) -> Iterator[tuple[str, str]]:
-    """The integers that a loop only adds to, with their types."""
+    """The integers that a loop only adds to, and does not read, with their types."""
     for name in sorted(names):
         ctype = types.get(name) or base_of(name, scope, arrays=False)
         writes = [n for n in nodes_below(loop) if written_name(n) == name]
-        if ctype and not any(word in _ROUNDED for word in ctype.split()) and all(n.op in _SUMS for n in writes):
+        uses = sum(use.name == name for use in variables_in(loop))
+        only = uses == len(writes) and all(n.op in _SUMS for n in writes)
+        if only and ctype and not any(word in _ROUNDED for word in ctype.split()):
             yield name, ctype
 
 

@@ -91,6 +91,9 @@ BY_PLACE = {
         " for (i = k + 1; i < m; i++) { S[i][k] /= S[k][k] + 2; for (j = k + 1; j < m; j++)"
         " S[i][j] -= S[i][k] * S[k][j]; } }"
     ),
+    "a place that rows hand on": (
+        "int i, j, k = 0; for (i = 0; i < n; i++) for (j = 0; j < m; j++) if (B[i][j] > B[i][k]) k = j; q[0] = k;"
+    ),
     "a triangle": (
         "int x = 0, k = 0; for (int i = 0; i < n; i++) for (int j = i; j < m; j++)"
         " if (B[i][j] > x) { x = B[i][j]; k = i; } q[0] = k;"
@@ -109,6 +112,9 @@ IN_ORDER = {
     ),
     "a flag that it reads": "int k = 0; for (int i = 0; i < n; i++) if (a[i] > 9 - k) k = 1; q[0] = k;",
     "a flag from another": "int k = 0, l = 0; for (int i = 0; i < n; i++) if (a[i] > 9) { l = k; k = 1; } q[0] = l;",
+    "a value that differs in the other loop": (
+        "int i, j, k = 0; for (i = 0; i < n; i++) for (j = 0; j < m; j++) if (B[i][j] > B[k][j]) k = i; q[0] = k;"
+    ),
     "a place that it reads": "int k = 0; for (int i = 0; i < n; i++) if (a[i] > k) k = i; q[0] = k;",
 }
 

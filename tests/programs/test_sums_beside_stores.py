@@ -47,13 +47,33 @@ PROGRAMS = {
         "for (int i = 0; i < n; i++) { if (x[i] < -0.2) { x[i] = -0.2; c++; } if (x[i] > 0.3) { x[i] /= 2; c++; }"
         " if (x[i] > 0.4) c -= 3; }",
     ),
+    "a count that is read between": (
+        "int x[n], int y[n], double o[3]",
+        "for (int i = 0; i < n; i++) { c += x[i] & 7; y[i] = c; c += 10; }",
+    ),
+    "a count that is read behind": (
+        "double x[n], double y[n], double o[3]",
+        "for (int i = 0; i < n; i++) { if (x[i] < -0.2) { x[i] = 0; c++; } if (x[i] > 0.2) { x[i] = 1; c += 2; }"
+        " y[i] = c; s += c; }",
+    ),
+    "a count that is read in another loop": (
+        "int x[n], int y[n][m], double o[3]",
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) { c += x[i] & 3; y[i][j] = j; c++; } x[i] = c; }",
+    ),
     "counts of a time loop": (
         "double x[n], double o[3]",
         "for (int t = 0; t < m; t++) for (int i = 0; i < n; i++) { if (x[i] > 0.5) c++; x[i] /= 2;"
         " if (x[i] > 0.4) c += 2; }",
     ),
 }  # fmt: skip
-SERIAL = ("what is stored elsewhere meanwhile", "a place that changes", "counts of a time loop")
+SERIAL = (
+    "a count that is read between",
+    "a count that is read behind",
+    "a count that is read in another loop",
+    "what is stored elsewhere meanwhile",
+    "a place that changes",
+    "counts of a time loop",
+)
 
 
 def text(name: str) -> str:
