@@ -194,6 +194,8 @@ def _hides_sum(group: list[Statement], scalars: frozenset[str], sums: bool) -> b
 
     before: for (i) { w = 1 / x[i]; y[i] = w; s += w; }    the statement of all three is no sum
     """
+    if sums and common_accumulator(group, scalars):
+        return False  # one statement is their sum
     free: set[int] = set(range(min(len(one.iterators) for one in group)))
     found = False
     for one in group:

@@ -37,6 +37,7 @@ def text(name: str) -> str:
     return f"void f({IMAGES})\n{{\nfloat acc;\n#pragma scop\n{LOOPS} {{ {BODIES[name]} }}\n#pragma endscop\n}}\n"
 
 
+@pytest.mark.slow(but="a condition")
 @pytest.mark.parametrize("name", BODIES)
 def test_images_and_channels_run_in_many_threads(name: str) -> None:
     runs_in_many_threads(text(name), SIZES[1:])

@@ -13,7 +13,13 @@ from polytile.runtime.emulator.instrument import CHECKS
 DOMAINS = sorted((Path(__file__).parent / "domains").glob("*.c"))
 SIZES = (1, 7, 70)
 
-pytestmark = [pytest.mark.usefixtures("emulator"), pytest.mark.slow]
+pytestmark = pytest.mark.usefixtures("emulator")
+
+
+@pytest.mark.quick
+def test_functions_of_finance_have_kernels() -> None:
+    (file,) = (file for file in DOMAINS if file.stem == "finance")
+    assert all(scop.program is not None for scop in polytile.compile(file, raise_bugs=True).scops)
 
 
 @pytest.mark.parametrize("file", DOMAINS, ids=lambda file: file.stem)
