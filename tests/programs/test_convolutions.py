@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import polytile
 from tests.every_schedule import same_in_every_schedule
 from tests.parallel_loops import runs_in_many_threads
 
@@ -37,7 +38,12 @@ def text(name: str) -> str:
     return f"void f({IMAGES})\n{{\nfloat acc;\n#pragma scop\n{LOOPS} {{ {BODIES[name]} }}\n#pragma endscop\n}}\n"
 
 
-@pytest.mark.slow(but="a condition")
+@pytest.mark.quick
+def test_images_have_kernels() -> None:
+    (scop,) = polytile.compile(text("a condition"), name="f.c", raise_bugs=True).scops
+    assert scop.program is not None
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_images_and_channels_run_in_many_threads(name: str) -> None:
     runs_in_many_threads(text(name), SIZES[1:])
