@@ -86,11 +86,12 @@ class _Examined:
         return LoopKind.PARALLEL, tuple(one.known.array for one in carried), None
 
     def _witness(self, binding: list[_Carried]) -> Witness:
-        """Of the first array with a certain dependence; flow before anti before output."""
+        """Of the first array with a certain dependence; flow before anti before output, which copies may remove and
+        which are no reason where values flow, too."""
         best: Witness | None = None
         for kind in DependenceKind:
             for one in binding:
-                pairs = one.of_kind(kind)
+                pairs = [] if one.flow and kind is not DependenceKind.FLOW else one.of_kind(kind)
                 if pairs and (best is None or best.may):
                     found = witness(self.state.source, one.known.array, kind, pairs, exact=one.known.exact)
                     best = found if best is None or not found.may else best

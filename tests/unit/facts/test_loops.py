@@ -47,6 +47,11 @@ BY_HAND = {
         "for (int i = 0; i < n; i++) {\n if (a[i] > 0)\n  m = a[i];\n out[i] = m;\n}",
         ["why.c:4: loop i is serial: m may be written at i=0 (line 6) and read at i=1 (line 7)"],
     ),
+    "a total that starts anew": (
+        "int n, int a[n], int x, int s, int o[1]",
+        "for (int i = 0; i < n; i++) {\n if (a[i] > 0) x += a[i]; else x = 0;\n if (x > s) s = x;\n}\no[0] = s;",
+        ["why.c:4: loop i is serial: x may be written at i=0 and read at i=1"],
+    ),
     "write below a condition": (
         "int n, double a[n], double b[n]",
         "for (int i = 1; i < n; i++)\n if (b[i] > 0) a[i] = a[i - 1];",
