@@ -22,14 +22,14 @@ _MOST = 100  # nodes of a value
 
 @dataclass(slots=True)
 class BlockValues:
-    """What is known behind the statements that were followed: values of what is outside of the block, which these
+    """Hold what is known behind the statements that were followed: values of what is outside of the block, which these
     statements may have changed."""
 
     types: dict[str, str] = field(default_factory=dict)  # of the scalars that the block declares; "" for what is none
     values: dict[str, c_ast.Node] = field(default_factory=dict)
 
     def used_in(self, item: c_ast.Node) -> c_ast.Node:
-        """A copy of a statement with values in the place of scalars."""
+        """Return a copy of a statement with values in the place of scalars."""
         made: c_ast.Node = substituted(copied(item), self.values)
         return made
 

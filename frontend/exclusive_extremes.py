@@ -33,7 +33,7 @@ _INTEGERS = {"int", "long", "long long"}
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Statements with conditions apart; what they set to values that it has before them."""
+    """Hold statements with conditions apart, and what they set to values that it has before them."""
 
     body: tuple[c_ast.Node, ...]
     initial: Mapping[str, c_ast.Node]
@@ -177,7 +177,7 @@ def _place(node: c_ast.Node) -> c_ast.Node:
 
 
 def _leaves(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """What decides the type of a value; the node itself where its type is not known from that."""
+    """Return what decides the type of a value; the node itself where its type is not known from that."""
     match node:
         case c_ast.BinaryOp(op="+" | "-" | "*" | "/"):
             yield from (leaf for side in (node.left, node.right) for leaf in _leaves(side))
@@ -195,7 +195,7 @@ def _is_constant(node: c_ast.Node) -> bool:
 def _ordered(
     before: Sequence[c_ast.Node], pair: _Pair, is_sure: Callable[[str, c_ast.Node], bool]
 ) -> dict[str, c_ast.Node] | None:
-    """What sets the two again, where low <= high, or one of them is no number, behind statements."""
+    """Return what sets the two again, where low <= high, or one of them is no number, behind statements."""
     values: dict[str, c_ast.Node] = {}
     ordered: dict[str, c_ast.Node] | None = None
     for item in before:

@@ -5,6 +5,7 @@ By name, for a variable whose name no other one has.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
@@ -23,7 +24,7 @@ JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return, c_ast.Label)
 
 
 class Effect(Enum):
-    """What a statement does first to a variable."""
+    """Say what a statement does first to a variable."""
 
     READS = "may read it"
     SETS = "sets it in any case"
@@ -31,7 +32,7 @@ class Effect(Enum):
 
 
 def first_effect(nodes: Sequence[c_ast.Node], name: str) -> Effect:
-    """What statements that follow one another do first to a variable."""
+    """Find what statements that follow one another do first to a variable."""
     may_leave = False
     for node in nodes:
         effect = effect_of(node, name)
@@ -42,7 +43,7 @@ def first_effect(nodes: Sequence[c_ast.Node], name: str) -> Effect:
 
 
 def effect_of(node: Any, name: str) -> Effect:
-    """What one statement does first to a variable."""
+    """Find what one statement does first to a variable."""
     if not is_used(node, name):
         return Effect.NEITHER
     match node:
@@ -90,13 +91,13 @@ def one_scalar(name: str, nodes: Sequence[c_ast.Node], scope: Scope) -> Shape | 
 
 
 @dataclass(slots=True)
-class LiveRangeWalk:
-    """Goes through statements with, for each, whether the variable may be read behind it."""
+class LiveRangeWalk(ABC):
+    """Go through statements with, for each, whether the variable may be read behind it."""
 
     name: str
 
     def block(self, nodes: Sequence[c_ast.Node], live: Live) -> list[c_ast.Node]:
-        """The statements of a block, changed in place; `live` says whether the variable may be read behind it."""
+        """Change the statements of a block in place; `live` says whether the variable may be read behind it."""
         result: list[c_ast.Node] = []
         for k, node in enumerate(nodes):
             behind = partial(self._is_read, nodes[k + 1 :], live)
@@ -104,9 +105,9 @@ class LiveRangeWalk:
             result += self._statement(node, behind) if made is None else made
         return result
 
+    @abstractmethod
     def changed(self, node: Any, live: Live) -> list[c_ast.Node] | None:
-        """What a statement becomes; None where only what is inside may change."""
-        raise NotImplementedError
+        """Return what a statement becomes; None where only what is inside may change."""
 
     def _is_read(self, rest: Sequence[c_ast.Node], live: Live) -> bool:
         effect = first_effect(rest, self.name)

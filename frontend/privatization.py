@@ -46,7 +46,7 @@ _ENDED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=="}
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """Statements that do not use the variables in `names` any more, which may be declared around them."""
+    """Hold statements that do not use the variables in `names` any more, which may be declared around them."""
 
     body: tuple[c_ast.Node, ...]
     names: frozenset[str]

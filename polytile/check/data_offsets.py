@@ -18,7 +18,7 @@ _Access = Sequence[Check | None]  # what is known of each subscript
 
 
 def separate(program: Check, array: str) -> isl.UnionMap:
-    """All pairs of instances that surely use different elements of an array."""
+    """Find all pairs of instances that surely use different elements of an array."""
     users = {
         name: statement
         for name, statement in program["statements"].items()

@@ -66,7 +66,7 @@ class MappedKernel:
 
 
 def mapped_kernels(state: Compilation) -> tuple[MappedKernel, ...]:
-    """The kernels of the tree, in its order."""
+    """List the kernels of the tree, in its order."""
     if state.program is None or state.schedule is None:
         return ()
     versions = kernel_versions(state)
@@ -77,7 +77,7 @@ def mapped_kernels(state: Compilation) -> tuple[MappedKernel, ...]:
 
 
 def kernels_of_statement(state: Compilation, statement: str) -> dict[str, Where]:
-    """The kernels that run a statement of the source, and where these run its serial loops."""
+    """Find the kernels that run a statement of the source, and where these run its serial loops."""
     instances = instances_of(state.run) if state.schedule is not None else {}
 
     def runs(mapped: MappedStatement) -> bool:

@@ -19,12 +19,12 @@ FEW = 32  # iterations that a thread may run alone: a loop over taps or componen
 
 
 def serial_loops(state: Compilation, loops: Iterable[LoopFacts]) -> Iterator[str]:
-    """The reasons of the loops that the C runs: all that are not parallel."""
+    """Yield the reasons of the loops that the C runs: all that are not parallel."""
     yield from (_why(state, loop) for loop in loops if loop.kind is not LoopKind.PARALLEL)
 
 
 def one_thread_remarks(state: Compilation, loops: Sequence[LoopFacts]) -> Iterator[Diagnostic]:
-    """A remark for each kernel of one thread with loops over data; its hint has a line for each of these."""
+    """Yield a remark for each kernel of one thread with loops over data; its hint has a line for each of these."""
     alone = _loops_of_one_thread(state, loops)
     estimate = estimate_of(state) if alone else None
     times = {kernel.name: kernel.microseconds for kernel in kernels_of(state, estimate)} if estimate else {}

@@ -43,7 +43,7 @@ def reasons(loops: Iterable[LoopFacts]) -> Iterator[str]:
 
 
 def called(loop: LoopFacts) -> str:
-    """What a loop is called in messages."""
+    """Return what a loop is called in messages."""
     return "while loop" if loop.iterator == WHILE else f"loop {loop.iterator}"
 
 
