@@ -190,10 +190,10 @@ def _wrong_flow(
     """What is wrong with the flow of partial results between instances that carry parts of `results`; `members` write
     them, `combining` ones read several."""
     single = results.domain().subtract(combining)
+    flow = flow.detect_equalities()  # isl takes ten times as long to subtract what leaves them to be found
     onward = flow.intersect_domain(members)
     steps = onward.apply_domain(results).apply_range(results)
-    given = onward.domain().detect_equalities()  # isl takes ten times as long to subtract what leaves them to be found
-    if not members.is_subset(given):
+    if not members.is_subset(onward.domain().detect_equalities().coalesce()):
         return "a value is lost"
     if not onward.is_single_valued():
         return "a value is used twice"

@@ -66,9 +66,10 @@ def _other_values(
         if not given.apply_domain(parts).is_equal(wanted):
             yield f"the threads that combine do not make the accesses to {array}"
     before, after = dependences.of(array), run.dependences.of(array)
-    flow = after.flow.intersect_params(context).apply_domain(parts).apply_range(parts)
+    flow = after.flow.intersect_params(context).detect_equalities()  # see reductions.py
+    flow = flow.apply_domain(parts).apply_range(parts).detect_equalities()
     unset = after.uninitialised.intersect_params(context).apply_domain(parts)
-    if not flow.is_equal(before.flow.intersect_params(context)):
+    if not flow.is_equal(before.flow.intersect_params(context).detect_equalities()):
         yield f"the threads that combine get other values of {array}"
     if not unset.is_equal(before.uninitialised.intersect_params(context)):
         yield f"the threads that combine get earlier values of {array}"
