@@ -70,29 +70,63 @@ def integer_range(ctype: CType) -> tuple[int, int]:
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if ctype.signed else (0, (1 << bits) - 1)
 
 
+Evaluator = Callable[[Mapping[str, int]], int]
+
+
 def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
     """The integer value of an expression over `values`."""
+    return evaluator(expr)(values)
+
+
+def evaluator(expr: Expr) -> Evaluator:
+    """A function that evaluates an expression, for one that is asked for many values: the tree is walked once.
+
+    What C does not evaluate, as the right side of a false `&&`, may be no index expression.
+    """
     match expr:
         case Literal(text=text, type=ctype) if ctype.kind == "int":
-            if (value := literal_value(text)) is None:
-                raise InternalError(f"not an integer constant: {text}")
-            return value
+            value = literal_value(text)
+            return _failing(f"not an integer constant: {text}") if value is None else lambda _: value
         case Name(name=name):
-            if name not in values:
-                raise InternalError(f"{name} has no value in a host expression")
-            return values[name]
-        case Unary(op=op, operand=x):
-            return int(_UNARY[op](evaluate(x, values)))
+            return _named(name)
+        case Unary(op=op, operand=x) if op in _UNARY:
+            change, operand = _UNARY[op], evaluator(x)
+            return lambda values: int(change(operand(values)))
         case Binary(op="&&", left=a, right=b):
-            return int(evaluate(a, values) != 0 and evaluate(b, values) != 0)
+            left, right = evaluator(a), evaluator(b)
+            return lambda values: int(left(values) != 0 and right(values) != 0)
         case Binary(op="||", left=a, right=b):
-            return int(evaluate(a, values) != 0 or evaluate(b, values) != 0)
-        case Binary(op=op, left=a, right=b):
-            return int(_BINARY[op](evaluate(a, values), evaluate(b, values)))
+            left, right = evaluator(a), evaluator(b)
+            return lambda values: int(left(values) != 0 or right(values) != 0)
+        case Binary(op=op, left=a, right=b) if op in _BINARY:
+            return _combined(_BINARY[op], a, b)
         case Ternary(condition=c, then=a, otherwise=b):
-            return evaluate(a if evaluate(c, values) else b, values)
+            holds, then, otherwise = evaluator(c), evaluator(a), evaluator(b)
+            return lambda values: then(values) if holds(values) else otherwise(values)
         case Cast(type=ctype, operand=x) if ctype.kind == "int":
-            return wrap(evaluate(x, values), ctype)
+            operand = evaluator(x)
+            return lambda values: wrap(operand(values), ctype)
         case Call(function=f, arguments=(a, b)) if f in _FUNCTIONS:
-            return _FUNCTIONS[f](evaluate(a, values), evaluate(b, values))
-    raise InternalError(f"not an index expression: {expr}")
+            return _combined(_FUNCTIONS[f], a, b)
+    return _failing(f"not an index expression: {expr}")
+
+
+def _combined(operation: Callable[[int, int], int], a: Expr, b: Expr) -> Evaluator:
+    left, right = evaluator(a), evaluator(b)
+    return lambda values: int(operation(left(values), right(values)))
+
+
+def _named(name: str) -> Evaluator:
+    def value(values: Mapping[str, int]) -> int:
+        if name not in values:
+            raise InternalError(f"{name} has no value in a host expression")
+        return values[name]
+
+    return value
+
+
+def _failing(message: str) -> Evaluator:
+    def fail(_: Mapping[str, int]) -> int:
+        raise InternalError(message)
+
+    return fail

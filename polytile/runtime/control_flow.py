@@ -20,7 +20,7 @@ from polytile.ir.expr_trees import statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.runtime.control_text import control_text
-from polytile.runtime.host_interpreter import execute
+from polytile.runtime.host_interpreter import Run, prepared
 
 Part = tuple[str | int, ...]  # of a program: a launch, a branch one way, a loop that runs so often
 MANY = 3  # blocks along an axis, iterations of a loop: a first one, one within, a last one
@@ -91,13 +91,14 @@ class ControlFlow:
     """The control flow of a host program and of its kernels, ready to be asked."""
 
     program: HostProgram
+    run: Run
     recorders: Mapping[str, _Recorder]
     functions: Mapping[str, Callable[..., float]]
     varying: Mapping[str, tuple[int, ...]]  # axes of grids whose blocks are not always as many
 
     def reach(self, values: Mapping[str, int]) -> Reach:
         """What runs for these values of all parameters."""
-        launches = _launches(self.program, values)
+        launches = _launches(self.run, values)
         parts: set[Part] = set()
         work = 0.0
         for name, found in launches.items():
@@ -138,14 +139,14 @@ def control_flow(program: HostProgram) -> ControlFlow:
         name: tuple(k for k in range(3) if any(known(s.grid[k]) is None for s in launches if s.kernel == name))
         for name in functions
     }
-    return ControlFlow(program, recorders, functions, varying)
+    return ControlFlow(program, prepared(program.body), recorders, functions, varying)
 
 
 class _Enough(Exception):
     pass
 
 
-def _launches(program: HostProgram, values: Mapping[str, int]) -> dict[str, _Launched]:
+def _launches(run: Run, values: Mapping[str, int]) -> dict[str, _Launched]:
     """The launches of each kernel, with their grids and the values of the names in scope."""
     found: dict[str, _Launched] = {}
     count = 0
@@ -158,7 +159,7 @@ def _launches(program: HostProgram, values: Mapping[str, int]) -> dict[str, _Lau
         found.setdefault(name, []).append((grid, dict(scope)))
 
     with suppress(_Enough):
-        execute(program.body, values, launch)
+        run(values, launch)
     return found
 
 
