@@ -12,14 +12,20 @@ from typing import TypeVar
 
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, While
-from polytile.ir.expr_trees import rewrite
+from polytile.ir.expr_trees import rewrite, statements
 
 _Node = TypeVar("_Node", bound=Expr | Stmt)
 
 
 def distinctly_named(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The statements with a name of its own for each loop and each declaration, by the scopes of C."""
-    return _Renaming().block(body, {})
+    bound = [name for stmt in statements(*body) if (name := _bound(stmt))]
+    return body if len({*bound}) == len(bound) else _Renaming().block(body, {})
+
+
+def _bound(stmt: Stmt) -> str:
+    """The name of the variable that a statement begins, or an empty one."""
+    return stmt.name if isinstance(stmt, Declare) else stmt.iterator if isinstance(stmt, For) else ""
 
 
 @dataclass

@@ -78,23 +78,31 @@ class _Lanes:
                 return self._between_segments({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op), bound)
         return not differs(kernel, condition, self.differing, self.axes)
 
+    def stay_together_at(self, kernel: Kernel, stmt: Stmt) -> bool:
+        """Whether all lanes of a segment go the same way at a statement."""
+        if isinstance(stmt, If):
+            return self.stay_together(kernel, stmt.condition)
+        return not _splits(kernel, stmt, self.differing, self.axes)
+
+    def reduced_in(self, stmt: Stmt) -> bool:
+        """Whether the expressions of a statement itself combine the lanes of such segments."""
+        return any(isinstance(n, WarpReduce) and n.width == self.width for n in walk(*expressions(stmt)))
+
     def _between_segments(self, op: str, bound: Literal) -> bool:
         """Whether `lane op bound` is the same for all lanes of a segment."""
         first = int(bound.text) + (op in ("<=", ">")) if bound.text.isdigit() and op in ("<", "<=", ">", ">=") else 1
         return first % self.width == 0
 
 
-def _check_segments(kernel: Kernel, body: Iterable[Stmt], lanes: _Lanes) -> None:
+def _check_segments(kernel: Kernel, body: Iterable[Stmt], lanes: _Lanes, apart: Stmt | None = None) -> None:
+    """`apart`: the outermost statement around the body at which lanes of a segment may go different ways."""
     for stmt in body:
+        if apart is not None and lanes.reduced_in(stmt):
+            ensure(False, kernel, apart, "a reduction of lanes below a condition that may differ between them")
         blocks = bodies(stmt)
-        if isinstance(stmt, If):
-            apart = not lanes.stay_together(kernel, stmt.condition)
-        else:
-            apart = _splits(kernel, stmt, lanes.differing, lanes.axes)
-        if apart and any(isinstance(n, WarpReduce) and n.width == lanes.width for b in blocks for n in walk(*b)):
-            ensure(False, kernel, stmt, "a reduction of lanes below a condition that may differ between them")
+        inside = stmt if apart is None and blocks and not lanes.stay_together_at(kernel, stmt) else apart
         for block in blocks:
-            _check_segments(kernel, block, lanes)
+            _check_segments(kernel, block, lanes, inside)
 
 
 def _meets(node: object) -> bool:
