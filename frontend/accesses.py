@@ -91,8 +91,8 @@ class Collector:
                 self._reads(value, known)
                 if isinstance(target, Access):
                     if op:
-                        self._add(AccessKind.READ, target, known)
-                    self._add(AccessKind.WRITE, target, known)
+                        self._add(AccessKind.READ, target, known, updated=True)
+                    self._add(AccessKind.WRITE, target, known, updated=bool(op))
                     self._set |= {target.array} if not (target.subscripts or target.field) else frozenset()
             case Declare(value=value) if value is not None:
                 self._reads(value, known)
@@ -162,7 +162,8 @@ class Collector:
     def _branches(self, condition: Expr, known: isl.Set) -> tuple[isl.Set, isl.Set] | None:
         """Where a condition holds and where not; None where data decide, or too many alternatives."""
         try:
-            holds = self.evaluator.condition(condition, known)
+            with self.evaluator.asking_for_periods(False):
+                holds = self.evaluator.condition(condition, known)
         except NotAffineError:
             return None
         then, otherwise = known.intersect(holds), known.subtract(holds)
@@ -174,7 +175,8 @@ class Collector:
         for op in ("&&", "||"):
             for part in _parts(condition, op):
                 try:
-                    here = self.evaluator.condition(part, holds if op == "&&" else rest)
+                    with self.evaluator.asking_for_periods(False):
+                        here = self.evaluator.condition(part, holds if op == "&&" else rest)
                 except NotAffineError:
                     break
                 if op == "&&":
@@ -276,12 +278,15 @@ class Collector:
                 self._reads(side, points)
         self._path = path
 
-    def _add(self, kind: AccessKind, access: Access, known: isl.Set, *, touched: bool = True) -> None:
+    def _add(
+        self, kind: AccessKind, access: Access, known: isl.Set, *, touched: bool = True, updated: bool = False
+    ) -> None:
         if kind is AccessKind.READ and access.array in self._set and not (access.subscripts or access.field):
             return
         try:
-            subscripts = tuple(self._subscript(kind, access, s, known) for s in access.subscripts)
-            inside = tuple(self._subscript(kind, access, s, known) for s in access.inside)
+            any_element = updated or access.array in self.only_read
+            subscripts = tuple(self._subscript(any_element, access, s, known) for s in access.subscripts)
+            inside = tuple(self._subscript(any_element, access, s, known) for s in access.inside)
         except UserError:
             if not self.lenient:
                 raise
@@ -294,16 +299,21 @@ class Collector:
         loose, inner = self._loose, self._inner
         self.found.append(RawAccess(kind, access, subscripts, known, inner, path, location, loose, inside, touched))
 
-    def _subscript(self, kind: AccessKind, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
+    def _subscript(self, any_element: bool, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
+        """The value of a subscript; None where it may be any of its dimension: it reads data, `p[i] ^ 1`, or is not
+        affine, `w[i ^ 1]`, and `any_element` says that this does no harm, as the array is only read or updated."""
         key = expr, IdentityKey(known)
         if key in self._values:
             return self._values[key]
+        any_element = any_element and not self.lenient
         try:
-            value = self.evaluator.used(expr, known)
+            with self.evaluator.asking_for_periods(not any_element):
+                value = self.evaluator.used(expr, known)
             if len(access.subscripts) > 1 or self.lenient:
                 self.evaluator.of_polynomial(value, expr)
         except NotAffineError as problem:
-            if not self.lenient and self._may_be_any(access.array, expr, problem):
+            data = problem.data or self.evaluator.reads_data(expr)
+            if not self.lenient and (data or (any_element and not problem.wraps)):
                 self._reads(expr, known)
                 return None
             location = (self.translator.location(expr) if self.translator else None) or access.location
@@ -311,11 +321,6 @@ class Collector:
         if len(access.subscripts) > 1 or self.lenient:
             self._values[key] = value
         return value
-
-    def _may_be_any(self, array: str, expr: Expr, problem: NotAffineError) -> bool:
-        """Whether a subscript that is not affine is taken for any of its dimension: one that reads data, `p[i] ^ 1`, or
-        one of an array that is only read, `w[i ^ 1]`."""
-        return problem.data or self.evaluator.reads_data(expr) or (array in self.only_read and not problem.wraps)
 
 
 def _counts(first: Declare, loop: While) -> bool:

@@ -7,8 +7,8 @@ signed types; where unsigned sums may wrap around, the host asks for sizes with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import field
 
 import islpy as isl
@@ -75,6 +75,7 @@ class Evaluator(ValueRanges):
     eligible: Callable[[str], CType | str]
     atoms: dict[str, Atom] = field(default_factory=dict)
     products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
+    asks_periods: bool = True
     compared: list[tuple[isl.PwAff, isl.Set]] = field(default_factory=list)  # what C compares in 64 bits, and where
 
     # Values ---------------------------------------------------------------------------------------------------------
@@ -249,7 +250,11 @@ class Evaluator(ValueRanges):
         value, size = self.of_polynomial(left, expr.left), self.of_polynomial(divisor, expr.right)
         tried = range(2, remainders.MOST + 1)
         periods = next((k for k in tried if self.proves(known, remainders.within(value, size, k))), None)
-        if periods is None and not (expr.op == "%" and self.require(known, remainders.within(value, size, 2))):
+        if periods is None and not (
+            expr.op == "%"
+            and (self.asks_periods or self._varies_within(left, size, known))
+            and self.require(known, remainders.within(value, size, 2))
+        ):
             size_text = describe(expr.right)
             raise NotAffineError(
                 expr,
@@ -257,8 +262,24 @@ class Evaluator(ValueRanges):
                 f"above -({size_text}) and below {remainders.MOST} * ({size_text})",
                 hint="bound it, or promise what is missing with `#pragma polytile assume(...)`; "
                 "the right side may also be a constant",
+                periods=True,
             )
         return self._opaque(remainders.by_size(expr.op, value, size, periods or 2), expr)
+
+    def _varies_within(self, value: Polynomial, size: isl.PwAff, known: isl.Set) -> bool:
+        """Whether the iterators of a sum stay within a period: those of i + k where 0 <= i < size, whatever k is."""
+        terms = {m: f for m, f in value.terms.items() if any(not self.atoms[atom].parametric for atom in m)}
+        varying = self.of_polynomial(Polynomial(terms), Literal("0"))
+        return bool(terms) and self.proves(known, remainders.within(varying, size, 1))
+
+    @contextmanager
+    def asking_for_periods(self, asks: bool) -> Iterator[None]:
+        """Have the host ask that remainders by sizes have few periods, even where iterators alone have more."""
+        before, self.asks_periods = self.asks_periods, asks
+        try:
+            yield
+        finally:
+            self.asks_periods = before
 
     def _truncating(self, expr: Binary, value: isl.PwAff, divisor: int, known: isl.Set) -> Polynomial:
         natural = self.proves(known, value.nonneg_set())

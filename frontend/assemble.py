@@ -61,6 +61,7 @@ from polytile.frontend.scop_region import PointerTable, Region, Symbol
 from polytile.frontend.scope import VOLATILE, Binding, Scope
 from polytile.frontend.searches import with_searches
 from polytile.frontend.separate_accumulators import with_separate_accumulators
+from polytile.frontend.separate_increments import with_increments_before_conditions
 from polytile.frontend.static_variables import with_known_values
 from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
@@ -109,7 +110,8 @@ class _Statements:
         cls, context: FileContext, place: ScopPlace, known: KnownValues, live_after: Callable[[str], bool]
     ) -> _Statements:
         body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
-        body = with_assigned_elements(with_known_values(_without_assumptions(body)))
+        body = with_increments_before_conditions(_without_assumptions(body))
+        body = with_assigned_elements(with_known_values(body))
         shared = _shared_numbers(context, place, body)
         body = tuple(with_row_pointers(body, place.scope, shared))
         body, pointers = with_pointer_offsets(body, place.scope, live_after)
@@ -139,15 +141,11 @@ class _Loops:
     counted: frozenset[str]  # iterators and counters that became others
     split: frozenset[str]
     initial: Mapping[str, c_ast.Node]  # what the statements set again
+    asked: tuple[c_ast.Node, ...]  # what the host asks of sizes
 
     @classmethod
     def of(
-        cls,
-        context: FileContext,
-        place: ScopPlace,
-        known: KnownValues,
-        liveness: Liveness,
-        made: _Statements,
+        cls, context: FileContext, place: ScopPlace, known: KnownValues, liveness: Liveness, made: _Statements
     ) -> _Loops:
         def live_after(name: str) -> bool:
             return _live_after(place, liveness, name)
@@ -179,7 +177,8 @@ class _Loops:
         body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
         result = replace(result, body=body)
         names = counted.names, split.names | private.names, apart.initial
-        return cls(result, place, summaries, nulls, fields, loads, flat, products, stepped, *names)
+        asked = (*stepped.asked, *flat.asked, *counted.asked)
+        return cls(result, place, summaries, nulls, fields, loads, flat, products, stepped, *names, asked)
 
 
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
@@ -200,8 +199,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     result, place, summaries = loops.result, loops.place, loops.summaries
     nulls, fields, loads, flat = loops.nulls, loops.fields, loops.loads, loops.flat
     products, stepped = loops.products, loops.stepped
-    asked = (*stepped.asked, *flat.asked, *products.factors)
-    symbols, tables = _symbols_used(place, loops, (*assumptions, *asked), liveness)
+    needed = (*assumptions, *loops.asked, *products.factors)
+    symbols, tables = _symbols_used(place, loops, needed, liveness)
     symbols |= {**firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols}
     symbols |= {**stepped.symbols, **flat.symbols}
     values = {**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips, **flat.values}
@@ -234,7 +233,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         host_reads=reads.places,
         reachable=reads.reachable,
         independent=independent,
-        asked=(*stepped.asked, *flat.asked),
+        asked=loops.asked,
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),

@@ -255,7 +255,8 @@ class _Extractor:
         """Where a condition holds; nothing is asked of sizes for one that is not affine."""
         before = self.evaluator.state()
         try:
-            return self.evaluator.condition(self.translator.value(condition), points)
+            with self.evaluator.asking_for_periods(False):
+                return self.evaluator.condition(self.translator.value(condition), points)
         except NotAffineError:
             self.evaluator.restore(before)
             raise
@@ -335,10 +336,14 @@ class _Extractor:
         return True
 
     def _is_known(self, value: Expr, points: isl.Set) -> bool:
-        """Whether a value is a sum of products of iterators and sizes, or a choice between such."""
+        """Whether a value is a sum of products of iterators and sizes, and of what is left when sizes divide these,
+        or a choice between such."""
         try:
-            self.evaluator.used(value, points)
-        except NotAffineError:
+            with self.evaluator.asking_for_periods(False):
+                self.evaluator.used(value, points)
+        except NotAffineError as problem:
+            if problem.periods and not self.evaluator.reads_data(value):
+                return True
             found = choice(value)
             if found is None:
                 return False
@@ -392,7 +397,8 @@ class _Extractor:
     def _is_affine(self, value: Expr, points: isl.Set) -> bool:
         before = self.evaluator.state()
         try:
-            self.evaluator.used(value, points)
+            with self.evaluator.asking_for_periods(False):
+                self.evaluator.used(value, points)
         except NotAffineError:
             self.evaluator.restore(before)
             return False

@@ -33,6 +33,7 @@ from polytile.frontend.loop_facts import is_never_negative
 from polytile.frontend.name_binding import loop_iterator
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.reduction_statements import changed_variables, target
 from polytile.frontend.scop_region import SizeProduct, Symbol
 from polytile.frontend.scope import Scope
 from polytile.frontend.size_factors import (
@@ -182,6 +183,8 @@ class _Loops:
         alike = all(f and all(factor_texts(g) == factor_texts(f[0]) for g in f) for f in divisors.values())
         if self.varying or not alike or len(end) != 1 or not isinstance(end[0], c_ast.ID):
             return [], []
+        if self._only_reads(loop.stmt, places):
+            return [], []  # any number of iterations may
         rows, columns = divisors["/"][0], divisors["%"][0]
         if factor_texts(rows) != factor_texts(columns):
             if len(rows) != 1 or len(columns) != 1:
@@ -193,6 +196,13 @@ class _Loops:
         count = self.counted.of(name, kind, end[0], columns, self.taken, self.loads.loads)
         self.asked[count.rest] = c_ast.BinaryOp("==", c_ast.ID(count.rest), integer(0), loop.coord)
         return columns, [c_ast.ID(count.rows, loop.coord)]
+
+    def _only_reads(self, stmt: c_ast.Node, places: Sequence[c_ast.Node]) -> bool:
+        """Whether quotients and remainders are subscripts of arrays that no statement changes, and nothing else."""
+        changed = {name for item in self.loads.body for name in changed_variables(item)}
+        read = [n for n in nodes_below(stmt) if isinstance(n, c_ast.ArrayRef) and target(n) not in changed]
+        inside = {id(part) for n in read for part in nodes_below(n.subscript)}
+        return all(id(place) in inside for place in places)
 
     def _header(self, loop: c_ast.For) -> tuple[str, CType, Factors] | None:
         """The iterator of a loop from 0 on, its type, and the factors of its end; None for other loops."""

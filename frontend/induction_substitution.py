@@ -3,33 +3,31 @@
 before: j = 1; for (i = lo; i < n; i++) { a[j] = 0; j += 2; }           b[i] = j;
 after:  for (i = lo; i < n; i++) a[1 + 2 * (i - lo)] = 0;               b[lo + t] = 1 + 2 * t;  t = n > lo ? n - lo : 0
 
-A value is a sum of constants, sizes and iterators of the loops around. Where one is not known, the variable stays as it
-is, and is refused where it decides what is accessed.
+A value is a sum of constants, sizes and iterators of the loops around, or the remainder of one (circular_counters.py).
+Where one is not known, the variable stays as it is, and is refused where it decides what is accessed. Unsigned ones are
+followed where they turn around or are constants alone: sums of others may wrap around.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
 from polytile.frontend.alpha_renaming import with_names_apart
+from polytile.frontend.circular_counters import Turn
+from polytile.frontend.circular_values import CircularValue
 from polytile.frontend.forward_substitution import with_forwarded_counters
 from polytile.frontend.induction_variables import deciding_parts, induction_variables, outside_own_loops
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scalar_value import ScalarValue, UnknownValueError, changes, names
+from polytile.frontend.scalar_value import UnknownValueError, changes, names
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import (
-    block_items,
-    copied,
-    map_children,
-    substituted,
-    variables_in,
-    written_name,
-)
+from polytile.frontend.separate_increments import separate_increments
+from polytile.frontend.trees import block_items, copied, substituted, variables_in, written_name
 from polytile.frontend.trip_counts import (
     Count,
     bound,
@@ -48,14 +46,16 @@ from polytile.ir.name_supply import fresh
 
 _Asked = Callable[[str], bool]
 _CONTROL = (c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Label, c_ast.Goto, c_ast.Case, c_ast.Default, c_ast.Break)
+_OPERATIONS = ("+=", "-=", "%=", "&=")
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Statements without the variables in `names`."""
+    """Statements without the variables in `names`, under conditions on sizes that the host asks."""
 
     body: tuple[c_ast.Node, ...]
     names: frozenset[str] = frozenset()
+    asked: tuple[c_ast.Node, ...] = ()
 
 
 def without_induction(
@@ -69,6 +69,7 @@ def without_induction(
     after the statements, `has_address` whether pointers may lead to it; `initial` are values of some before them."""
     done: tuple[c_ast.Node, ...] = tuple(body)
     names: set[str] = set()
+    asked: dict[str, c_ast.Node] = {}
     waiting = [n for n in induction_variables(done, scope, live_after) if not has_address(n)]
     if waiting:
         done = with_names_apart(done, scope, waiting)
@@ -78,27 +79,30 @@ def without_induction(
         left: list[str] = []
         for name in waiting:
             try:
-                done = _Replacement.of(name, done, scope).run(done, live_after, initial.get(name))
+                made = _Replacement.of(name, done, scope, unsigned=True)
+                done = made.run(done, live_after, initial.get(name))
             except UnknownValueError:
                 left.append(name)
                 continue
             names.add(name)
+            asked |= made.asked
         if len(left) == len(waiting):
             break
         waiting = left  # what they are set to may be known now
-    return Counted(done, frozenset(names))
+    return Counted(done, frozenset(names), tuple(asked.values()))
 
 
 @dataclass(slots=True)
-class _Replacement(ScalarValue):
+class _Replacement(CircularValue):
     """Follows the value of one variable through statements."""
 
     in_vectors: bool = False  # whether it decides nothing but elements of arrays with one dimension
+    turning: bool = False  # whether it is followed through an iteration that may turn it around
 
     def run(
         self, body: tuple[c_ast.Node, ...], live_after: _Asked, initial: c_ast.Node | None
     ) -> tuple[c_ast.Node, ...]:
-        start = None
+        start, self.body = None, body
         self.in_vectors = all(_is_of_vector(part, self.name) for node in body for part in nodes_below(node))
         if self.outer:
             start = c_ast.ID(self.name) if initial is None else self._known(copied(initial))
@@ -116,47 +120,11 @@ class _Replacement(ScalarValue):
         self, nodes: Sequence[c_ast.Node], value: c_ast.Node | None
     ) -> tuple[list[c_ast.Node], c_ast.Node | None]:
         result: list[c_ast.Node] = []
-        for node in (part for item in nodes for part in self._apart(item)):
+        for node in (part for item in nodes for part in separate_increments(item, self.name)):
             made, value = self._statement(node, value)
             if made is not None:
                 result.append(made)
         return result, value
-
-    def _apart(self, node: Any) -> list[c_ast.Node]:
-        """What one statement does at once: `a[j++] = x;` as `a[j] = x; j++;`, `for (i = 0, j = 0; ..; i++, j++)` with
-        j before it and at the end of its body."""
-        if isinstance(node, c_ast.ExprList):
-            return [part for inner in node.exprs for part in self._apart(inner)]
-        if isinstance(node, c_ast.For):
-            return [*self._listed_first(node), node]
-        if not isinstance(node, c_ast.Assignment) or written_name(node) == self.name:
-            return [node]
-        steps = [n for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and written_name(n) == self.name]
-        uses = [n for n in nodes_below(node) if isinstance(n, c_ast.ID) and n.name == self.name]
-        if len(steps) != 1 or len(uses) != 1 or steps[0].op not in ("p++", "p--") or not _always(node, steps[0]):
-            return [node]
-        step = steps[0]
-        return [_exchanged(node, step, step.expr), c_ast.UnaryOp(step.op, c_ast.ID(self.name), step.coord)]
-
-    def _listed_first(self, loop: Any) -> list[c_ast.Node]:
-        before: list[c_ast.Node] = []
-        for slot in ("init", "next"):
-            listed = getattr(loop, slot)
-            if not isinstance(listed, c_ast.ExprList):
-                continue
-            own = [n for n in listed.exprs if written_name(n) == self.name]
-            rest = [n for n in listed.exprs if written_name(n) != self.name]
-            if len(own) != 1 or len(rest) != 1 or self._mentions(rest[0]) or self._reads_of(own[0], rest[0]):
-                continue
-            setattr(loop, slot, rest[0])
-            if slot == "init":
-                before += own
-            else:
-                loop.stmt = c_ast.Compound([*block_items(loop.stmt), own[0]], loop.stmt.coord)
-        return before
-
-    def _reads_of(self, node: c_ast.Node, other: c_ast.Node) -> bool:
-        return any(use.name == written_name(other) for use in variables_in(node))
 
     def _statement(self, node: Any, value: c_ast.Node | None) -> tuple[c_ast.Node | None, c_ast.Node | None]:
         if isinstance(node, c_ast.Decl) and value is not None and names(value) & {node.name}:
@@ -174,18 +142,21 @@ class _Replacement(ScalarValue):
             case c_ast.If():
                 return self._branches(node, value)
             case c_ast.Assignment(op="=") if written_name(node) == self.name:
+                self._must_not_wrap(node.rvalue)
                 return None, self._known(self._with(node.rvalue, value))
         step = increment(node, self.name)
         if step is not None:
+            self._must_not_wrap(node)
             return None, plus(self._needed(value), step)
-        if isinstance(node, c_ast.Assignment) and node.op in ("+=", "-=") and written_name(node) == self.name:
+        if isinstance(node, c_ast.Assignment) and node.op in _OPERATIONS and written_name(node) == self.name:
+            self._must_not_wrap(node)
             added = self._with(node.rvalue, value)
             return None, self._known(c_ast.BinaryOp(node.op[0], copied(self._needed(value)), added, node.coord))
         if isinstance(node, _CONTROL):
             raise UnknownValueError
         return self._with(node, value), value
 
-    def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
+    def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node | None, c_ast.Node | None]:
         """A condition: both of its branches add the same constant, or set the variable to what is known."""
         steps = [self._step_of(block_items(branch)) for branch in (node.iftrue, node.iffalse)]
         if not isinstance(steps[0], int) or steps[0] != steps[1]:
@@ -198,7 +169,12 @@ class _Replacement(ScalarValue):
                 setattr(node, slot, c_ast.Compound(made, branch.coord))
         return node, plus(self._needed(value), steps[0]) if steps[0] else value
 
-    def _chosen(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
+    def _must_not_wrap(self, value: c_ast.Node) -> None:
+        """Raise UnknownValueError for values of unsigned variables, but for those that turn around."""
+        if not self.type.signed and not self.turning and not isinstance(value, c_ast.Constant | c_ast.ID):
+            raise UnknownValueError
+
+    def _chosen(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node | None, c_ast.Node | None]:
         """before: end = i + 16; if (end > n) end = n; a[end] = 0;   after: a[i + 16 > n ? n : i + 16] = 0;"""
         node.cond = self._with(node.cond, value)
         condition = self._known(copied(node.cond))
@@ -209,9 +185,10 @@ class _Replacement(ScalarValue):
             ends.append(end)
             if branch is not None:
                 setattr(node, slot, c_ast.Compound(made, branch.coord))
+        rest = None if _is_empty(node.iftrue) and _is_empty(node.iffalse) else node
         if ends[0] is None or ends[1] is None:
-            return node, None
-        return node, c_ast.TernaryOp(condition, ends[0], ends[1], node.coord)
+            return rest, None
+        return rest, c_ast.TernaryOp(condition, ends[0], ends[1], node.coord)
 
     def _loop(self, loop: Any, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
         count = count_of(loop)
@@ -229,9 +206,8 @@ class _Replacement(ScalarValue):
             raise UnknownValueError
         if not self._writes(loop.stmt):
             loop.cond = self._with(loop.cond, value)
-            self.loops.append((count.name, here))
-            loop.stmt, _ = self._statement(loop.stmt, value)
-            self.loops.pop()
+            with self._inside(loop, count, here):
+                loop.stmt, _ = self._statement(loop.stmt, value)
             return loop, value
         if self._mentions(loop.cond):
             raise UnknownValueError
@@ -239,6 +215,7 @@ class _Replacement(ScalarValue):
 
     def _own_loop(self, loop: Any, count: Count, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
         """A loop that counts with the variable itself, which has its last value afterwards."""
+        self._must_not_wrap(loop)
         if self._writes(loop.stmt) or count.declared:
             raise UnknownValueError
         loop.init.rvalue = self._with(count.first, value)
@@ -251,39 +228,85 @@ class _Replacement(ScalarValue):
         self, loop: Any, count: Count, here: CType, value: c_ast.Node | None
     ) -> tuple[c_ast.Node, c_ast.Node | None]:
         """A loop whose iterations add a constant to the variable, or set it anew."""
-        items = [part for item in block_items(loop.stmt) for part in self._apart(item)]
+        items = [part for item in block_items(loop.stmt) for part in separate_increments(item, self.name)]
         step = self._step_of(items)
-        self.loops.append((count.name, here))
-        if step is None:
-            entry = self._handed_on(count, here, items, value)
-        else:
+        with self._inside(loop, count, here):
+            if step is None:
+                return self._handing_on(loop, count, here, items, value)
+            self._must_not_wrap(loop)
             first = self._known(copied(count.first))
             iterator = self._known(c_ast.ID(count.name))
             entry = total(copied(self._needed(value)), scaled(iterations_before(count, iterator, first), step))
-        made, _ = self._block(items, entry)
-        self.loops.pop()
+            made, _ = self._block(items, entry)
         loop.stmt = c_ast.Compound(made, loop.stmt.coord)
-        trips = None if step is None or has_break(loop) else self._trips(count, count.first)
-        return loop, None if trips is None or step is None else total(copied(self._needed(value)), scaled(trips, step))
+        trips = None if has_break(loop) else self._trips(count, count.first)
+        return loop, None if trips is None else total(copied(self._needed(value)), scaled(trips, step))
 
-    def _handed_on(
-        self, count: Count, here: CType, items: Sequence[c_ast.Node], value: c_ast.Node | None
-    ) -> c_ast.Node | None:
-        """The value at the start of an iteration, where the one before has set it; None where it is not known.
+    @contextmanager
+    def _inside(self, loop: c_ast.For, count: Count, here: CType) -> Iterator[None]:
+        """Look at the body of a loop."""
+        self.loops.append((count.name, here))
+        self.around.append(loop)
+        yield
+        self.around.pop()
+        self.loops.pop()
 
-        before: last = n - 1; for (i = 0; i < n; i++) { a[i] = b[last]; last = i; }
-        after:  for (i = 0; i < n; i++) a[i] = b[i > 0 ? i - 1 : n - 1];
-        """
+    def _handing_on(
+        self, loop: Any, count: Count, here: CType, items: Sequence[c_ast.Node], value: c_ast.Node | None
+    ) -> tuple[c_ast.Node, c_ast.Node | None]:
+        """A loop whose iterations make another value of that before, or set the variable anew."""
         inside = fresh(self.name, self.taken)
-        self.loops.append((inside, self.type))  # a name for what it is not known to be
+        end = self._end(items, inside)
+        turn = None if end is None or value is None else self._turn(end, inside, count)
+        if turn is not None and value is not None:
+            return self._turning_loop(loop, count, items, (value, turn))
+        known = None if end is None or value is None or inside in names(end) else (value, end)
+        made, _ = self._block(items, None if known is None else self._handed_on(count, *known))
+        loop.stmt = c_ast.Compound(made, loop.stmt.coord)
+        return loop, None
+
+    def _end(self, items: Sequence[c_ast.Node], inside: str) -> c_ast.Node | None:
+        """The value at the end of an iteration, in terms of a name for that at its start."""
+        asked, turning = dict(self.asked), self.turning
+        self.turning = True
+        self.loops.append((inside, self.type))
+        self.unknown.append(inside)
         try:
             _, end = self._block([copied(item) for item in items], c_ast.ID(inside))
         except UnknownValueError:
             return None
         finally:
+            self.unknown.pop()
             self.loops.pop()
-        if end is None or value is None or inside in names(end):
-            return None
+            self.asked, self.turning = asked, turning
+        return end
+
+    def _turning_loop(
+        self, loop: Any, count: Count, items: Sequence[c_ast.Node], turning: tuple[c_ast.Node, Turn]
+    ) -> tuple[c_ast.Node, c_ast.Node | None]:
+        """A loop whose iterations turn the variable around.
+
+        before: for (i = 0; i < n; i++) { S(k); if (++k == m) k = 0; T(k); }
+        after:  for (i = 0; i < n; i++) { S((k + i) % m); T((k + i + 1) % m); }
+        """
+        start, turn = turning
+        self._check_turn(loop, start, turn)
+        here = self.loops[-1][1]
+        before, trips = self._before(count, here), None if has_break(loop) else self._all(count, here)
+        last = max(k for k, item in enumerate(items) if self._writes(item)) + 1
+        outer, self.turning = self.turning, True
+        made, _ = self._block(items[:last], self._turned(start, turn, before))
+        self.turning = outer
+        rest, _ = self._block(items[last:], self._turned(start, turn, plus(copied(before), 1)))
+        loop.stmt = c_ast.Compound([*made, *rest], loop.stmt.coord)
+        return loop, None if trips is None else self._turned(start, turn, trips)
+
+    def _handed_on(self, count: Count, value: c_ast.Node, end: c_ast.Node) -> c_ast.Node | None:
+        """The value at the start of an iteration, where the one before has set it; None where it is not known.
+
+        before: last = n - 1; for (i = 0; i < n; i++) { a[i] = b[last]; last = i; }
+        after:  for (i = 0; i < n; i++) a[i] = b[i > 0 ? i - 1 : n - 1];
+        """
         try:
             first, iterator = self._known(copied(count.first)), self._known(c_ast.ID(count.name))
         except UnknownValueError:
@@ -295,7 +318,7 @@ class _Replacement(ScalarValue):
     def _step_of(self, items: Sequence[c_ast.Node]) -> int | c_ast.Node | None:
         """What the statements of an iteration add to the variable, if they do nothing else to it."""
         found: int | c_ast.Node = 0
-        for node in (part for item in items for part in self._apart(copied(item))):
+        for node in (part for item in items for part in separate_increments(copied(item), self.name)):
             step = self._step_of_one(node)
             if step is None:
                 return None
@@ -364,20 +387,9 @@ def _is_of_vector(node: Any, name: str) -> bool:
     )
 
 
+def _is_empty(branch: c_ast.Node | None) -> bool:
+    return all(isinstance(item, c_ast.EmptyStatement) for item in block_items(branch))
+
+
 def _as_node(value: int | c_ast.Node) -> c_ast.Node:
     return number(value) if isinstance(value, int) else value
-
-
-def _always(node: c_ast.Node, part: c_ast.Node) -> bool:
-    """Whether a part of an expression is evaluated whenever the whole is."""
-    match node:
-        case _ if node is part:
-            return True
-        case c_ast.TernaryOp(cond=first) | c_ast.BinaryOp(op="&&" | "||", left=first):
-            return _always(first, part)
-    return any(_always(child, part) for _, child in node.children())
-
-
-def _exchanged(node: Any, old: c_ast.Node, new: c_ast.Node) -> Any:
-    """A tree with one node in the place of another, in place."""
-    return new if node is old else map_children(node, lambda child: _exchanged(child, old, new))

@@ -16,14 +16,15 @@ from polytile.frontend.trip_counts import count_of, increment
 
 
 def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Callable[[str], bool]) -> list[str]:
-    """Scalars that are set, and are used in subscripts, bounds or conditions, or as iterators and elsewhere, too."""
+    """Scalars that are set, and are used in subscripts, bounds or conditions, or as iterators and elsewhere, too; those
+    that turn around as remainders of themselves, `k = (k + 1) % m`, whatever uses them."""
     index = NodeIndex.of(body)
     loops = index.all(c_ast.For)
     counters = {c.name for loop in loops if (c := count_of(loop)) is not None and not c.declared}
     changed = set(index.written)
     changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
     deciding = [p for n in index.all(c_ast.ArrayRef, c_ast.For, c_ast.If) for p in deciding_parts(n)]
-    used = {str(use.name) for part in deciding for use in variables_in(part)}
+    used = {str(use.name) for part in deciding for use in variables_in(part)} | _turning(index)
     candidates = (changed - counters) & used
     declared = {str(n.name) for n in index.all(c_ast.Decl) if n.name and n.init is not None}
     nodes = index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.Decl)  # what sets variables
@@ -37,6 +38,17 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
         after = binding is not None and binding.level != "global" and live_after(name)
         if after or any(outside_own_loops(node, name) for node in body):
             found.append(name)
+    return found
+
+
+def _turning(index: NodeIndex) -> set[str]:
+    """The variables that are set to remainders of themselves."""
+    found = set()
+    for node in index.all(c_ast.Assignment):
+        name, value = written_name(node), node.rvalue
+        own = isinstance(value, c_ast.BinaryOp) and any(use.name == name for use in variables_in(value))
+        if name is not None and (node.op in ("%=", "&=") or (node.op == "=" and own and value.op in ("%", "&"))):
+            found.add(name)
     return found
 
 

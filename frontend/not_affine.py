@@ -12,15 +12,22 @@ LARGEST = 2**63 - 1  # the largest number that generated code can hold
 
 class NotAffineError(Exception):
     """An expression that isl cannot represent; `culprit` is the part that is to blame, `reason` says why: it reads
-    `data`, or it `wraps` around as an unsigned number."""
+    `data`, or it `wraps` around as an unsigned number, or it is divided by a size and may have many `periods`."""
 
     def __init__(
-        self, culprit: Expr, reason: str, *, hint: str | None = None, data: bool = False, wraps: bool = False
+        self,
+        culprit: Expr,
+        reason: str,
+        *,
+        hint: str | None = None,
+        data: bool = False,
+        wraps: bool = False,
+        periods: bool = False,
     ) -> None:
         super().__init__(reason)
         self.culprit, self.reason = culprit, reason
         self.hint = hint
-        self.data, self.wraps = data, wraps
+        self.data, self.wraps, self.periods = data, wraps, periods
 
 
 def must_not_wrap(value: Polynomial, expr: Expr, bits: int) -> None:

@@ -44,7 +44,7 @@ class ScalarValue:
     loops: list[tuple[str, CType]] = field(default_factory=list)  # the iterators of the loops around
 
     @classmethod
-    def of(cls, name: str, body: Sequence[c_ast.Node], scope: Scope) -> Self:
+    def of(cls, name: str, body: Sequence[c_ast.Node], scope: Scope, *, unsigned: bool = False) -> Self:
         nodes = [n for node in body for n in nodes_below(node)]
         own = [n for n in nodes if isinstance(n, c_ast.Decl) and n.name == name]
         binding = scope.lookup(name)
@@ -53,7 +53,7 @@ class ScalarValue:
         if binding is not None and (binding.level == "global" or binding.static or binding.kind == "function"):
             raise UnknownValueError
         shape = scope.shape(own[0].type) if own else binding.shape if binding is not None else None
-        if shape is None or not _is_counter(shape) or (own and own[0].storage):
+        if shape is None or not _is_counter(shape, unsigned=unsigned) or (own and own[0].storage):
             raise UnknownValueError
         assert shape.base is not None
         changed = {n for node in nodes if (n := written_name(node) or address_taken(node)) is not None}
@@ -89,7 +89,9 @@ class ScalarValue:
             case c_ast.UnaryOp(op="-" | "+" | "!"):
                 node.expr = self._known(node.expr)
                 return node
-            case c_ast.BinaryOp(op="+" | "-" | "*" | "/" | "%" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||"):
+            case c_ast.BinaryOp(
+                op="+" | "-" | "*" | "/" | "%" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||" | "&"
+            ):
                 node.left, node.right = self._known(node.left), self._known(node.right)
                 return node
             case c_ast.TernaryOp():
@@ -159,14 +161,14 @@ class ScalarValue:
         return node
 
 
-def _is_counter(shape: Shape) -> bool:
+def _is_counter(shape: Shape, *, unsigned: bool) -> bool:
     base = shape.base
     return (
         not shape.layers
         and not shape.const
         and base is not None
         and base.kind == "int"
-        and base.signed
+        and (base.signed or unsigned)
         and (base.size >= 4)
     )
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polytile.diagnostics import InternalError
 from polytile.ir.def_use import declared_names
-from polytile.ir.expr import Access, Assign, Cast, Expr, If, Name, Stmt, Unary
+from polytile.ir.expr import Access, Assign, Binary, Cast, Expr, If, Literal, Name, Stmt, Unary
 from polytile.ir.expr_trees import bodies, walk, with_bodies
 from polytile.ir.gpu_ops import Atomic
 from polytile.ir.reductions import Accumulation, accumulation, partial_type
@@ -36,19 +36,23 @@ def _updates(scop: Scop, statement: Statement, *, floating: bool) -> Iterator[Re
     for name in dict.fromkeys(a.array for a in statement.accesses if a.kind is AccessKind.MAY_WRITE):
         op = operation(statement.body, name)
         sure = any(a.array == name and a.kind in (AccessKind.WRITE, AccessKind.KILL) for a in statement.accesses)
-        if op is None or sure or not _is_chosen_by_data(statement, name):
+        if op is None or sure or not _is_chosen_at_run_time(statement, name):
             continue
         element = scop.array(name).element
         if element.kind == "int" or floating:
             yield Reduction(op, name)
 
 
-def _is_chosen_by_data(statement: Statement, array: str) -> bool:
-    """Whether a subscript of the array reads data, or counts with a loop that data end."""
+def _is_chosen_at_run_time(statement: Statement, array: str) -> bool:
+    """Whether a subscript of the array reads data, counts with a loop that data end, or is a quotient or remainder by a
+    size of which nothing else is known."""
     inside = set(declared_names(*statement.body))
+    unknown = any(a.array == array and not a.relation.is_single_valued() for a in statement.accesses)
     for access in (n for s in statement.body for n in walk(s) if isinstance(n, Access) and n.array == array):
         for node in walk(*access.subscripts):
             if isinstance(node, Access) or (isinstance(node, Name) and node.name in inside):
+                return True
+            if unknown and isinstance(node, Binary) and node.op in "/%" and not isinstance(node.right, Literal):
                 return True
     return False
 
@@ -79,9 +83,7 @@ def atomically(body: Sequence[Stmt], array: str) -> tuple[Stmt, ...]:
 
 def _changed(body: Sequence[Stmt], array: str) -> tuple[Stmt, ...]:
     return tuple(
-        _atomic(stmt, array)
-        if _is_unit(stmt, array)
-        else with_bodies(stmt, lambda inner: _changed(inner, array))
+        _atomic(stmt, array) if _is_unit(stmt, array) else with_bodies(stmt, lambda inner: _changed(inner, array))
         for stmt in body
     )
 

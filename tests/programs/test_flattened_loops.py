@@ -83,12 +83,12 @@ OTHERS: Mapping[str, str] = {
     "a dimension that is set behind": (
         "for (int i = 0; i < n; i++) { for (int k = 0; k < w * w; k++) a[k / w * l + k % w] += i; w = i; }"
     ),
-    "another size": "for (int k = 0; k < n * m; k++) b[k / l] += a[k];",
+    "another size": "for (int k = 0; k < n * m; k++) b[k / l] = a[k];",
     "an unsigned iterator": "for (unsigned k = 0; k < n * m; k++) a[k / m * m + k % m] = b[k];",
     "a size that changes": (
         "for (int t = 0; t < 4; t++) { for (int k = 0; k < n * m; k++) a[k % m] = b[k / m]; m -= 1; }"
     ),
-    "from one on": "for (int k = 1; k < n * m; k++) b[k / m] += a[k];",
+    "from one on": "for (int k = 1; k < n * m; k++) b[k / m] = a[k];",
 }
 
 

@@ -21,6 +21,7 @@ PROGRAMS = {
     ),
     "by two, from one": (VECTORS, "j = 1; for (i = 0; i < n; i++) { a[j] = b[i] + j; j += 2; }"),
     "before it is used": (VECTORS, "j = n; for (i = n - 1; i >= 0; i--) { j = j - 1; a[j] = b[i]; }"),
+    "inside a subscript, first": (VECTORS, "j = 0; for (i = 0; i < n; i++) a[++j] = b[i];"),
     "inside a subscript": (VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i];"),
     "inside a subscript beside a choice": (
         VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i] > 0 && i > 1 ? b[i] : i > m ? 2 : 3;",
@@ -203,7 +204,6 @@ REFUSED = {
     "by what changes": "j = 0; int q = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j += q; if (b[i] > 0) q = 2; }",
     "doubled": "j = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j *= 2; }",
     "in a branch": "j = 0; for (i = 0; i < n; i++) { if (i > 3) j++; a[j] = b[i]; }",
-    "prefix": "j = 0; for (i = 0; i < n; i++) a[++j] = b[i];",
     "under ?:": "j = 0; for (i = 0; i < n; i++) a[i] = b[i] > 0 ? b[j++] : 0;",
     "used twice": "j = 0; for (i = 0; i < n; i++) a[j++] = b[j];",
     "its address is taken": "p = 0; for (i = 0; i < n; i++) { a[p] = b[i]; p++; }",
@@ -218,7 +218,7 @@ REFUSED = {
 }
 
 
-ELSEWHERE = ("prefix", "under ?:", "used twice", "an unknown end")  # no subscript is what stands in their way
+ELSEWHERE = ("under ?:", "used twice", "an unknown end")  # no subscript is what stands in their way
 
 
 def refused(name: str) -> str:

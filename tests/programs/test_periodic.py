@@ -7,6 +7,7 @@ import pytest
 import polytile
 from polytile.diagnostics import UserError
 from polytile.options import SCHEDULES
+from tests.bitwise import same_as_c
 from tests.every_schedule import same_in_every_schedule, source
 
 SIZES = tuple({"n": n, "m": m} for n, m in ((0, 1), (1, 1), (2, 3), (7, 9), (70, 40)))
@@ -81,13 +82,32 @@ def test_what_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("subscript", "condition"),
-    [("(2 * i + 1) % m", "m >= n"), ("i % m", "2m >= n"), ("(i + m) % n", "n + m >= 1 && n >= m")],
+    ("assigned", "condition"),
+    [
+        ("b[i] = a[(i + m) % n]", "n + m >= 1 && n >= m"),
+        ("a[(2 * i + 1) % m] = b[i]", "m >= n"),
+        ("a[i % m] = b[i]", "2m >= n"),
+        ("b[i] = a[(2 * i + 1) % m]", ""),
+        ("b[i] = a[i % m] + a[i / m]", ""),
+        ("int t = i % m; b[i] = a[t]", ""),
+        ("int t = i % m; a[t] = b[i]", "2m >= n"),
+        ("if (i % m == 0) b[i] = a[i]", ""),
+    ],
 )
-def test_sizes_that_decide_are_checked(subscript: str, condition: str) -> None:
-    text = source("double a[n], double b[n]", f"for (int i = 0; i < n; i++) b[i] = a[{subscript}];")
+def test_sizes_that_decide_are_checked(assigned: str, condition: str) -> None:
+    """What is only read, or asked, may have any number of periods; what is written has few."""
+    text = source("double a[n], double b[n]", f"for (int i = 0; i < n; i++) {{ {assigned}; }}")
     (scop,) = polytile.compile(text, name="f.c").scops
-    assert condition.replace("2m", "2 * m") in scop.scop.checked
+    assert scop.scop.checked == condition.replace("2m", "2 * m")
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("subscript", ["i % m", "i / m", "(i + 3) / m", "i / m % 3", "3 * (i / m)"])
+def test_updates_of_periods_commute(subscript: str) -> None:
+    text = source("int a[n], int b[3 * n + 7]", f"for (int i = 0; i < n; i++) b[{subscript}] += a[i];")
+    (scop,) = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops
+    assert scop.program is not None and not scop.scop.checked
+    same_as_c(scop, [{"n": n, "m": m} for n, m in ((0, 1), (1, 1), (7, 2), (300, 7), (300, 300))])
 
 
 def test_periods_that_are_read_leave_loops_in_order() -> None:
