@@ -101,7 +101,7 @@ def test_other_flags_macros_headers_and_compilers_are_misses(cached: Compile, tm
         assert cached("scale.c", POLYTILE_CC=str(wrapper)).returncode == 0
 
 
-@pytest.mark.slow(but="off0")
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [{"POLYTILE_FLAGS": "--on=emulator --no-cache"}, {"POLYTILE_CACHE": "0"}])
 def test_without_the_cache(cached: Compile, tmp_path: Path, off: dict[str, str]) -> None:
     for _ in range(2):

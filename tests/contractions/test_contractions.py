@@ -31,7 +31,7 @@ def compiled_of(index: int) -> CompiledScop:
     return compiled(program_of(SEED, index))
 
 
-@pytest.mark.slow(but=("1", "7"))
+@pytest.mark.slow(but="7")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("index", range(QUICK))
 def test_tiles_compute_what_c_computes(index: int) -> None:

@@ -152,7 +152,7 @@ def test_what_has_not_arrived_has_no_value(run: Run, name: str) -> None:
     assert lines_of(run("copies", name, "uninitialised")) == {max(marked_lines("copies", name))}
 
 
-@pytest.mark.slow(but="copies-never_waited-address")
+@pytest.mark.slow(but="copies-never_waited-race")
 @pytest.mark.parametrize("build", [name for name, kind in BUILDS.items() if kind.checks])
 @pytest.mark.parametrize(("file", "name"), MISUSES)
 def test_misuse_is_found_by_every_check(run: Run, file: str, name: str, build: str) -> None:
@@ -173,7 +173,7 @@ def test_misuse_ends_other_launches(run: Run, file: str, name: str, build: str) 
     assert any(f"{file}.cu:{number}, in kernel" in outcome.message for number in marked_lines(file, name))
 
 
-@pytest.mark.slow(but=("copies-misaligned-plain", "split_barriers-not_started-address"))
+@pytest.mark.slow(but=("copies-misaligned-plain", "split_barriers-not_started-race"))
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize(("file", "name"), FATAL)
 def test_misuse_that_ends_every_launch(run: Run, file: str, name: str, build: str) -> None:
@@ -188,6 +188,7 @@ def test_misuse_that_ends_every_launch(run: Run, file: str, name: str, build: st
         assert says in outcome.message
 
 
+@pytest.mark.slow(but=("plain", "race"))
 @pytest.mark.parametrize("build", BUILDS)
 def test_an_arrival_that_never_comes_is_a_deadlock(run: Run, build: str) -> None:
     outcome = run("split_barriers", "no_arrival", build)
@@ -197,6 +198,7 @@ def test_an_arrival_that_never_comes_is_a_deadlock(run: Run, build: str) -> None
     assert re.search(rf"threads 0-95 wait for a split barrier at \S*split_barriers\.cu:{line} ", outcome.message)
 
 
+@pytest.mark.slow
 def test_a_copy_is_an_access_of_its_thread(run: Run) -> None:
     outcome = run("copies", "beyond", "address")
     assert outcome.status == ILLEGAL_ADDRESS

@@ -64,7 +64,7 @@ def outcomes(library: EmulatorLibrary, file: str, kind: Instrumentation) -> dict
     return found
 
 
-@pytest.mark.slow(but="undefined-checked")
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "build"), [("grids", "plain"), *((file, "checked") for file in CHECKED_FILES)])
 def test_both_builds_do_and_find_the_same(pair: Pair, file: str, build: str) -> None:
     kind = PLAIN if build == "plain" else checked(CHECKS)

@@ -188,7 +188,7 @@ def ptx_accesses(cu: str, folder: Path) -> set[tuple[str, int, str]]:
     return found
 
 
-@pytest.mark.slow(but="mvt")
+@pytest.mark.slow(but="gemm")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nvcc_keeps_the_accesses_that_are_counted(name: str, tmp_path: Path) -> None:
     if shutil.which("nvcc") is None:

@@ -48,6 +48,7 @@ def test_shuffle_without_one_lane_is_reported(library: Open) -> None:
     assert re.search(rf"threads 5,32-63 wait in __syncthreads at \S*:{barrier} ", message)
 
 
+@pytest.mark.slow
 def test_threads_that_spin_for_ever_are_reported(library: Open) -> None:
     message = run_failing(library("barriers"), "forever", 8)
     assert "deadlock in kernel `forever(int volatile*)`" in message

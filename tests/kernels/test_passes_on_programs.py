@@ -63,7 +63,7 @@ def results(built: Built, program: HostProgram) -> list[np.ndarray[Any, Any]]:
     return arrays
 
 
-@pytest.mark.slow(but="trmm")
+@pytest.mark.slow(but="seidel-2d")
 @pytest.mark.parametrize("name", ["gemm", "trmm", "adi", "seidel-2d", "atax"])
 def test_the_results_are_the_same(emulator: None, name: str, tmp_path: Path) -> None:
     path = POLYBENCH / f"{name}.c"

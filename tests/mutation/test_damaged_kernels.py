@@ -13,7 +13,7 @@ from polybench.runner.tables import load
 PROGRAMS = ("split/two-neighbours", "an5d/star2d1r", "polybench/atax", "polybench/gemm")
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="polybench/gemm")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_validation_notices(program: str) -> None:

@@ -67,7 +67,7 @@ def test_a_line() -> None:
     same_as_c(scop, [{"T": steps, "n": n} for steps, n in ((0, 9), (3, 3), (1, 129), (4, 700), (2, 1))])
 
 
-@pytest.mark.slow(but="float")
+@pytest.mark.slow
 @pytest.mark.parametrize("ctype", ["double", "float"])
 def test_sums_of_boxes(ctype: str) -> None:
     around = product(("- 2", "", "+ 1"), ("- 1", "", "+ 2"), ("- 1", "", "+ 1"))

@@ -129,7 +129,7 @@ def check(text: str, iterations: int, chunk: int, width: int) -> bool:
     return True
 
 
-@pytest.mark.slow(but="1")
+@pytest.mark.slow
 @pytest.mark.parametrize("dims", [1, 2])
 def test_random_stencils(dims: int) -> None:
     tiled: list[bool] = []

@@ -104,6 +104,7 @@ def test_blocks_that_share_planes() -> None:
         agrees(scop, T=steps, n=n, m=m, l=width)
 
 
+@pytest.mark.slow
 def test_factors_divisors_and_signs_of_several_arrays() -> None:
     scop = retimed(TWO_ARRAYS, time_tile=2, tile=(5, 64))
     for steps, n, m in ((0, 5, 5), (4, 3, 3), (5, 30, 61), (11, 17, 90)):
@@ -159,6 +160,7 @@ def test_sums_that_are_less_exact_than_what_is_stored_stay_whole(arrays: str, va
     assert not any(step.retimed for step in plan_of(scop).steps if step.statements == ("S0",))
 
 
+@pytest.mark.slow
 def test_the_order_of_additions_is_kept_where_it_must_be(tmp_path: object) -> None:
     saved = retimed(box(1), time_tile=2).saved_schedule
     (again,) = polytile.compile(box(1), name="f.c", load_schedule=saved, raise_bugs=True).scops

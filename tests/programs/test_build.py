@@ -31,7 +31,7 @@ def gcc() -> str:
     return found
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="trisolv")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_program_prints_the_same(program: str, gcc: str, tmp_path: Path) -> None:
     source = SUITE / f"{program}.c"

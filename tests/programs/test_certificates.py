@@ -18,7 +18,7 @@ PROGRAMS = sorted(POLYBENCH.glob("*.c"))
 TILED = ("gemm", "2mm", "3mm", "syrk", "syr2k", "symm", "trmm", "doitgen", "covariance")
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="trisolv")
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_a_certificate_holds_and_is_about_the_source(path: Path) -> None:
     content = json.loads(compiled(path.stem).certificate)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import polytile
-from tests.every_schedule import same_in_every_schedule
+from tests.every_schedule import same_in_every_schedule, source
 from tests.parallel_loops import runs_in_many_threads
 
 pytestmark = pytest.mark.usefixtures("emulator")
@@ -38,10 +37,15 @@ def text(name: str) -> str:
     return f"void f({IMAGES})\n{{\nfloat acc;\n#pragma scop\n{LOOPS} {{ {BODIES[name]} }}\n#pragma endscop\n}}\n"
 
 
+ROWS = (
+    "for (int i = 0; i < n; i++) for (int p = 0; p < (m + 1) / 2; p++) { double acc = 0; for (int r = 0; r < 3; r++)"
+    " { int y = 2 * p + r - 1; if (y >= 0 && y < m) acc += X[i][y] * K[r]; } Y[i][p] = acc; }"
+)
+
+
 @pytest.mark.quick
-def test_images_have_kernels() -> None:
-    (scop,) = polytile.compile(text("a condition"), name="f.c", raise_bugs=True).scops
-    assert scop.program is not None
+def test_rows_run_in_many_threads() -> None:
+    runs_in_many_threads(source("double X[n][m], double K[3], double Y[n][m]", ROWS), ({"n": 2, "m": 7},))
 
 
 @pytest.mark.parametrize("name", BODIES)

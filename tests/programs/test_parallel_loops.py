@@ -206,7 +206,7 @@ IN_ORDER = re.compile(
 )
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="equal pairs")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_over_data_run_in_many_threads(name: str) -> None:
     runs_in_many_threads(source(*PROGRAMS[name]))

@@ -67,7 +67,7 @@ PROGRAMS = {**BRANCHES, **LAST}
 IN_ORDER = re.compile("|".join(BRANCHES))  # sums of floating point numbers, under --fp strict
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="the last value")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_over_data_run_in_many_threads(name: str) -> None:
     runs_in_many_threads(source(*PROGRAMS[name]), alone=2 if name in LAST else 0)

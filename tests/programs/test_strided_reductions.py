@@ -29,7 +29,7 @@ PARALLEL = {
 SIZES = (0, 1, 2, 45, 1201)
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="tiles")
 @pytest.mark.parametrize("name", PARALLEL)
 def test_sums_with_a_step_are_reductions(name: str) -> None:
     scop = polytile.compile(source(DATA, PARALLEL[name]), name="f.c", raise_bugs=True).scops[0]

@@ -29,7 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
-@pytest.mark.quick
+@pytest.mark.slow(but="trisolv-double-default-strict")
 def test_program(program: str, element: str, tile: tuple[int, ...], strict: bool) -> None:
     compiled = polytile.compile(SUITE / f"{program}.c", defines={"DATA_TYPE": element}, tile=tile, strict=strict)
     assert not compiled.refusals

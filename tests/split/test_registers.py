@@ -108,7 +108,7 @@ def test_several_warps_in_a_tile_of_one_dimension(name: str) -> None:
     assert any("more places than" in problem for problem in split_problems(known["program"], alone, context))
 
 
-@pytest.mark.slow(but=("fdtd-2d",))
+@pytest.mark.slow(but="sides")
 @pytest.mark.parametrize("name", ["jacobi-2d", "fdtd-2d", "star-2d-2", "sides"])
 def test_split_barriers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = register_tile_sizes.with_sizes

@@ -140,13 +140,13 @@ def test_the_emulator_in_place_of_a_gpu_is_told_of_once(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         program["twice_scop0"](a=a, b=b, on="emulator")
-        assert not told
+        assert not [one for one in told if one.category is RuntimeWarning]
         program["twice_scop0"](a=a, b=b)
         program["twice_scop1"](20, a, b, on="auto")
     assert np.array_equal(a, 2 * np.arange(20.0)) and np.array_equal(b, a + np.arange(20))
-    assert [str(one.category.__name__) for one in told] == ["RuntimeWarning"]
-    assert 'kernels run in the emulator, slowly (on="emulator" means it)' in str(told[0].message)
-    assert told[0].filename == __file__
+    (one,) = [one for one in told if one.category is RuntimeWarning]  # beside those of what is collected just now
+    assert 'kernels run in the emulator, slowly (on="emulator" means it)' in str(one.message)
+    assert one.filename == __file__
 
 
 def test_places(program: polytile.Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +166,7 @@ def test_an_argument_of_the_c_may_be_called_on() -> None:
     assert list(a) == [0, 1, 2, 3, 4, 0, 0]
 
 
+@pytest.mark.slow
 def test_sums_of_a_thousand_terms_run_everywhere() -> None:
     total = " + ".join(f"p[i + {k % 9}]" for k in range(1200))
     text = f"void f(int n, int p[n + 9], int q[n])\n{{\nfor (int i = 0; i < n; i++) q[i] = {total};\n}}"

@@ -119,6 +119,7 @@ def test_lanes_that_write_nothing_are_not_drawn(schedule: str, size: int) -> Non
     assert "No picture of tiles" not in scop.draw({"n": size})
 
 
+@pytest.mark.slow(but="tiles")
 @pytest.mark.parametrize("failing", [("tiles",), ("iterations",), ("tiles", "iterations")], ids="-".join)
 def test_a_picture_that_fails_costs_no_kernels(
     failing: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -46,6 +46,7 @@ def test_a_scan_beside_parallel_loops_says_what_keeps_it_in_order() -> None:
     assert first.where == (Where.GRID, Where.BLOCK) and scan.where == (Where.ONE_THREAD,)
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_row_that_strict_keeps_in_order_is_one_thread_in_the_mark_too() -> None:
     arguments, body = "int n, int m, double A[n][m], double x[n], double s, double o[1]", ROWS
     rows = compiled(arguments, body, strict=True).loops[0]

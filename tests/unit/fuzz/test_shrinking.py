@@ -57,7 +57,7 @@ def test_time_is_bounded() -> None:
     assert shrink(case, FAILURE, partial(planted, Update), seconds=0).program == case.program
 
 
-@pytest.mark.slow(but="5")
+@pytest.mark.slow(but="4")
 @pytest.mark.parametrize("index", range(12))
 def test_variants_are_programs_or_known_not_to_be(index: int) -> None:
     case = case_of(2, index)

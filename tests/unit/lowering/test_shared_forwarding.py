@@ -191,6 +191,7 @@ def test_copies_are_proven(compiled: Callable[..., Any]) -> None:
         assert any("forwarded through shared memory of kernel 0" in fact for fact in found.compilation.proof.facts)
 
 
+@pytest.mark.slow
 def test_copies_of_what_another_kernel_writes(compiled: Callable[..., Any]) -> None:
     state = compiled(*AGAIN, schedule="superposed").compilation
     copy = state.handovers[0]["t"]

@@ -48,7 +48,7 @@ TYPES += [("float", name) for name in ("rows", "both", "changing")]
 TYPES += [("int", name) for name in ("apart", "columns", "twice")]
 
 
-@pytest.mark.slow(but="double-rows")
+@pytest.mark.slow(but="int-apart")
 @pytest.mark.parametrize(("element", "name"), TYPES)
 def test_batches_give_the_same(emulator: None, compiled: Callable[..., Any], element: str, name: str) -> None:
     found = compiled(*(part.replace("double", element) for part in BATCHES[name]), schedule="superposed")

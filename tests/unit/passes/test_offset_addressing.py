@@ -222,7 +222,7 @@ def test_both_versions_compute_the_same(always: None, monkeypatch: pytest.Monkey
     other.validate(on="emulator", parameters=sizes, seed=1)
 
 
-@pytest.mark.slow(but="polybench/fdtd-2d")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_compute_the_same(always: None, name: str) -> None:
     """Bit for bit what C computes."""

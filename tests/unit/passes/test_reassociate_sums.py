@@ -84,6 +84,7 @@ def value_of(graph: ValueGraph, seed: int) -> list[Fraction]:
     return [found[n] for n in graph.stores]
 
 
+@pytest.mark.slow(but=("0", "1", "2", "3", "4", "5", "6", "7"))
 @pytest.mark.parametrize("seed", range(30))
 def test_sums_have_the_values_that_they_had(seed: int) -> None:
     graph = graph_of(random_sums(random.Random(seed)))
@@ -205,6 +206,7 @@ def box(ctype: str) -> str:
     return spelling[ctype] + BOX
 
 
+@pytest.mark.slow(but="double")
 @pytest.mark.parametrize("ctype", ["double", "float"])
 def test_kernels_compute_what_c_does(emulator: None, ctype: str) -> None:
     settings: dict[str, Any] = {"points": (4, 1), "schedule": "classic", "raise_bugs": True, "verify_passes": True}

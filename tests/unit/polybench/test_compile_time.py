@@ -128,7 +128,7 @@ def test_in_turns_with_another_checkout(
     assert [f["failure"] for f in json.loads(report.read_text())["figures"]] == ["", ""]
 
 
-@pytest.mark.slow(but="an5d/box2d4r-auto-4")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "schedule", "most"),
     [("an5d/box2d4r", "auto", 4), ("an5d/box3d4r", "overlapped", 6), ("an5d/box3d4r", "auto", 6)],

@@ -127,6 +127,7 @@ void smooth(int steps, int n, int m, float A[2][n][m]) {
 """
 
 
+@pytest.mark.slow(but="True")
 @pytest.mark.parametrize("strict", [True, False])
 def test_kernels_agree_with_c(strict: bool) -> None:
     program = polytile.compile(STENCIL, strict=strict)

@@ -116,6 +116,7 @@ def test_with_too_many_conflicts_the_c_is_left_alone(
     assert any("isl's scheduler is not asked" in note and "gave up" not in note for note in found.notes)
 
 
+@pytest.mark.slow(but="float")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_they_compute_what_c_does(real: str) -> None:

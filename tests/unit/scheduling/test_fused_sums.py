@@ -72,7 +72,7 @@ TIME_LOOP = """void f(int tsteps, int n, {ctype} A[2][n][n]) {{
 """
 
 
-@pytest.mark.slow(but="double")
+@pytest.mark.slow
 @pytest.mark.parametrize("ctype", ["float", "double"])
 def test_overlapped_tiles_begin_with_addends(ctype: str) -> None:
     text = TIME_LOOP.format(ctype=ctype).replace(f"{ctype}_s", "0.25f" if ctype == "float" else "0.25")

@@ -190,6 +190,7 @@ def test_no_copy_where_it_costs_more_than_it_saves(compiled: Callable[..., Any])
     assert found.scop.prologue == ()
 
 
+@pytest.mark.slow
 def test_a_schedule_with_copies_is_saved_and_loaded(compiled: Callable[..., Any]) -> None:
     first = compiled(*TRMM).compilation
     assert first.scop.prologue

@@ -92,6 +92,7 @@ def test_known_homes_are_those_found_anew(text: str, shared: int) -> None:
     assert {n for n, home in state.known_homes.items() if home is not None} <= private
 
 
+@pytest.mark.slow
 def test_the_first_cell_refuses_what_all_cells_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread has partial results for several columns: one register each is too few, which one cell shows. Where cells
     hold one element at a time, nothing else is asked, and nothing else would come out."""

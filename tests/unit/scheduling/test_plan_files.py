@@ -73,6 +73,7 @@ def test_a_file_without_plans_leaves_them_to_be_found(atax: polytile.Program) ->
     assert kernels(suite("atax", load_schedule=trees)) == kernels(atax)
 
 
+@pytest.mark.slow
 def test_what_is_saved(atax: polytile.Program, gemm: polytile.Program) -> None:
     (plan, *_) = atax.scops[0].plans
     assert {p.name for p in plan.placements} == {"tmp_part", "y_part", "tmp_here"}
@@ -103,6 +104,7 @@ def test_partial_results_that_leave_shared_memory(atax: polytile.Program) -> Non
     scop.validate(on="emulator", parameters={"m": 33, "n": 65}, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_loops_that_load_less_first(gemm: polytile.Program) -> None:
     def plain(loop: dict[str, Any]) -> dict[str, Any]:

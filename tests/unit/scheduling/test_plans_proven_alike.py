@@ -55,13 +55,13 @@ def _cells(cell: str, placement: Placement) -> Iterator[tuple[str, tuple[int, ..
         yield ", ".join(parts[:k] + parts[k + 1 :]), placement.extents[:k] + placement.extents[k + 1 :]
 
 
-@pytest.mark.slow(but="mvt")
+@pytest.mark.slow(but="symm")
 def test_what_is_chosen_is_proven_by_both(state: Compilation) -> None:
     assert any(plan.placements for plan in state.kernel_plans)
     assert by_theorem(state, state.kernel_plans) and by_cases(state, state.kernel_plans)
 
 
-@pytest.mark.slow(but=("mvt", "durbin", "symm"))
+@pytest.mark.slow(but="symm")
 def test_each_says_of_variants_what_the_other_says(state: Compilation) -> None:
     found = set()
     for plan in state.kernel_plans:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 import polytile
 
 SYMM = Path(__file__).resolve().parents[3] / "polybench" / "polyast" / "symm-3.2.c"
 
 
+@pytest.mark.slow
 def test_tiles_that_are_hard_to_prove() -> None:
     """With all of the operations this took 7 s and 2.3 GB, for the same schedule."""
     start = time.process_time()

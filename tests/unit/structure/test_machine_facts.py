@@ -64,6 +64,7 @@ def _is_number(node: ast.expr) -> bool:
     return any(value(part) is not None for part in parts)
 
 
+@pytest.mark.slow
 def test_no_fact_of_the_machine_outside_its_description() -> None:
     assert sources() and {str(path): found for path in sources() if (found := list(facts(path.read_text())))} == {}
 

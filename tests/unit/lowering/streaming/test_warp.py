@@ -22,7 +22,7 @@ from .programs import STAR, examples, same_as_c
 WARPS = [name for name, example in examples().items() if example.case.exchange is Exchange.WARP]
 
 
-@pytest.mark.slow(but=["star", "fdtd", "line"])
+@pytest.mark.slow(but="line")
 @pytest.mark.parametrize("name", WARPS)
 def test_results_are_those_of_c(name: str, emulator: None, tmp_path: Path) -> None:
     same_as_c(examples()[name], tmp_path)

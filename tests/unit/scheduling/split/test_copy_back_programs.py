@@ -94,6 +94,7 @@ LOWER = """
     }"""
 
 
+@pytest.mark.slow(but="float")
 @pytest.mark.parametrize("ctype", ["float", "double"])
 def test_tiles_of_versions_are_filled_with_what_is_read(ctype: str) -> None:
     """Row 1, which is only written, has no first value in either version."""

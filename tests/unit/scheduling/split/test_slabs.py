@@ -46,7 +46,7 @@ def test_results_are_those_of_c(steps: int) -> None:
         assert report.bitwise
 
 
-@pytest.mark.slow(but="points0")
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [(1, 4, 1, 1), (1, 2, 2, 1), (1, 1, 8, 1)])
 def test_threads_with_several_points_compute_what_c_does(points: tuple[int, ...]) -> None:
     settings = {"schedule": "split", "strict": True, "tile": 11, "time_tile": 2, "points": points, "block": (2, 2, 8)}
