@@ -5,7 +5,11 @@ after:  S0: x[0] = b[n - 1]; for (i) { S1: a[i] = b[i] + x[i]; S2: x[i + 1] = b[
 
 Reads see the value of the iteration before, that of their own, or what was set before the loop; nobody reads the scalar
 behind it. The values are the same, so that another order of the statements may be parallel where the value that is
-carried does not depend on the one before.
+carried does not depend on the one before. Where it does, one thread finds all of them; that pays where the others have
+loops inside:
+
+before: for (i) { for (j) S1: x[i][j] *= t; S2: t = t + dt; }          each S1 and S2 a kernel of its own
+after:  for (i) { for (j) S1: x[i][j] *= t[i]; S2: t[i + 1] = t[i] + dt; }      all S2 in one thread, then all S1
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import LONG, Access, Binary, Expr, Literal, Name, Stmt
+from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt
 from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value, maps
@@ -27,12 +31,14 @@ from polytile.scheduling.analysis.source_loops import SourceNest, nest_of
 @dataclass(frozen=True, slots=True)
 class _Carried:
     """A scalar that one statement of a loop sets: the first value of its iterator, and by how much the cell of each
-    statement's access is ahead of its iteration; statements outside use cell 0."""
+    statement's access is ahead of its iteration; statements outside use cell 0. `again` is that statement where it
+    reads the value before, which is not ahead."""
 
     array: Array
     first: int
     ahead: dict[str, int]
     cells: Expr
+    again: str
 
 
 def expand_carried(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[str, ...]]:
@@ -57,7 +63,10 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
     if len(writers) != 1 or not found.exact or not found.uninitialised.is_empty():
         return None
     (writer,) = writers
-    plain = len(writer.iterators) == 1 and _kinds(writer, array.name) == {AccessKind.WRITE}
+    again = AccessKind.READ in _kinds(writer, array.name)
+    plain = len(writer.iterators) == 1 and _kinds(writer, array.name) - {AccessKind.READ} == {AccessKind.WRITE}
+    if again and (not _sets_anew(writer, array.name) or all(len(s.iterators) == 1 for s in inside)):
+        return None
     if not plain or not nest.shared(*_names(inside)):
         return None
     domain = writer.domain.intersect_params(scop.context)
@@ -70,7 +79,15 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
     cells = domain.reset_tuple_id().dim_max(0).add_constant_val(isl.Val(2 - first))
     one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(cells.get_domain_space()), isl.Val(1)))
     cells = cells.union_max(one).coalesce()  # what is set before the loop is set where that does not run, too
-    return _Carried(array, first, ahead, parameter_expression(cells, scop.context, LONG))
+    return _Carried(array, first, ahead, parameter_expression(cells, scop.context, LONG), writer.name if again else "")
+
+
+def _sets_anew(statement: Statement, array: str) -> bool:
+    """Whether a statement is one assignment to a scalar, `t = t + e` or `t += e`, in its own type."""
+    match statement.body:
+        case (Assign(target=Access(array=name) as target, op=op, value=value),) if name == array:
+            return not op or (op in "+-*/" and value.type == target.type)
+    return False
 
 
 def _kinds(statement: Statement, array: str) -> set[AccessKind]:
@@ -100,9 +117,12 @@ def _ahead(flow: isl.UnionMap, writer: Statement, inside: list[Statement], first
                 return None
             continue
         distance = _distance(m, first) if source == writer.name or not m.dim(isl.dim_type.in_) else None
+        if sink == writer.name and distance == 1:
+            continue  # the value before, which it reads itself
         if distance is None or ahead.setdefault(sink, 1 - distance) != 1 - distance or sink == writer.name:
             return None
-    return ahead if set(ahead) == set(_names(inside)) and 0 in ahead.values() else None
+    carried = 0 in ahead.values() or any(len(s.iterators) > 1 for s in inside)
+    return ahead if set(ahead) == set(_names(inside)) and carried else None
 
 
 def _distance(m: isl.Map, first: int) -> int | None:
@@ -135,16 +155,34 @@ def _rewritten(statement: Statement, found: _Carried) -> Statement:
     name = found.array.name
     if not any(a.array == name for a in statement.accesses):
         return statement
+    own = statement.name == found.again
     step = found.ahead[statement.name] - found.first if statement.iterators else 0
-    cell: Expr = Name(statement.iterators[0]) if statement.iterators else Literal("0")
-    if step:
-        cell = Binary("+" if step > 0 else "-", cell, Literal(str(abs(step))))
+    steps = {kind: step - (own and kind is AccessKind.READ) for kind in AccessKind}
+    read, written = (_cell(statement, steps[kind]) for kind in (AccessKind.READ, AccessKind.WRITE))
 
     def change(node: Expr | Stmt) -> Expr | Stmt:
-        return replace(node, subscripts=(cell,)) if isinstance(node, Access) and node.array == name else node
+        return replace(node, subscripts=(read,)) if isinstance(node, Access) and node.array == name else node
 
-    body = tuple(rewrite(s, change) for s in statement.body)
-    return replace(statement, body=body, accesses=tuple(_relation(a, name, step) for a in statement.accesses))
+    body = tuple(rewrite(_apart(s) if own else s, change) for s in statement.body)
+    if own:
+        (update,) = body
+        assert isinstance(update, Assign) and isinstance(update.target, Access)
+        body = (replace(update, target=replace(update.target, subscripts=(written,))),)
+        statement = replace(statement, reduction=None)
+    return replace(statement, body=body, accesses=tuple(_relation(a, name, steps[a.kind]) for a in statement.accesses))
+
+
+def _cell(statement: Statement, step: int) -> Expr:
+    cell: Expr = Name(statement.iterators[0]) if statement.iterators else Literal("0")
+    return Binary("+" if step > 0 else "-", cell, Literal(str(abs(step)))) if step else cell
+
+
+def _apart(statement: Stmt) -> Stmt:
+    """`t += e` as `t = t + e`"""
+    if not isinstance(statement, Assign) or not statement.op:
+        return statement
+    value = Binary(statement.op, statement.target, statement.value, statement.value.type)
+    return replace(statement, op="", value=value)
 
 
 def _relation(access: AccessRelation, name: str, step: int) -> AccessRelation:

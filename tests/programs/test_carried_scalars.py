@@ -24,6 +24,18 @@ PARALLEL = {
     "of a value that others change later": (
         "float t = x0; for (int i = 0; i < n; i++) { a[i] = t; t = c[i] + 1; c[i] = 3 * b[i]; }"
     ),
+    "added up, in inner loops": (
+        "double t = x0; for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] = t * j; t += 0.1; }"
+    ),
+    "added up before it is read": (
+        "float t = x0; for (int i = 2; i < n; i++) { t = t * 0.5f + b[i]; for (int j = 0; j < 3; j++) w[i][j] = t + j; }"
+    ),
+    "added up, of another type": (
+        "float t = x0; for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] += t; t += 0.1; a[i] = t; }"
+    ),
+    "the time of each step": (
+        "double t = 0; for (int i = 0; i < 4; i++) { t += 0.25; for (int j = 0; j < n; j++) d[j] = d[j] * t + x0; }"
+    ),
     "a local of two purposes": (
         "for (int i = 1; i < n; i++) { float t = a[i] + b[i]; a[i] = t + c[i - 1]; t = c[i] * 2; c[i] = t; }"
     ),
@@ -44,6 +56,15 @@ def test_a_cell_for_each_iteration(name: str) -> None:
     for n in (0, 1, 2, 3, 300):
         for report in scop.validate(on="emulator", parameters={"n": n}, seed=3, sanitize=CHECKS):
             assert report.bitwise and not report.note, report.line
+
+
+def test_values_that_are_added_up_are_found_once() -> None:
+    """A kernel of one thread in front of one for all else, not two for each iteration."""
+    body = "double t = x0; for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) A[i][j] *= t; t += 0.1; }"
+    (scop,) = polytile.compile(source("double x0, double A[n][m]", body), name="f.c").scops
+    assert scop.program is not None
+    assert [max(k.block) == 1 for k in scop.program.kernels] == [True, False]
+    assert any("runs in one GPU thread" in remark.message for remark in scop.remarks)
 
 
 @pytest.mark.parametrize("name", SERIAL)
