@@ -28,7 +28,8 @@ PARALLEL = {
         "double t = x0; for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] = t * j; t += 0.1; }"
     ),
     "added up before it is read": (
-        "float t = x0; for (int i = 2; i < n; i++) { t = t * 0.5f + b[i]; for (int j = 0; j < 3; j++) w[i][j] = t + j; }"
+        "float t = x0; for (int i = 2; i < n; i++)"
+        " { t = t * 0.5f + b[i]; for (int j = 0; j < 3; j++) w[i][j] = t + j; }"
     ),
     "added up, of another type": (
         "float t = x0; for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] += t; t += 0.1; a[i] = t; }"
