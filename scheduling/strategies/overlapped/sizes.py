@@ -26,6 +26,8 @@ from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, TileCo
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
+MOST_ROUNDS = 3  # in which tiles get their places
+
 
 @dataclass(frozen=True, slots=True)
 class SizedPlan:
@@ -64,7 +66,8 @@ class _Search:
         if dims > MOST_DIMENSIONS:
             raise NotAStencilError(f"space has {dims} dimensions, more than {MOST_DIMENSIONS}", self.place)
         self.exchange = Exchange.BLOCK if dims == MOST_DIMENSIONS else Exchange.WARP
-        assumed = assumed_sizes(scop, problem.machine.tuning.tiles.assumed_elements)
+        # Large ones, of planes too: small grids take about as long with tiles for large ones as with their own.
+        assumed = assumed_sizes(scop, problem.machine.tuning.tiles.assumed_elements, least_rank=2)
         known = fix_parameters(scop.context, {**assumed, **problem.options.parameters})
         self.sizes: StreamSizes = stream_sizes(scop, dims, known, values.once)
         self.known = all(p.name in problem.options.parameters for p in scop.parameters)
@@ -134,7 +137,7 @@ class _Search:
 
     def _chunks(self, cost: TileCost) -> Sequence[tuple[int, int]]:
         """Planes that a tile owns, and how many tiles there are: as asked for, or so many planes that all tiles have
-        their place at once, with one warp of a scheduler or block of a multiprocessor or more."""
+        their place in a few rounds, with one warp of a scheduler or block of a multiprocessor or more."""
         plan, asked, planes = cost.plan, self.choices.tile, self.sizes.cells[0]
         if not plan.streamed:
             return ((0, 0),)
@@ -143,8 +146,8 @@ class _Search:
         schedulers = REGISTER_FILE_PARTITIONS if plan.exchange is Exchange.WARP else 1
         places, most = self.machine.sms * schedulers, cost.resident // (plan.warps if schedulers == 1 else schedulers)
         if not self.known:
-            return [(self.tuning.least_chunk, k * places) for k in range(1, most + 1)]
-        chunks = {int(k * places // cost.across) for k in range(1, 3 * most + 1)}
+            return [(self.tuning.least_chunk, k * places) for k in range(1, MOST_ROUNDS * most + 1)]
+        chunks = {int(k * places // cost.across) for k in range(1, MOST_ROUNDS * most + 1)}
         lengths = {ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk}
         return [(length, 0) for length in sorted(lengths | {0})]
 

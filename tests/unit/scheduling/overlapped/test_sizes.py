@@ -153,6 +153,15 @@ def test_tiles_are_as_many_as_have_their_place_whatever_the_sizes() -> None:
     assert found.stream.tiles_at_once > 0 and found.stream.tiles_at_once % schedulers == 0
 
 
+@pytest.mark.parametrize("source", ["an5d/star2d1r.c", "an5d/box2d2r.c"])
+def test_tiles_for_any_sizes_are_those_for_large_ones(source: str) -> None:
+    """They have the iterations and the width, and as many tiles at once as it takes to hide how long planes take."""
+    known = plan(source)
+    (found,) = propose(replace(problem(source), options=Options()))
+    assert found.stream is not None
+    assert (found.stream.iterations, found.stream.tile) == (known.iterations, known.tile)
+
+
 def test_threads_of_a_block_are_whole_warps_in_the_dimensions_that_count() -> None:
     with pytest.raises(UsageError, match="16 threads are no whole warps"):
         plan("an5d/star3d1r.c", Choices(tile=(2, 4, 8, 16), block=(4, 4, 4)), schedule="overlapped")
