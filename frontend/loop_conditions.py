@@ -11,7 +11,6 @@ Statements beside the loops ask as well: `if (p != k) { for (j) S; T; }` is `for
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from pycparser import c_ast
@@ -56,8 +55,8 @@ def with_conditions_in_loops(
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    """`types` are those of scalars that the SCoP declares, `varying` scalars with several values, `shared` iterators of
-    which the last value may be read."""
+    """`types` are those of scalars that the SCoP declares, `varying` scalars with several values, or with one that data
+    decide, `shared` iterators of which the last value may be read."""
 
     scope: Scope
     types: Mapping[str, str]
@@ -72,8 +71,7 @@ class _Conditions:
         counters = {count.name for count in counts}
         outer = {count.name for count in counts if not count.declared}
         shared = {n for n in outer if live_after(n) or any(outside_own_loops(node, n) for node in body)}
-        values = Counter(name for n in index.all(c_ast.Assignment, c_ast.UnaryOp) if (name := written_name(n)))
-        varying = {name for name, count in values.items() if count > 1} - counters
+        varying = _varying(index) - counters
         types = {str(n.name): type_of(n) for n in index.all(c_ast.Decl) if n.name}
         return cls(scope, types, frozenset(varying), frozenset(shared))
 
@@ -91,8 +89,8 @@ class _Conditions:
         return [_asking(group, node.cond, negated) for part, negated in branches for group in _groups(part)]
 
     def _asks_data(self, condition: c_ast.Node) -> bool:
-        """Whether a condition is on elements, floating point numbers or scalars with several values: others are those
-        of a polyhedron."""
+        """Whether a condition is on elements, floating point numbers or varying scalars: others are those of a
+        polyhedron."""
         if any(isinstance(n, c_ast.ArrayRef) for n in nodes_below(condition)):
             return True
         names = {str(use.name) for use in variables_in(condition)}
@@ -120,6 +118,35 @@ class _Conditions:
         if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall | c_ast.UnaryOp) for n in header):
             return False
         return not any(isinstance(n, c_ast.BinaryOp) and n.op in ("/", "%") for n in header)
+
+
+def _varying(index: NodeIndex) -> set[str]:
+    """The scalars that are set more than once, or under a condition, or to what is made of elements and of these."""
+    conditional = {id(n) for branch in index.all(c_ast.If) for n in nodes_below(branch)}
+    settings: dict[str, list[c_ast.Node]] = {}
+    varying = set()
+    for node in index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.Decl):
+        declared = isinstance(node, c_ast.Decl) and node.init is not None and isinstance(node.type, c_ast.TypeDecl)
+        name = str(node.name) if declared else written_name(node)
+        if name is not None:
+            settings.setdefault(name, []).append(node)
+            varying |= {name} if id(node) in conditional else set()
+    varying |= {name for name, nodes in settings.items() if len(nodes) > 1}
+    while True:
+        values = {name: nodes[0] for name, nodes in settings.items() if name not in varying}
+        more = {name for name, node in values.items() if _reads_data(node, varying)}
+        if not more:
+            return varying
+        varying |= more
+
+
+def _reads_data(node: c_ast.Node, varying: set[str]) -> bool:
+    """Whether a scalar is set to what is made of elements, or of varying scalars."""
+    value = node.init if isinstance(node, c_ast.Decl) else getattr(node, "rvalue", None)
+    if value is None:
+        return False
+    elements = any(isinstance(n, c_ast.ArrayRef) for n in nodes_below(value))
+    return elements or any(use.name in varying for use in variables_in(value))
 
 
 def _leaves_few_out(node: c_ast.If) -> bool:

@@ -104,6 +104,20 @@ CONDITIONS = {
         "double t; int i, j; for (i = 0; i < n; i++) { t = 2 * x[i]; if (t > 0) { for (j = 0; j < m; j++) A[i][j] += t;"
         " x[i] = 0; } else { x[i] += 1; for (j = 0; j < m; j++) A[i][j] = 0; } }",
     ),
+    "on a flag of a loop before": (
+        "double x[n], double y[n]",
+        "for (int t = 0; t < m; t++) { int any = 0; for (int i = 0; i < n; i++) { y[i] = x[i] * (t + 1);"
+        " if (y[i] > 0.9) any = 1; } if (any) for (int i = 0; i < n; i++) x[i] = y[i] / 2; }",
+    ),
+    "on a flag that is set once": (
+        "double x[n], double A[n][m]",
+        "for (int i = 0; i < n; i++) { int on = x[i] > 0; if (on) for (int j = 0; j < m; j++) A[i][j] += 1;"
+        " else for (int j = 0; j < m; j++) A[i][j] *= x[i]; }",
+    ),
+    "on what is made of another": (
+        "int p[n], double A[n][m]",
+        "for (int i = 0; i < n; i++) { int k = p[i], q = k - 1; if (q > 2) for (int j = 0; j < m; j++) A[i][j] += q; }",
+    ),
     "around a sum": (
         "int on[n], double A[n][m], double o[1]",
         total("double c = 0;", "for (int i = 0; i < n; i++) if (on[i] > 0) for (int j = 0; j < m; j++) c += A[i][j];",
