@@ -28,7 +28,6 @@ from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
 from polytile.frontend.escape_analysis import Escapes
-from polytile.frontend.exclusive_extremes import with_extremes_apart
 from polytile.frontend.expressions import first_unknown_call
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
@@ -45,6 +44,7 @@ from polytile.frontend.jump_elimination import goto_targets, with_breaks, withou
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.loop_conditions import with_conditions_in_loops
+from polytile.frontend.min_max_else_if import with_min_max_apart
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
 from polytile.frontend.null_tests import NullTests, with_null_tests
@@ -168,7 +168,7 @@ class _Loops:
         flat = replace(flat, asked=(*flat.asked, *varying.asked), replaced=flat.replaced | varying.replaced)
         split = with_own_iterators(varying.body, place.scope, live_after, liveness.has_address)
         body = with_conditions_in_loops(split.body, place.scope, live_after)
-        apart = with_extremes_apart(body, place, liveness.body)
+        apart = with_min_max_apart(body, place, liveness.body)
         private = with_private_scalars(apart.body, place.scope, live_after, liveness.has_address)
         body = with_counted_reductions(private.body, place.scope, live_after)
         body = with_guarded_reductions(with_conditional_flags(body, place.scope))

@@ -12,15 +12,16 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator
+from polytile.frontend.affine_scalars import assigned_once, is_affine, known_value
 from polytile.frontend.build_scop import finish
 from polytile.frontend.c_types import where
-from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
+from polytile.frontend.conditional_subscripts import with_chosen_elements
 from polytile.frontend.dead_code_elimination import without_dead_code
 from polytile.frontend.delinearised_statements import Draft
 from polytile.frontend.domain_complexity import are_few
+from polytile.frontend.domain_exclusions import is_thin, with_same_elements
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
-from polytile.frontend.left_out_points import is_thin, with_same_elements
 from polytile.frontend.loops import Header, domain, header, numbered
 from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
@@ -33,7 +34,7 @@ from polytile.frontend.statement_locals import with_body_locals
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
 from polytile.frontend.trees import block_items, conjuncts
 from polytile.ir.def_use import written_arrays
-from polytile.ir.expr import Access, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt
+from polytile.ir.expr import Access, CType, Declare, Expr, If, Invoke, Name, Stmt
 from polytile.ir.expr_trees import walk
 from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
@@ -182,8 +183,8 @@ class _Extractor:
         made = assignment(node, self.translator)
         if isinstance(made, Invoke):
             return self._emit((made,), node, here)
-        variable = self._assigned_once(node, here)
-        if variable is not None and self._stands_for_value(variable, made.value, here):
+        variable = assigned_once(node, self.names, self.declared, here.iterators)
+        if variable is not None and self._stands_for(variable, made.value, here):
             return []
         return self._emit((made,), node, here)
 
@@ -234,7 +235,7 @@ class _Extractor:
 
     def _sums(self, node: c_ast.If, points: isl.Set, here: _Here) -> list[tuple[c_ast.If, If, isl.Set]]:
         """The sums and extremes under a condition that splits their points, but leaves few of them out, each with more
-        points that are one piece (left_out_points.py)."""
+        points that are one piece (domain_exclusions.py)."""
         if node.iffalse is not None or points.n_basic_set() <= here.points.n_basic_set():
             return []
         without = (here.points.subtract(self._holds(test, here.points)) for test in conjuncts(node.cond))
@@ -317,64 +318,25 @@ class _Extractor:
             self.declared[id(variable)] = here.iterators
             return []
         assign = initialisation(node, variable, self.translator)
-        if not variable.written and self._stands_for_value(variable, assign.value, here):
+        if not variable.written and self._stands_for(variable, assign.value, here):
             return []
         return self._emit((assign,), node, here)
 
-    def _stands_for_value(self, variable: Variable, value: Expr, here: _Here) -> bool:
-        """Replace a scalar by its value, a sum of products of iterators and sizes: after `t = i * m + j;`, A[t] is
-        A[i * m + j]."""
-        if variable.type.kind != "int" or variable.extents:
+    def _stands_for(self, variable: Variable, value: Expr, here: _Here) -> bool:
+        """Whether a scalar is its value from here on."""
+        found = known_value(variable, value, self.evaluator, here.points)
+        if found is None:
             return False
-        converted = value if value.type == variable.type else Cast(variable.type, value)
-        before = self.evaluator.state()
-        if not self._is_known(converted, here.points):
-            self.evaluator.restore(before)
-            return False
-        variable.value = converted
+        variable.value = found
         self.shapes.forget(variable)
         return True
-
-    def _is_known(self, value: Expr, points: isl.Set) -> bool:
-        """Whether a value is a sum of products of iterators and sizes, and of what is left when sizes divide these,
-        or a choice between such."""
-        try:
-            with self.evaluator.asking_for_periods(False):
-                self.evaluator.used(value, points)
-        except NotAffineError as problem:
-            if problem.periods and not self.evaluator.reads_data(value):
-                return True
-            found = choice(value)
-            if found is None:
-                return False
-            try:
-                holds = self.evaluator.condition(found.condition, points)
-            except NotAffineError:
-                return False
-            then, otherwise = points.intersect(holds), points.subtract(holds)
-            return self._is_known(found.then, then) and self._is_known(found.otherwise, otherwise)
-        return True
-
-    def _assigned_once(self, node: c_ast.Node, here: _Here) -> Variable | None:
-        """The scalar whose only value this assignment is: whoever reads it comes behind, in the same iteration of all
-        loops around."""
-        match node:
-            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target):
-                found = self.names.uses[id(target)]
-            case _:
-                return None
-        if not isinstance(found, Variable) or found.iterates or found.is_name or len(found.assignments) != 1:
-            return None
-        if found.symbol is None:
-            return found if self.declared.get(id(found)) == here.iterators else None
-        return None if found.symbol.read_first or found.symbol.live_after else found
 
     # Statements -----------------------------------------------------------------------------------------------------
     def _emit(
         self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here, merged: tuple[Location, ...] = ()
     ) -> list[Order]:
         collector = Collector(self.evaluator, self.translator, self.shapes.sources(), self.shapes.only_read())
-        body = tuple(with_chosen_elements(s, lambda value: self._is_affine(value, here.points)) for s in body)
+        body = tuple(with_chosen_elements(s, lambda value: is_affine(value, self.evaluator, here.points)) for s in body)
         collector.body(body, here.points)
         if here.points.intersect(self.evaluator.context).is_empty():
             return []
@@ -393,16 +355,6 @@ class _Extractor:
             )
         )
         return [Leaf(name)]
-
-    def _is_affine(self, value: Expr, points: isl.Set) -> bool:
-        before = self.evaluator.state()
-        try:
-            with self.evaluator.asking_for_periods(False):
-                self.evaluator.used(value, points)
-        except NotAffineError:
-            self.evaluator.restore(before)
-            return False
-        return True
 
     def _prefix(self) -> str:
         """What statement names start with: S, or more when the user has an array called S3."""

@@ -4,7 +4,7 @@ before: for (i) if (x[i] != 0) for (j) A[i][j] += x[i] * y[j];      one step of 
 after:  for (i) for (j) if (x[i] != 0) A[i][j] += x[i] * y[j];      two loops of which both may be parallel
 
 So does each of a loop that only adds up where few iterations are left out, `if (i != p) for (j) s += A[i][j];`: sums
-ask that in any case, as their iterations are easier to share out all together (left_out_points.py).
+ask that in any case, as their iterations are easier to share out all together (domain_exclusions.py).
 
 Statements beside the loops ask as well: `if (p != k) { for (j) S; T; }` is `for (j) if (p != k) S; if (p != k) T;`.
 """

@@ -39,7 +39,7 @@ class Apart:
     initial: Mapping[str, c_ast.Node]
 
 
-def with_extremes_apart(body: Sequence[c_ast.Node], place: ScopPlace, function: NodeIndex) -> Apart:
+def with_min_max_apart(body: Sequence[c_ast.Node], place: ScopPlace, function: NodeIndex) -> Apart:
     """Take such conditions of a SCoP in its `function` apart, in place."""
     index = NodeIndex.of(body)
     if not index.all(c_ast.If):
