@@ -34,7 +34,7 @@ def test_functions_run_in_many_threads(file: Path) -> None:
         assert not [message for message in said if "one GPU thread" in message], said
         for size in SIZES:
             values = {p.name: size + k for k, p in enumerate(scop.compilation.source.parameters)}
-            scop.validate(on="emulator", parameters=values, sanitize=CHECKS)
+            scop.validate(on="emulator", parameters=values, sanitize=CHECKS, unit=program.unit)
 
 
 @pytest.mark.parametrize("file", DOMAINS, ids=lambda file: file.stem)
