@@ -20,12 +20,14 @@ from polytile import pipeline
 from polytile.compilation import Compilation
 from polytile.ir import isl_memoization
 from polytile.ir.scop import Scop
-from polytile.options import Options
+from polytile.options import OVER_TIME, Options
 from polytile.pipeline import ANALYSIS
 from polytile.scheduling.candidate import Candidate, Problem, Strategy
 from polytile.stages import select_schedule
 
 KEPT = 4  # Scops
+_PARTS = ("scop", "dependences", "schedule", "run", "known_homes", "given", "plans", "estimate", "stream", "split")
+_SAID = {Compilation: ("remarks", "reasons"), Candidate: ("notes", "reasons")}
 _FROM = ("scop", "dependences", "schedule", "executions", "known_homes", "given", "plans", "stream", "split")
 
 
@@ -85,11 +87,7 @@ def through(stages: pipeline.Stages, state: Compilation, observe: pipeline.Obser
         return _through(stages, state, observe)
     key = stages[0][0], _options(state.options), *(id(getattr(state, name)) for name in _FROM if stages != ANALYSIS)
     before, after = shared.once(key, state, lambda: (state, _through(stages, state, observe)))
-    lists = {
-        name: (*getattr(state, name), *getattr(after, name)[len(getattr(before, name)) :])
-        for name in ("remarks", "reasons")
-    }
-    return replace(after, options=state.options, **lists)
+    return replace(after, options=state.options, **_said(state, before, after))
 
 
 def strategy(name: str) -> Strategy:
@@ -99,7 +97,7 @@ def strategy(name: str) -> Strategy:
         return propose
 
     def proposed(problem: Problem) -> Iterator[Candidate]:
-        key = name, problem.options.schedule == name, *_identity(problem)
+        key = name, name in OVER_TIME and problem.options.schedule == name, *_identity(problem)
         made: _Proposed = shared.once(key, problem, lambda: _Proposed(problem, propose(problem)))
         return made.again(problem)
 
@@ -135,16 +133,28 @@ class _Proposed:
 
 
 def of_candidate(find: Callable[[Problem, Candidate], Candidate]) -> Callable[[Problem, Candidate], Candidate]:
-    """`find`, once for a candidate of a problem."""
+    """`find`, once for candidates of a problem that differ in what they say alone."""
 
     def found(problem: Problem, candidate: Candidate) -> Candidate:
         shared = _current.get()
         if shared is None:
             return find(problem, candidate)
-        key = find.__name__, id(candidate), *_identity(problem)
-        return shared.once(key, (problem, candidate), lambda: find(problem, candidate))
+        parts = (id(getattr(candidate, name)) for name in _PARTS)
+        key = find.__name__, candidate.strategy, repr(candidate.choices), candidate.repeats, *parts, *_identity(problem)
+        before, after = shared.once(key, problem, lambda: (candidate, find(problem, candidate)))
+        return after if before is candidate else replace(after, **_said(candidate, before, after))
 
     return found
+
+
+def _said(now: Any, before: Any, after: Any) -> dict[str, tuple[Any, ...]]:
+    """What `now` says of itself, and behind it what was added between `before` and `after`."""
+    said = {}
+    for name in _SAID[type(now)]:
+        old, new = getattr(before, name), getattr(after, name)
+        assert new[: len(old)] == old
+        said[name] = (*getattr(now, name), *new[len(old) :])
+    return said
 
 
 def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | None:
