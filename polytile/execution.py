@@ -11,6 +11,7 @@ from threading import Lock
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError, UserError
+from polytile.ir.host import HostProgram
 from polytile.pipeline import sequential_text
 from polytile.runtime.array_bounds import check_bounds
 from polytile.runtime.binding import Call, check_limits
@@ -23,7 +24,7 @@ from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
-from polytile.runtime.launches import launched_alone, launches_of, with_other_versions
+from polytile.runtime.launches import launched_alone, launches_of, with_other_versions, without_bounds
 from polytile.runtime.parameters import MOST_CHOSEN, check_parameters, choose_parameters
 from polytile.runtime.reference import reference
 from polytile.runtime.source_reference import TooFewElementsError, check_extraction
@@ -132,31 +133,33 @@ class Execution:
 
     def _ways(self, on: str, checks: tuple[str, ...], unit: Unit) -> tuple[tuple[Engine, ...], ...]:
         """The engines of each way to run: the program, and the one that takes the other versions of its kernels."""
-        scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
-        assert program is not None
+        scop, program, options = self.compilation.scop, self._shown(), self.compilation.options
         other = with_other_versions(program)
         if checks:  # the lines of kernels in the .cu stay
-            programs = [other if p.name == program.name and other is not None else p for p in unit.programs]
-            units = [(program, unit)] + ([(other, replace(unit, programs=programs))] if other is not None else [])
+            units = [(one, _with(unit, one)) for one in (program, other) if one is not None]
             return (tuple(checked_engine(scop, one, own, checks) for one, own in units),)
         found = [engines(scop, program, options, on)]
         found += [engines(scop, launched_alone(other), options, on)] if other is not None else []
         return tuple(zip(*found, strict=True))
+
+    def _shown(self) -> HostProgram:
+        """The program as it is shown to be right: with all of its kernels at sizes for which others are faster, too."""
+        assert self.compilation.program is not None
+        return without_bounds(self.compilation.program)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
         if self.compilation.program is None:
             return None
         self._require_definitions()
-        engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
+        engine = counted_engine(self.compilation.scop, self._shown(), _with(unit, self._shown()))
         inputs = self._most_kernels(parameters, seed)
         return Counted(self._validated((engine,), [inputs]), engine.counts)
 
     def inputs(self, parameters: Mapping[str, int] | None, seed: int | None) -> Iterator[tuple[Expectation, str]]:
         """What a validation runs on, each with a note: small sizes, then further ones with which what does not run for
         small ones does, kernels and tiles within."""
-        program, seed = self.compilation.program, new_seed() if seed is None else seed
-        assert program is not None
+        program, seed = self._shown(), new_seed() if seed is None else seed
         small = self._checked(parameters, seed)
         yield small
         for sizes in covering_sizes(self.compilation.scop, program, self._given(parameters), small[0].values):
@@ -167,8 +170,7 @@ class Execution:
 
     def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
         """The first inputs with which all kernels run, or else as many as do."""
-        program = self.compilation.program
-        assert program is not None
+        program = self._shown()
         found: dict[int, tuple[Expectation, str]] = {}
         for inputs in self.inputs(parameters, seed):
             launched = sum(kernel.launches > 0 for kernel in launches_of(program, inputs[0].values))
@@ -179,8 +181,9 @@ class Execution:
 
     def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
         """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
-        program = self.compilation.program
-        return None if program is None else sizes_that_run(self.compilation.scop, program, kernel)
+        if self.compilation.program is None:
+            return None
+        return sizes_that_run(self.compilation.scop, self._shown(), kernel)
 
     def _validated(self, ways: Iterable[Engine], inputs: Sequence[tuple[Expectation, str]]) -> Validation:
         """A validation in one place: runs of each program on each of the inputs."""
@@ -219,6 +222,11 @@ class Execution:
         given = self.expect(parameters, seed)
         ways = engines(self.compilation.scop, self.compilation.program, self.compilation.options, "gpu")
         return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
+
+
+def _with(unit: Unit, program: HostProgram) -> Unit:
+    """The unit with a program in the place of the one of that name."""
+    return replace(unit, programs=[program if p.name == program.name else p for p in unit.programs])
 
 
 @cache

@@ -285,6 +285,7 @@ def _behind(program: HostProgram, first: StreamProgram, memory: tuple[Buffer, ..
         buffers=(*memory, *shadows),
         kernels=(*kernels_with_constants(_bounded(first.kernels, state), scop.context), *program.kernels),
         body=(*first.prefix, *program.body),
+        bounds=() if first.least_cells is None else (first.least_cells.name,),
     )
 
 

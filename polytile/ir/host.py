@@ -84,7 +84,8 @@ class HostProgram:
     """All that runs for one SCoP. The entry point takes `parameters`, then `arguments` (see Scop.external_arrays).
 
     `by_value` names the arguments that are read-only scalars; `body` uses For, If, Declare, Comment and Launch, with
-    64-bit integers. With `graphs`, runs on the same values and memory replay what an earlier one launched.
+    64-bit integers. With `graphs`, runs on the same values and memory replay what an earlier one launched. `bounds` are
+    names that it declares as the numbers from which on some kernels are faster than others: it is right with any.
     """
 
     name: str
@@ -101,6 +102,7 @@ class HostProgram:
     location: str = ""  # `gemm.c:41`
     graphs: bool = False
     limits: tuple[SizeLimit, ...] = ()  # beyond which the entry point does nothing, and the C runs
+    bounds: tuple[str, ...] = ()
     asks_memory: bool = False  # the host file asks how much memory arrays have that are used in place
 
     def kernel(self, name: str) -> Kernel:

@@ -29,6 +29,7 @@ from polytile.ir.cell_layout import require
 from polytile.ir.scop import Array, Origin, Scop
 from polytile.machine import WARP_SIZE
 
+MOST_OF_A_SIDE = 1 << 20  # cells: products of three are below 2^63
 ROOMY_PLANES = 124  # registers of a thread's planes, from one to the next, beside which ptxas has room for others
 
 
@@ -125,6 +126,9 @@ class StreamPlan:
 
     `unrolled`: loops over planes are, until values are in the same registers again; else these move, which takes more
     instructions and fewer registers.
+
+    `least_cells`: spaces of fewer cells have no such blocks, but run all iterations as those that are no whole pair
+    (0: there is no such bound). Sides of more than MOST_OF_A_SIDE cells count as these.
     """
 
     name: str
@@ -144,8 +148,10 @@ class StreamPlan:
     in_place: bool = False
     min_blocks: int = 0
     unrolled: bool = True
+    least_cells: int = 0
 
     def __post_init__(self) -> None:
+        require(self.least_cells >= 0 and not (self.least_cells and self.once), "a bound of a time loop's space")
         require(self.min_blocks >= 0, "bounds of a launch are not negative")
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
         alone = self.iterations == 1 and all(s.iteration == 0 for s in self.steps)
@@ -255,6 +261,8 @@ class StreamPlan:
         what = "one iteration a kernel, in place" if self.in_place else what
         each = f"{what}, tiles of {tile} cells that own {owned} (redundancy {self.redundancy:.2f})"
         yield f"{each}, by {self.exchange.value}{self._chunks()}{self._barrier()}{self._room()}"
+        if self.least_cells:
+            yield f"spaces of fewer than {self.least_cells} cells run one iteration a kernel"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import If
+from polytile.ir.arith import lift
+from polytile.ir.expr import Declare, If
 from polytile.ir.expr_trees import rewrite, statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Launch
@@ -48,6 +49,21 @@ def with_other_versions(program: HostProgram) -> HostProgram | None:
 
     body = tuple(rewrite(stmt, second) for stmt in program.body)
     return None if body == program.body else replace(program, body=body)
+
+
+def without_bounds(program: HostProgram) -> HostProgram:
+    """The program that takes its kernels for large sizes at all sizes, so that small ones show that they are right.
+
+    before: least_cells = 2097152; rest = n * m >= least_cells ? .. : 0;
+    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0;
+    """
+    if not program.bounds:
+        return program
+
+    def lowered(stmt: Any) -> Any:
+        return replace(stmt, value=lift(0)) if isinstance(stmt, Declare) and stmt.name in program.bounds else stmt
+
+    return replace(program, body=tuple(map(lowered, program.body)))
 
 
 def launched_alone(program: HostProgram) -> HostProgram:

@@ -29,6 +29,7 @@ from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.stage_times import each_in_stage, stage
+from polytile.stages.grid_bounds import with_least_cells
 from polytile.stages.place_data import realised
 
 IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
@@ -224,7 +225,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if problem.options.points:
         yield from _with_asked_points(found, best)
         return
-    over_time = [_estimated(sized, one) for one in _pointed(sized, _proposed(sized, OVER_TIME))]
+    over_time = [_for_large_grids(problem, sized, one) for one in _pointed(sized, _proposed(sized, OVER_TIME))]
     tiled = _tiled(sized, found[0])
     if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
         tiled = None  # blocks may be few
@@ -252,7 +253,8 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
     found = [
         one
         for one in over_time
-        if (_is_better(one, best) or _microseconds(one) < most) and not _is_doubtful(problem, one, best)
+        if (_is_better(one, best) or _microseconds(one) < most or _is_better_for_large_grids(one, best))
+        and not _is_doubtful(problem, one, best)
     ]
     if not found:
         return best
@@ -262,14 +264,26 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
     return min(faster, key=_microseconds, default=chosen)
 
 
+def _for_large_grids(problem: Problem, sized: Problem, candidate: Candidate) -> Candidate:
+    """The candidate with the grids for which it has overlapped tiles, and its time with the sizes that are assumed."""
+    return _estimated(sized, with_least_cells(problem, _estimated(sized, candidate), _estimated))
+
+
+def _is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:
+    """Whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and about
+    as fast with these."""
+    bounded = candidate.stream is not None and candidate.stream.least_cells > 0
+    return bounded and NOTABLY * _microseconds(candidate) <= _microseconds(best)
+
+
 def _is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
     """Whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are assumed,
-    and they are not that much faster with these: known ones make such kernels up to 1.9 times as fast; or they run one
-    step as others do, and are hardly faster."""
+    and they are not that much faster with these, nor for larger grids; or they run one step as others do, and are
+    hardly faster."""
     plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
     if plan is None or plan.exchange is not Exchange.BLOCK:
         return False
-    close = _microseconds(candidate) >= MUCH_FASTER * _microseconds(best)
+    close = not plan.least_cells and _microseconds(candidate) >= MUCH_FASTER * _microseconds(best)
     alone = plan.in_place and _microseconds(candidate) >= IN_PLACE * _microseconds(best)
     return plan.redundancy > most or alone or (close and _has_unknown_sizes(problem))
 
@@ -363,8 +377,10 @@ def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
 
         return replace(candidate, estimate=split_estimate(candidate.split, candidate.scop, problem.machine, known))
     if candidate.stream is not None:
-        from polytile.scheduling.cost.stream_time import stream_estimate
+        from polytile.scheduling.cost.stream_time import has_few_cells, stream_estimate
 
+        if has_few_cells(candidate.stream, candidate.scop, known):
+            return replace(candidate, estimate=_with_estimate(problem, replace(candidate, stream=None)).estimate)
         return replace(candidate, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)

@@ -22,7 +22,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamPlan, owned_planes
+from polytile.ir.stream_plan import MOST_OF_A_SIDE, Exchange, StreamPlan, owned_planes
 from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
@@ -111,6 +111,14 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
     tiles = TileCost(plan, stream_figures(plan, scop).of(plan), machine, sizes)
     kernel = StreamCost(tiles, plan.chunk, plan.tiles_at_once).kernel(speed)
     return Estimate((kernel, tiles.one_step(speed)), tuple(sorted(values.items())))
+
+
+def has_few_cells(plan: StreamPlan, scop: Scop, parameters: Mapping[str, int]) -> bool:
+    """Whether space has fewer cells than the plan has tiles for (StreamPlan.least_cells)."""
+    if not plan.least_cells:
+        return False
+    cells = stream_sizes(scop, plan.dims, fix_parameters(scop.context, parameters)).cells
+    return prod(min(side, MOST_OF_A_SIDE) for side in cells) < plan.least_cells
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 before: for (t = first; t <= last; t++) ...
 after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0 + T; from shadows <<<>>> (t1, ..) }
         what remains: for (t = rest; t <= last; t++) ...
+        where these pay for many cells alone, rest is first for fewer: all remains
 
 before: for (i) B[i] = ..; for (i) C[i] = ..                    no loop over time
 after:  if (rest) in <<<>>> ()                                  1 where there are cells, and all arrays have buffers
@@ -24,7 +25,7 @@ from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.dataclass import dataclass
-from polytile.ir.arith import add, compare, div, lift, most, mul, select, sub
+from polytile.ir.arith import add, compare, div, least, lift, most, mul, select, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
@@ -32,18 +33,20 @@ from polytile.ir.kernel import Coordinate, Kernel, Launch
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.stream_plan import MOST_OF_A_SIDE, Exchange, StreamPlan
 from polytile.machine import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgram:
     """The kernels, a pair but for a DAG that is not iterated, the host's statements that run all whole pairs of blocks,
-    and the name of the first iteration behind them, which these declare."""
+    and the name of the first iteration behind them, which these declare, as they do a bound of cells, if there is
+    one."""
 
     kernels: tuple[Kernel, ...]
     prefix: tuple[Stmt, ...]
     rest: Name
+    least_cells: Name | None = None
 
 
 def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
@@ -71,11 +74,12 @@ class _Program:
         self.chunk: Expr | None = lift(plan.chunk) if chosen else None
         if plan.tiles_at_once:
             self.chunk = Name(names.fresh("chunk"), self.integer)
+        self.least_cells = Name(names.fresh("least_cells"), LLONG) if plan.least_cells else None
 
     def program(self) -> StreamProgram:
         kernels = tuple(self._kernel(number) for number in range(self.plan.blocks))
         rest = Name(self.names.fresh("rest"), LLONG)
-        return StreamProgram(kernels, (*self._sizes(), *self._host(kernels, rest)), rest)
+        return StreamProgram(kernels, (*self._sizes(), *self._host(kernels, rest)), rest, self.least_cells)
 
     # The host ----------------------------------------------------------------------------------------
     def _sizes(self) -> Iterator[Stmt]:
@@ -83,6 +87,8 @@ class _Program:
             yield Declare(name.name, LLONG, wide(axis.count))
         if isinstance(self.chunk, Name):
             yield Declare(self.chunk.name, LLONG, wide(chunk_length(self.plan, self.cells, self.counts)))
+        if self.least_cells is not None:
+            yield Declare(self.least_cells.name, LLONG, lift(self.plan.least_cells))
 
     def _host(self, kernels: Sequence[Kernel], rest: Name) -> tuple[Stmt, ...]:
         grid = wide(self._blocks()), lift(1), lift(1)
@@ -116,10 +122,17 @@ class _Program:
         return self.plan.blocks * self.plan.iterations
 
     def _turns(self) -> Expr:
-        """How many there are of that loop: none where arrays may have no buffers."""
+        """How many there are of that loop: none where arrays may have no buffers, or cells are few."""
         first, last = (wide(side) for side in self.cells.times)
         turns = div(most(add(sub(last, first), 1), 0), self._height)
+        if self.least_cells is not None:
+            turns = select(compare(">=", self._bounded_cells(), self.least_cells), turns, lift(0))
         return turns if self.cells.some is None else select(wide(self.cells.some), turns, lift(0))
+
+    def _bounded_cells(self) -> Expr:
+        """Those of space, as StreamPlan.least_cells counts them."""
+        sides = (add(sub(wide(last), wide(first)), 1) for first, last in self.cells.range)
+        return reduce(mul, (least(side, MOST_OF_A_SIDE) for side in sides))
 
     def _blocks(self) -> Expr:
         tiles = reduce(mul, self.counts, chunks(self.plan, self.cells, self.chunk))

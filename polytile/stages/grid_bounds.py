@@ -1,0 +1,69 @@
+"""Grids that are large enough for overlapped tiles, where sizes are not known when kernels are made.
+
+before: blocks of iterations in overlapped tiles, whatever the sizes; then what remains, one iteration a kernel
+after:  blocks of iterations where there are so many cells; then what remains, all of it for smaller grids
+
+Small grids have too few tiles, and lose much of each to its halo. Estimates of both are compared for grids that are as
+long in each dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf, isqrt, prod
+
+from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.assumed_sizes import assumed_sizes
+from polytile.scheduling.cost.point_count import fix_parameters
+
+ENOUGH = 0.75  # of the time of one iteration a kernel: estimates of that are up to a quarter too long (H200)
+LARGER = 1.25  # times the largest extent: there tiles take another number of rounds
+LEAST = 32  # cells along a dimension, below which no grid is looked at
+NEAR = 1.5  # two extents that are as good as one
+
+Estimated = Callable[[Problem, Candidate], Candidate]
+
+
+def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimated) -> Candidate:
+    """The candidate with the number of cells from which its blocks of iterations are faster than kernels of one; as it
+    is where it has no blocks, where all sizes are known, or where blocks are not faster for any grid that fits into
+    memory."""
+    plan = candidate.stream
+    if plan is None or plan.once or plan.in_place:
+        return candidate
+    elements = problem.machine.tuning.tiles.assumed_elements
+    extents = assumed_sizes(problem.scop, elements, least_rank=1)
+    largest = min((size for name, size in extents.items() if name not in problem.options.parameters), default=0)
+    if largest <= LEAST:
+        return candidate
+    single = estimated(problem, replace(candidate, stream=None))
+
+    def sized(size: int) -> Problem:
+        parameters = {**dict.fromkeys(extents, size), **problem.options.parameters}
+        return replace(problem, options=replace(problem.options, parameters=parameters))
+
+    def pays(size: int) -> bool:
+        blocks, one = (_microseconds(estimated(sized(size), each)) for each in (candidate, single))
+        return blocks < ENOUGH * one
+
+    if not (pays(largest) and pays(int(LARGER * largest))):
+        return candidate
+    low, high = LEAST, largest
+    while high > NEAR * low:
+        middle = isqrt(low * high)
+        low, high = (low, middle) if pays(middle) else (middle, high)
+    return replace(candidate, stream=replace(plan, least_cells=_cells(sized(high), candidate)))
+
+
+def _microseconds(candidate: Candidate) -> float:
+    return candidate.estimate.microseconds if candidate.estimate else inf
+
+
+def _cells(problem: Problem, candidate: Candidate) -> int:
+    """Those of the space of a plan."""
+    from polytile.scheduling.cost.stream_time import stream_sizes
+
+    assert candidate.stream is not None
+    values = fix_parameters(candidate.scop.context, problem.options.parameters)
+    return int(prod(stream_sizes(candidate.scop, candidate.stream.dims, values).cells))
