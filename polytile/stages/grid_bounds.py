@@ -17,6 +17,7 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
 
+MUCH_FASTER = 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
 ENOUGH = 0.75  # of the time of one iteration a kernel: estimates of that are up to a quarter too long (H200)
 LARGER = 1.25  # times the largest extent: there tiles take another number of rounds
 LEAST = 32  # cells along a dimension, below which no grid is looked at
@@ -30,7 +31,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     is where it has no blocks, where all sizes are known, or where blocks are not faster for any grid that fits into
     memory."""
     plan = candidate.stream
-    if plan is None or plan.once or plan.in_place:
+    if plan is None or plan.once:
         return candidate
     elements = problem.machine.tuning.tiles.assumed_elements
     extents = assumed_sizes(problem.scop, elements, least_rank=1)
@@ -43,11 +44,16 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
         parameters = {**dict.fromkeys(extents, size), **problem.options.parameters}
         return replace(problem, options=replace(problem.options, parameters=parameters))
 
-    def pays(size: int) -> bool:
+    def share(size: int) -> float:
+        """Of the time of kernels of one iteration."""
         blocks, one = (_microseconds(estimated(sized(size), each)) for each in (candidate, single))
-        return blocks < ENOUGH * one
+        return blocks / one
 
-    if not (pays(largest) and pays(int(LARGER * largest))):
+    def pays(size: int) -> bool:
+        return share(size) < ENOUGH
+
+    found = share(largest)
+    if found >= ENOUGH or (found >= MUCH_FASTER and not pays(int(LARGER * largest))):
         return candidate
     low, high = LEAST, largest
     while high > NEAR * low:

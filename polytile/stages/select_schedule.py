@@ -16,7 +16,7 @@ from polytile.ir.plan import Choices
 from polytile.ir.stream_plan import Exchange
 from polytile.options import CLASSIC, OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
 from polytile.scheduling.candidate import Candidate, Problem
-from polytile.scheduling.cost.assumed_sizes import assumed_sizes
+from polytile.scheduling.cost.assumed_sizes import LEAST_RANK, assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
 from polytile.scheduling.cost.thread_reuse import shares_reads
@@ -29,12 +29,14 @@ from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.stage_times import each_in_stage, stage
-from polytile.stages.grid_bounds import with_least_cells
+from polytile.stages.grid_bounds import MUCH_FASTER, with_least_cells
 from polytile.stages.place_data import realised
 
 IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
 TIME_TILES = 0.95  # of the time of one step a launch; both estimates were fitted to stencils
-FASTER, MUCH_FASTER = 0.9, 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
+# Times as fast as split tiles by estimate for large grids, where sizes are not known: at 2.1 (fdtd-2d, H200) they were
+# 1.2 times as fast for 16384^2, and half as fast for 512^2.
+OVER_SPLIT = 2.3
 MOST_SIZES = 3  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
@@ -248,7 +250,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:
     """The best one so far, or tiles of time that are faster: overlapped ones, unless split ones are clearly faster than
-    these. Where sizes are assumed, a little is enough: kernels of overlapped tiles gain more from known sizes."""
+    these, or, where sizes are not known, not much slower for large grids: they are faster for small ones."""
     most = TIME_TILES * _microseconds(best)
     found = [
         one
@@ -258,9 +260,13 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
     ]
     if not found:
         return best
-    enough = FASTER if _has_unknown_sizes(problem) else CLEARLY
     *others, chosen = found
-    faster = (one for one in others if _microseconds(one) < enough * _microseconds(chosen))
+    if others and _has_unknown_sizes(problem):
+        large = _with_assumed_sizes(problem, least_rank=2)
+        longest = OVER_SPLIT * _microseconds(_estimated(large, chosen))
+        faster = [one for one in others if _microseconds(_estimated(large, one)) < longest]
+    else:
+        faster = [one for one in others if _microseconds(one) < CLEARLY * _microseconds(chosen)]
     return min(faster, key=_microseconds, default=chosen)
 
 
@@ -311,9 +317,9 @@ def _has_unknown_sizes(problem: Problem) -> bool:
     return any(p.name not in problem.options.parameters for p in problem.scop.parameters)
 
 
-def _with_assumed_sizes(problem: Problem) -> Problem:
+def _with_assumed_sizes(problem: Problem, least_rank: int = LEAST_RANK) -> Problem:
     """The problem where arrays of many dimensions have extents that fit into memory, unless others are known."""
-    assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements)
+    assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements, least_rank)
     parameters = {**assumed, **problem.options.parameters}
     if len(parameters) == len(problem.options.parameters):
         return problem

@@ -23,10 +23,10 @@ def assumed_sizes(scop: Scop, elements: int, least_rank: int = LEAST_RANK) -> Ma
     parameters = {p.name for p in scop.parameters}
     found: dict[str, int] = {}
     for array in scop.arrays:
-        sized = [names for extent in array.extents if (names := set(_names(extent)) & parameters)]
-        if len(sized) >= least_rank:
-            fitting = max(1, int((elements / _constant_part(array)) ** (1 / len(sized))))
-            for name in set().union(*sized):
+        rank = sum(not isinstance(extent, Literal) for extent in array.extents)
+        if rank >= least_rank:
+            fitting = max(1, int((elements / _constant_part(array)) ** (1 / rank)))
+            for name in {name for extent in array.extents for name in _names(extent)} & parameters:
                 found[name] = min(fitting, found.get(name, fitting))
     return found
 
