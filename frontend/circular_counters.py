@@ -29,26 +29,34 @@ _LARGEST = 2**30  # periods up to which sums of two values, or of a value and a 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What an iteration does to a value: `(k + step) % period`, downwards `(k - step) % period` rounded down. `limit`
-    says that the C computes sums beyond the period, which must not wrap around."""
+    """What an iteration does to a value: `(k + step) % period`, downwards `(k - step) % period` rounded down; `asked`
+    are the conditions under which it does."""
 
     period: c_ast.Node
     step: c_ast.Node
     down: bool = False
-    limit: bool = False
+    asked: tuple[c_ast.BinaryOp, ...] = ()
+
+    @classmethod
+    def by(cls, step: c_ast.Node, period: c_ast.Node, *, down: bool = False) -> Turn:
+        """By a constant, or by a size. Sums that go beyond the period must not wrap around: all but those up by 1."""
+        one, constant = integer(step) == 1, integer(step) is not None
+        asked = [_is_least(period, number(1)), *([] if one else [_is_least(period, step)])]
+        asked += [] if constant else [_is_least(step, number(0))]
+        asked += [] if one and not down else [c_ast.BinaryOp("<=", copied(period), number(_LARGEST))]
+        return cls(period, step, down, tuple(asked))
 
     def after(self, start: c_ast.Node, times: c_ast.Node) -> c_ast.Node:
         """The value of `start` after some iterations, as a long."""
-        first, last = as_long(start), plus(as_long(self.period), -1)
-        steps = scaled(times, _factor(self.step))
+        first, last, step = as_long(start), plus(as_long(self.period), -1), integer(self.step)
+        steps = scaled(times, as_long(self.step) if step is None else step)
         if self.down:
             return minus(last, _remainder(total(minus(copied(last), first), steps), self.period))
         return _remainder(total(first, steps), self.period)
 
-    def asked(self) -> list[c_ast.Node]:
-        """What the period must be."""
-        least = c_ast.BinaryOp(">=", copied(self.period), number(max(integer(self.step) or 1, 1)))
-        return [least, c_ast.BinaryOp("<=", copied(self.period), number(_LARGEST))] if self.limit else [least]
+
+def _is_least(value: c_ast.Node, least: c_ast.Node) -> c_ast.BinaryOp:
+    return c_ast.BinaryOp(">=", copied(value), copied(least))
 
 
 def as_long(node: c_ast.Node) -> c_ast.Node:
@@ -77,11 +85,6 @@ def plain_long(value: c_ast.Node) -> c_ast.Node | None:
 
 def _remainder(value: c_ast.Node, period: c_ast.Node) -> c_ast.Node:
     return c_ast.BinaryOp("%", value, as_long(period))
-
-
-def _factor(step: c_ast.Node) -> int | c_ast.Node:
-    value = integer(step)
-    return step if value is None else value
 
 
 def text_of(node: c_ast.Node) -> str:
@@ -115,13 +118,16 @@ class _Sum:
     def constant(self) -> int | None:
         return None if self.terms.keys() - {""} else self.terms.get("", 0)
 
-    def beside(self, name: str) -> int | None:
-        """The constant that is added to a variable, where this is such a sum."""
-        return self.without(name).constant if self.terms.get(name) == 1 else None
+    def beside(self, name: str) -> _Sum | None:
+        """What is added to a variable, where this is such a sum."""
+        return self.without(name) if self.terms.get(name) == 1 else None
 
-    def node(self, more: int) -> c_ast.Node:
-        """The sum, and a constant."""
-        constant = self.terms.get("", 0) + more
+    def plus(self, number: int) -> _Sum:
+        return self - _Sum({"": -number})
+
+    @property
+    def node(self) -> c_ast.Node:
+        constant = self.terms.get("", 0)
         found: c_ast.Node | None = None
         for term, factor in sorted(self.terms.items(), key=lambda item: item[1] < 0):
             if term:
@@ -148,7 +154,7 @@ def _add(node: c_ast.Node, sign: int, terms: Counter[str], nodes: dict[str, c_as
 def turn_of(end: c_ast.Node, name: str, *, signed: bool) -> Turn | None:
     """What an iteration does to a value, from that at its end in terms of `name`, that at its start."""
     found = _turn_of(plain(copied(end)), name, signed=signed)
-    return None if found is None or mentions(found.period, name) else found
+    return None if found is None or mentions(found.period, name) or mentions(found.step, name) else found
 
 
 def _turn_of(end: c_ast.Node, name: str, *, signed: bool) -> Turn | None:
@@ -156,7 +162,8 @@ def _turn_of(end: c_ast.Node, name: str, *, signed: bool) -> Turn | None:
         case c_ast.BinaryOp(op="%", left=left, right=right):
             return _remaindered(_Sum.of(left), right, name)
         case c_ast.BinaryOp(op="&", left=left, right=right) if (mask := integer(right)) is not None:
-            step = _Sum.of(left).beside(name)
+            rest = _Sum.of(left).beside(name)
+            step = None if rest is None else rest.constant
             whole = mask > 0 and mask & (mask + 1) == 0 and step in (1, -1)
             return Turn(number(mask + 1), number(1), step == -1) if whole else None
         case c_ast.TernaryOp() as choice:
@@ -170,18 +177,26 @@ def _turn_of(end: c_ast.Node, name: str, *, signed: bool) -> Turn | None:
 def plain(node: c_ast.Node) -> c_ast.Node:
     """Variables and constants without their conversions to the type of the counter."""
     if isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.ID | c_ast.Constant):
-        return node.expr
+        return plain(node.expr)
+    if isinstance(node, c_ast.Constant):
+        value = integer(c_ast.Constant("int", node.value.rstrip("uUlL")))
+        return node if value is None else number(value)
     return map_children(node, plain)
 
 
 def _remaindered(left: _Sum, period: c_ast.Node, name: str) -> Turn | None:
-    """`(k + 1) % m` and `(k - 1 + m) % m`"""
-    step, whole = left.beside(name), integer(period)
+    """`(k + 1) % m`, `(k - 1 + m) % m`, `(k + s) % m`"""
+    rest, whole = left.beside(name), integer(period)
+    if rest is None:
+        return None
+    back, step = (rest - _Sum.of(period)).constant, rest.constant
+    if step is not None and step > 0 and whole is not None and whole > 0:
+        step %= whole
     if step is not None and step > 0:
-        step = step if whole is None or whole < 1 else step % whole
-        return Turn(period, number(step), limit=step > 1) if step else None
-    back = (left - _Sum.of(period)).beside(name)
-    return Turn(period, number(-back), down=True, limit=True) if back is not None and back < 0 else None
+        return Turn.by(number(step), period)
+    if back is not None and back < 0:
+        return Turn.by(number(-back), period, down=True)
+    return Turn.by(rest.node, period) if step is None else None
 
 
 def _chosen(choice: c_ast.TernaryOp, added: int, name: str, *, signed: bool) -> Turn | None:
@@ -197,36 +212,40 @@ def _chosen(choice: c_ast.TernaryOp, added: int, name: str, *, signed: bool) -> 
     if other.beside(name) is None:
         op, then, other = _NEGATED[op], other, then
     step = other.beside(name)
-    end = _compared(op, _Sum.of(condition.left), _Sum.of(condition.right), name, signed=signed)
-    return None if step is None or end is None else _ended(end, then, step + added, added, name)
+    if step is None:
+        return None
+    end = _compared(condition, op, name, signed=signed, by_one=step.constant == 1 - added)
+    return None if end is None else _ended(end, then.plus(added), step.plus(added), name)
 
 
-def _compared(op: str, left: _Sum, right: _Sum, name: str, *, signed: bool) -> tuple[str, _Sum] | None:
+def _compared(condition: c_ast.BinaryOp, op: str, name: str, *, signed: bool, by_one: bool) -> tuple[str, _Sum] | None:
     """The op and e of `k op e`, from a comparison."""
+    left, right = _Sum.of(condition.left), _Sum.of(condition.right)
     if name not in left.terms:
         op, left, right = _MIRRORED[op], right, left
     shift = left.beside(name)
     if shift is None or name in right.terms:
         return None
-    if not signed and not (shift == 1 or (shift == 0 and op not in (">", "<="))):
-        return None  # a side may wrap around: k > m - 2
-    return op, right - left.without(name)
+    above = shift.constant is None or shift.constant > 0 or (shift.constant == 0 and op not in (">", "<="))
+    bounded = shift.constant is None or shift.constant <= 1 or not by_one
+    return (op, right - shift) if signed or (above and bounded) else None  # a side may wrap around: k > m - 2
 
 
-def _ended(end: tuple[str, _Sum], then: _Sum, step: int, added: int, name: str) -> Turn | None:
+def _ended(end: tuple[str, _Sum], then: _Sum, step: _Sum, name: str) -> Turn | None:
     """What a comparison, `k op e`, and the values where it holds and where not make of a counter."""
     op, bound = end
     if op == ">":
-        op, bound = ">=", bound - _Sum({"": -1})
+        op, bound = ">=", bound.plus(1)
     if op == "<=":
-        op, bound = "<", bound - _Sum({"": -1})
-    if step == 1 and op in ("==", ">=") and (then - _Sum({"": -added})).constant == 0:
-        return Turn(bound.node(1), number(1))
-    if step > 0 and op == ">=" and then.terms.get(name) == 1:
-        period = _Sum({name: 1, "": step - added}) - then  # k + s - m is what it is where k + s reaches m
-        if period.terms and (bound - period).constant == -step:
-            return Turn(period.node(0), number(step), limit=True)
+        op, bound = "<", bound.plus(1)
+    if step.constant == 1 and op in ("==", ">=") and then.constant == 0:
+        return Turn.by(number(1), bound.plus(1).node)
+    if op == ">=" and then.beside(name) is not None:
+        period = step - then.without(name)  # k + s - m is what it is where k + s reaches m
+        same = (bound - period) - _Sum({term: -factor for term, factor in step.terms.items()})
+        if period.terms and not same.terms and (step.constant is None or step.constant > 0):
+            return Turn.by(step.node, period.node)
     first = {"==": 0, "<": 1}.get(op)
-    if step == -1 and first is not None and bound.constant == first and name not in then.terms:
-        return Turn(then.node(added + 1), number(1), down=True)
+    if step.constant == -1 and first is not None and bound.constant == first and name not in then.terms:
+        return Turn.by(number(1), then.plus(1).node, down=True)
     return None

@@ -61,16 +61,12 @@ class CircularValue(ScalarValue):
         if not mentions(inner.start, inside) or mentions(inner.times, count.name):
             return None
         step = inner.times if integer(inner.turn.step) == 1 else c_ast.BinaryOp("*", inner.turn.step, inner.times)
-        return Turn(inner.turn.period, step, inner.turn.down)
+        return Turn(inner.turn.period, step, inner.turn.down, inner.turn.asked)
 
     def _check_turn(self, loop: c_ast.For, start: c_ast.Node, turn: Turn) -> None:
         """Raise UnknownValueError unless the value turns around in a loop, and may do so for what uses it."""
-        whole, step = integer(turn.period), integer(turn.step)
-        if whole is None:
-            self._ask(turn.asked())
-            if not only_reads(loop.stmt, self.body, self.name, self._is_floating):
-                raise UnknownValueError
-        elif whole < max(step or 1, 1):
+        self._ask(turn.asked)
+        if integer(turn.period) is None and not only_reads(loop.stmt, self.body, self.name, self._is_floating):
             raise UnknownValueError
         self._check_start(start, turn.period)
 
@@ -100,12 +96,17 @@ class CircularValue(ScalarValue):
     def _ask(self, conditions: Sequence[c_ast.Node]) -> None:
         """Have the host ask conditions on sizes, unless they are on constants that fulfil them."""
         for condition in conditions:
-            value = integer(condition.left)
-            if condition.op == ">=" and value is not None and value >= 0 and integer(condition.right) == 0:
-                continue
-            if not is_linear(condition, self.scope) or not all(self._is_size(u.name) for u in variables_in(condition)):
+            left, right = integer(condition.left), integer(condition.right)
+            if left is not None and right is not None:
+                holds = (
+                    left >= right if condition.op == ">=" else left > right if condition.op == ">" else left <= right
+                )
+            else:
+                names = (str(use.name) for use in variables_in(condition))
+                holds = is_linear(condition, self.scope) and all(self._is_size(name) for name in names)
+                self.asked |= {text_of(condition): condition} if holds else {}
+            if not holds:
                 raise UnknownValueError
-            self.asked[text_of(condition)] = condition
 
     def _is_size(self, name: str) -> bool:
         """Whether a variable is an integer that no statement changes."""

@@ -27,7 +27,14 @@ DOWN = (
     "k = k ? k - 1 : m - 1;",
     "if (!k) k = m - 1; else --k;",
 )
-BY_MORE = ("k = (k + 2) % m;", "k += 3; if (k >= m) k -= m;", "k = k + 2 >= m ? k + 2 - m : k + 2;")
+BY_MORE = (
+    "k = (k + first) % m;",
+    "k += first; if (k >= m) k -= m;",
+    "k = (k + m - 2) % m;",
+    "k = (k + 2) % m;",
+    "k += 3; if (k >= m) k -= m;",
+    "k = k + 2 >= m ? k + 2 - m : k + 2;",
+)
 LOOP = "for (int i = 0; i < n; i++) {{ x[i] = y[k] + i; {} }}"
 
 
@@ -53,7 +60,7 @@ def test_each_spelling(turn: str) -> None:
 def test_steps_beyond_one(turn: str) -> None:
     scop = compiled(LOOP.format(turn))
     assert scop.program is not None
-    same_as_c(scop, SIZES[2:])
+    same_as_c(scop, [{**size, "first": 2} for size in SIZES[2:]])
 
 
 @pytest.mark.usefixtures("emulator")
