@@ -13,7 +13,7 @@ from pycparser.c_generator import CGenerator
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.frontend.access_relations import lift, require_inside_field
-from polytile.frontend.accesses import RawAccess, always_written
+from polytile.frontend.accesses import Path, RawAccess, always_written
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.alias_checks import alias_checks
 from polytile.frontend.data_subscripts import of_each, unknown_size
@@ -361,8 +361,13 @@ class _Assembler:
         raws = [a for a in draft.accesses if a.touched and a.access.array not in self.evaluator.parameters]
         made = MovedRelations(lambda raw: self._relation(raw, draft, domain).align_params(space))
         maps = [made.of(raw, bool(self.shapes.found[raw.access.array].variable.fields)) for raw in raws]
+        writes: dict[str, list[tuple[Path, isl.Map]]] = {}
+        for raw, m in zip(raws, maps, strict=True):
+            if raw.kind is AccessKind.WRITE:
+                writes.setdefault(raw.access.array, []).append((raw.path, m))
+        always = {a: always_written(found) for a, found in writes.items() if any(path for path, _ in found)}
         return tuple(
-            AccessRelation(raw.access.array, self._kind(raw, m, raws, maps), m, raw.location)
+            AccessRelation(raw.access.array, _kind(raw, m, always.get(raw.access.array)), m, raw.location)
             for raw, m in distinct(raws, maps)
         )
 
@@ -372,16 +377,12 @@ class _Assembler:
         relation = lift(raw, fields, draft.name, draft.iterators, self.evaluator, sizes)
         return without_in_map(relation, raw.inner).gist_domain(domain).coalesce()
 
-    def _kind(self, raw: RawAccess, own: isl.Map, raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> AccessKind:
-        if raw.kind is not AccessKind.WRITE or not raw.path:
-            return raw.kind
-        writes = [
-            (r.path, m)
-            for r, m in zip(raws, maps, strict=True)
-            if r.kind is AccessKind.WRITE and r.access.array == raw.access.array
-        ]
-        always = always_written(writes)
-        return AccessKind.WRITE if always is not None and own.is_subset(always) else AccessKind.MAY_WRITE
+
+def _kind(raw: RawAccess, own: isl.Map, always: isl.Map | None) -> AccessKind:
+    """What an access does, `always` being what all writes to its array do whichever way data decide."""
+    if raw.kind is not AccessKind.WRITE or not raw.path:
+        return raw.kind
+    return AccessKind.WRITE if always is not None and own.is_subset(always) else AccessKind.MAY_WRITE
 
 
 def _passed(value: c_ast.Node) -> str:

@@ -122,7 +122,9 @@ class _Conditions:
 
 def _varying(index: NodeIndex) -> set[str]:
     """The scalars that are set more than once, or under a condition, or to what is made of elements and of these."""
-    conditional = {id(n) for branch in index.all(c_ast.If) for n in nodes_below(branch)}
+    conditional: set[int] = set()
+    for branch in index.all(c_ast.If):  # parents first
+        conditional |= set() if id(branch) in conditional else {id(n) for n in nodes_below(branch)}
     settings: dict[str, list[c_ast.Node]] = {}
     varying = set()
     for node in index.all(c_ast.Assignment, c_ast.UnaryOp, c_ast.Decl):
