@@ -24,7 +24,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
-from polytile.frontend.ast_builders import declared, integer, unused
+from polytile.frontend.ast_builders import base_of, declared, integer, unused
 from polytile.frontend.counted_rows import CountedRows
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.invariant_loads import ConstantLoads
@@ -180,6 +180,8 @@ class _Loops:
         """The columns and the rows of a loop up to a size of its own; none where it has no such dimensions."""
         places = [n for n in nodes_below(loop.stmt) if self._divisor(n, name) is not None]
         divisors = {op: [self.factors(n.right) or [] for n in places if n.op == op] for op in ("/", "%")}
+        if self._adds_up(loop.stmt, places):  # sums of rows, or of columns, alone
+            divisors = {op: found or divisors["%" if op == "/" else "/"] for op, found in divisors.items()}
         alike = all(f and all(factor_texts(g) == factor_texts(f[0]) for g in f) for f in divisors.values())
         if self.varying or not alike or len(end) != 1 or not isinstance(end[0], c_ast.ID):
             return [], []
@@ -196,6 +198,14 @@ class _Loops:
         count = self.counted.of(name, kind, end[0], columns, self.taken, self.loads.loads)
         self.asked[count.rest] = c_ast.BinaryOp("==", c_ast.ID(count.rest), integer(0), loop.coord)
         return columns, [c_ast.ID(count.rows, loop.coord)]
+
+    def _adds_up(self, stmt: c_ast.Node, places: Sequence[c_ast.Node]) -> bool:
+        """Whether floating point numbers are added to elements that quotients and remainders choose: other orders than
+        those of rows or columns may round differently in each run."""
+        sums = [n.lvalue for n in nodes_below(stmt) if isinstance(n, c_ast.Assignment) and n.op in ("+=", "-=", "*=")]
+        floating = [n for n in sums if base_of(str(target(n)), self.scope, arrays=True) in ("float", "double")]
+        inside = {id(part) for n in floating if isinstance(n, c_ast.ArrayRef) for part in nodes_below(n)}
+        return any(id(place) in inside for place in places)
 
     def _only_reads(self, stmt: c_ast.Node, places: Sequence[c_ast.Node]) -> bool:
         """Whether quotients and remainders are subscripts of arrays that no statement changes, and nothing else."""

@@ -58,6 +58,8 @@ VARYING: Mapping[str, str] = {
 }
 # Up to a size of the function's own, K, of which the host asks whether it is whole rows; `p` is another length of rows.
 COUNTED: Mapping[str, str] = {
+    "sums of rows": "for (int k = 0; k < K; k++) a[k / m] += b[k];",
+    "sums of columns": "for (int k = 0; k < K; k++) a[k % m] += b[k] * 3;",
     "whole rows": "for (int k = 0; k < K; k++) a[k % m * l + k / m] = b[k] + k;",
     "two lengths": "for (int k = 0; k < K; k++) a[k / p * l + k % m] = 2 * b[k / p] - c[k % m];",
     "and the size is used": (
