@@ -6,6 +6,7 @@ The quick suite is what is not slow; `pytest --all` runs all tests. A file that 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,17 @@ def slow_ones(items: Iterable[pytest.Item]) -> set[pytest.Item]:
 def _is_slow(item: pytest.Item, first: bool) -> bool:
     """A test of a file or a folder whose tests are slow may be quick; `first`: of the parameters of a function."""
     mark = item.get_closest_marker("slow")
-    if mark is None and SLOW_FOLDERS.isdisjoint(item.path.parents):
+    if mark is None and not _in_slow_folder(item.path):
         return False
     if item.get_closest_marker("quick") is not None:
         return not first
     names = () if mark is None else mark.kwargs.get("but", ())
     return item.name.partition("[")[2].removesuffix("]") not in ((names,) if isinstance(names, str) else names)
+
+
+@cache
+def _in_slow_folder(file: Path) -> bool:
+    return not SLOW_FOLDERS.isdisjoint(file.parents)
 
 
 def named_files(config: pytest.Config) -> frozenset[Path]:

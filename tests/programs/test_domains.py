@@ -38,8 +38,11 @@ def test_functions_run_in_many_threads(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", DOMAINS, ids=lambda file: file.stem)
-def test_strict_order_is_that_of_c(file: Path) -> None:
-    for scop in polytile.compile(file, raise_bugs=True, strict=True).scops:
+def test_strict_order_is_that_of_c(file: Path, request: pytest.FixtureRequest) -> None:
+    """Of every third function: other tests have their kinds in strict order under every schedule."""
+    head, *functions = file.read_text().split("\nvoid ")
+    some = functions if request.config.getoption("--full-matrix") else functions[1::3]
+    for scop in polytile.compile("\nvoid ".join([head, *some]), name=file.name, raise_bugs=True, strict=True).scops:
         if scop.program is not None:
             values = {p.name: 40 + k for k, p in enumerate(scop.compilation.source.parameters)}
             scop.validate(on="emulator", parameters=values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,17 @@ def files(suffixes: tuple[str, ...]) -> list[Path]:
 
 
 DOCUMENTS = files((".md",))
-SOURCES = [f"/{path.relative_to(ROOT)}" for path in files((".py", ".j2", ".toml"))]
-FOLDERS = {f"/{f.relative_to(ROOT)}/" for path in files(("",)) for f in path.parents if ROOT in f.parents}
+
+
+@cache
+def sources() -> list[str]:
+    return [f"/{path.relative_to(ROOT)}" for path in files((".py", ".j2", ".toml"))]
+
+
+@cache
+def folders() -> set[str]:
+    held = {path.parent for path in files(("",))}
+    return {f"/{f.relative_to(ROOT)}/" for one in held for f in (one, *one.parents) if ROOT in f.parents}
 
 
 def name(path: Path) -> str:
@@ -54,7 +64,7 @@ def test_links_lead_somewhere(file: Path) -> None:
 def missing(file: Path) -> list[str]:
     """The modules that a text names and that are nowhere."""
     named = {n for n in SOURCE.findall(file.read_text()) if PLACEHOLDER not in n}
-    return [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in SOURCES)]
+    return [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in sources())]
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=name)
@@ -70,7 +80,7 @@ def test_modules_that_comments_name_exist() -> None:
 @pytest.mark.parametrize("file", [f for f in DOCUMENTS if "polybench" not in f.parts], ids=name)
 def test_folders_that_are_named_exist(file: Path) -> None:
     named = {n for n in FOLDER.findall(file.read_text()) if PLACEHOLDER not in n}
-    assert [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in FOLDERS)] == []
+    assert [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in folders())] == []
 
 
 def test_the_page_of_codegen_says_what_each_pass_does() -> None:
