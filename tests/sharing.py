@@ -37,6 +37,7 @@ class Shared:
     def __init__(self, scop: Scop) -> None:
         self.scop = scop
         self.answers: dict[int, dict[Any, Any]] = {}  # by the operations that finding them may take
+        self.realised: dict[tuple[Any, ...], tuple[Candidate, Candidate]] = {}  # before and behind an estimate
         self._found: dict[tuple[Any, ...], tuple[object, Any]] = {}
 
     def once(self, key: tuple[Any, ...], kept: object, find: Callable[[], Any]) -> Any:
@@ -85,9 +86,28 @@ def through(stages: pipeline.Stages, state: Compilation, observe: pipeline.Obser
     shared = _current.get()
     if shared is None:
         return _through(stages, state, observe)
+    if stages != ANALYSIS:
+        state = _as_estimated(shared, state)
     key = stages[0][0], _options(state.options), *(id(getattr(state, name)) for name in _FROM if stages != ANALYSIS)
     before, after = shared.once(key, state, lambda: (state, _through(stages, state, observe)))
     return replace(after, options=state.options, **_said(state, before, after))
+
+
+def _of(options: Options, one: Candidate | Compilation) -> tuple[Any, ...]:
+    return _options(options), id(one.scop), id(one.dependences), id(one.schedule)
+
+
+def _as_estimated(shared: Shared, state: Compilation) -> Compilation:
+    """The state of a candidate of which no estimate was asked for, with what one for another schedule has found."""
+    found = shared.realised.get(_of(state.options, state))
+    if found is None or any(part is not None for part in (state.executions, state.given, state.split, state.stream)):
+        return state
+    before, after = found
+    reasons = (*state.reasons, *after.reasons[len(before.reasons) :])
+    homes, plans = after.known_homes, after.plans
+    return replace(
+        state, schedule=after.schedule, executions=after.run, known_homes=homes, plans=plans, reasons=reasons
+    )
 
 
 def strategy(name: str) -> Strategy:
@@ -142,6 +162,8 @@ def of_candidate(find: Callable[[Problem, Candidate], Candidate]) -> Callable[[P
         parts = (id(getattr(candidate, name)) for name in _PARTS)
         key = find.__name__, candidate.strategy, repr(candidate.choices), candidate.repeats, *parts, *_identity(problem)
         before, after = shared.once(key, problem, lambda: (candidate, find(problem, candidate)))
+        if before.run is None and after.run is not None:
+            shared.realised.setdefault(_of(problem.options, before), (before, after))
         return after if before is candidate else replace(after, **_said(candidate, before, after))
 
     return found
