@@ -208,7 +208,7 @@ def test_arrays_that_loops_use_too_keep_their_pointers(always: None) -> None:
     assert {a.array for a in offsets(kernel)} <= {"B"}
 
 
-@pytest.mark.slow(but="sweep")
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["source", "tree", "sweep"])
 def test_both_versions_compute_the_same(always: None, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     sizes = {"n": 11, "m": 9, "l": 45}
