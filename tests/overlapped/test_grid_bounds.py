@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import polytile
 from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
 from polytile.ir.stream_plan import MOST_OF_A_SIDE
@@ -39,6 +41,7 @@ SPACE = """void f(int T, int N, float A[2][N][N][N])
 #pragma endscop
 }
 """
+PROGRAMS = Path(__file__).parents[2] / "polybench/polybench"
 BOUND = re.compile(r'"least_cells": \d+')
 
 
@@ -128,3 +131,16 @@ def test_programs_without_bounds_are_as_they_were() -> None:
     program = compiled(PLANE).compilation.program
     assert program is not None and program.bounds == () and without_bounds(program) is program
     assert without_bounds(replace(program, bounds=("n",))).body == program.body
+
+
+@pytest.mark.slow(but="jacobi-2d")
+@pytest.mark.parametrize(("program", "strategy"), [("jacobi-2d", "overlapped"), ("fdtd-2d", "split")])
+def test_split_tiles_stay_unless_overlapped_ones_are_much_faster_for_large_grids(program: str, strategy: str) -> None:
+    (scop,) = polytile.compile(PROGRAMS / f"{program}.c", raise_bugs=True).scops
+    assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy == strategy
+
+
+def test_a_grid_for_which_blocks_are_only_now_and_then_faster_has_none() -> None:
+    """By estimates, box stencils in space gain by 406^3 cells what they lose by 507^3, where the last tiles are few."""
+    (scop,) = polytile.compile(PROGRAMS.parent / "an5d/box3d1r.c", defines=["DATA_TYPE_IS_FLOAT"]).scops
+    assert scop.compilation.stream is None
