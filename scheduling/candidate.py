@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
+from math import inf
 from typing import Any, Protocol
 
 from polytile.dataclass import dataclass
@@ -53,6 +54,11 @@ class Problem:
         that is not known, over which isl takes longer; 0 where all dependences are exact."""
         return 0 if self.dependences.exact else self.dependences.pairs * (1 + len(self.scop.parameters))
 
+    @property
+    def has_unknown_sizes(self) -> bool:
+        """Whether a size is not given."""
+        return any(p.name not in self.options.parameters for p in self.scop.parameters)
+
 
 @dataclass(frozen=True, slots=True)
 class Plans:
@@ -90,6 +96,11 @@ class Candidate:
     repeats: bool = False
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
+
+    @property
+    def microseconds(self) -> float:
+        """The estimated time; infinite where nobody asked, or it stays on the host."""
+        return self.estimate.microseconds if self.estimate else inf
 
 
 class Strategy(Protocol):

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf, isqrt, prod
+from math import isqrt, prod
 
+from polytile.ir.stream_plan import Exchange
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
+from polytile.scheduling.strategies.mix_strategies import NOTABLY
 
+IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
 MUCH_FASTER = 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
 ENOUGH = 0.75  # of the time of one iteration a kernel: estimates of that are up to a quarter too long (H200)
 LARGER = 1.25  # times the largest extent: there tiles take another number of rounds
@@ -34,7 +37,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     if plan is None or plan.once:
         return candidate
     elements = problem.machine.tuning.tiles.assumed_elements
-    extents = assumed_sizes(problem.scop, elements, least_rank=1)
+    extents = assumed_sizes(problem.scop, elements, least_rank=plan.dims)
     largest = min((size for name, size in extents.items() if name not in problem.options.parameters), default=0)
     if largest <= LEAST:
         return candidate
@@ -46,7 +49,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
 
     def share(size: int) -> float:
         """Of the time of kernels of one iteration."""
-        blocks, one = (_microseconds(estimated(sized(size), each)) for each in (candidate, single))
+        blocks, one = (estimated(sized(size), each).microseconds for each in (candidate, single))
         return blocks / one
 
     def pays(size: int) -> bool:
@@ -62,8 +65,23 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     return replace(candidate, stream=replace(plan, least_cells=_cells(sized(high), candidate)))
 
 
-def _microseconds(candidate: Candidate) -> float:
-    return candidate.estimate.microseconds if candidate.estimate else inf
+def is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:
+    """Whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and about
+    as fast with these."""
+    bounded = candidate.stream is not None and candidate.stream.least_cells > 0
+    return bounded and NOTABLY * candidate.microseconds <= best.microseconds
+
+
+def is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
+    """Whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are assumed,
+    and they are not that much faster with these, nor for larger grids; or they run one step as others do, and are
+    hardly faster."""
+    plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
+    if plan is None or plan.exchange is not Exchange.BLOCK:
+        return False
+    close = not plan.least_cells and candidate.microseconds >= MUCH_FASTER * best.microseconds
+    alone = plan.in_place and candidate.microseconds >= IN_PLACE * best.microseconds
+    return plan.redundancy > most or alone or (close and problem.has_unknown_sizes)
 
 
 def _cells(problem: Problem, candidate: Candidate) -> int:

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
-from math import inf
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
-from polytile.ir.stream_plan import Exchange
 from polytile.options import CLASSIC, OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import LEAST_RANK, assumed_sizes
@@ -29,11 +27,11 @@ from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.stage_times import each_in_stage, stage
-from polytile.stages.grid_bounds import MUCH_FASTER, with_least_cells
+from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells
 from polytile.stages.place_data import realised
 
-IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
 TIME_TILES = 0.95  # of the time of one step a launch; both estimates were fitted to stencils
+FASTER = 0.9  # of the time of overlapped tiles by estimate, where sizes are not known: these gain more from known ones
 # Times as fast as split tiles by estimate for large grids, where sizes are not known: at 2.1 (fdtd-2d, H200) they were
 # 1.2 times as fast for 16384^2, and half as fast for 512^2.
 OVER_SPLIT = 2.3
@@ -229,7 +227,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         return
     over_time = [_for_large_grids(problem, sized, one) for one in _pointed(sized, _proposed(sized, OVER_TIME))]
     tiled = _tiled(sized, found[0])
-    if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
+    if tiled is not None and tiled.repeats and problem.has_unknown_sizes:
         tiled = None  # blocks may be few
     if (tiled or over_time) and sized is not problem:  # all by the same sizes
         first, best = found[0], _estimated(sized, best)
@@ -239,7 +237,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     chosen = _with_exhausted(problem, chosen)
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
-    others = (one for one in over_time if one is not chosen and not _is_doubtful(problem, one, best))
+    others = (one for one in over_time if one is not chosen and not is_doubtful(problem, one, best))
     yield from (one for one in others if _is_better(one, best))
     if chosen is not best:
         yield best
@@ -250,48 +248,30 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:
     """The best one so far, or tiles of time that are faster: overlapped ones, unless split ones are clearly faster than
-    these, or, where sizes are not known, not much slower for large grids: they are faster for small ones."""
-    most = TIME_TILES * _microseconds(best)
+    these, or, where sizes of planes are not known, not much slower for large ones: they are faster for small ones."""
+    most = TIME_TILES * best.microseconds
     found = [
         one
         for one in over_time
-        if (_is_better(one, best) or _microseconds(one) < most or _is_better_for_large_grids(one, best))
-        and not _is_doubtful(problem, one, best)
+        if (_is_better(one, best) or one.microseconds < most or is_better_for_large_grids(one, best))
+        and not is_doubtful(problem, one, best)
     ]
     if not found:
         return best
     *others, chosen = found
-    if others and _has_unknown_sizes(problem):
-        large = _with_assumed_sizes(problem, least_rank=2)
-        longest = OVER_SPLIT * _microseconds(_estimated(large, chosen))
-        faster = [one for one in others if _microseconds(_estimated(large, one)) < longest]
+    large = _with_assumed_sizes(problem, least_rank=2)
+    if large is problem:
+        enough = FASTER if problem.has_unknown_sizes else CLEARLY
+        faster = [one for one in others if one.microseconds < enough * chosen.microseconds]
     else:
-        faster = [one for one in others if _microseconds(one) < CLEARLY * _microseconds(chosen)]
-    return min(faster, key=_microseconds, default=chosen)
+        longest = OVER_SPLIT * _estimated(large, chosen).microseconds
+        faster = [one for one in others if _estimated(large, one).microseconds < longest]
+    return min(faster, key=lambda one: one.microseconds, default=chosen)
 
 
 def _for_large_grids(problem: Problem, sized: Problem, candidate: Candidate) -> Candidate:
     """The candidate with the grids for which it has overlapped tiles, and its time with the sizes that are assumed."""
     return _estimated(sized, with_least_cells(problem, _estimated(sized, candidate), _estimated))
-
-
-def _is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:
-    """Whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and about
-    as fast with these."""
-    bounded = candidate.stream is not None and candidate.stream.least_cells > 0
-    return bounded and NOTABLY * _microseconds(candidate) <= _microseconds(best)
-
-
-def _is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
-    """Whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are assumed,
-    and they are not that much faster with these, nor for larger grids; or they run one step as others do, and are
-    hardly faster."""
-    plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
-    if plan is None or plan.exchange is not Exchange.BLOCK:
-        return False
-    close = not plan.least_cells and _microseconds(candidate) >= MUCH_FASTER * _microseconds(best)
-    alone = plan.in_place and _microseconds(candidate) >= IN_PLACE * _microseconds(best)
-    return plan.redundancy > most or alone or (close and _has_unknown_sizes(problem))
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
@@ -311,10 +291,6 @@ def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:
 
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
     return [one for k, one in enumerate(found) if not any(one is other for other in found[:k])]
-
-
-def _has_unknown_sizes(problem: Problem) -> bool:
-    return any(p.name not in problem.options.parameters for p in problem.scop.parameters)
 
 
 def _with_assumed_sizes(problem: Problem, least_rank: int = LEAST_RANK) -> Problem:
@@ -340,15 +316,11 @@ def _of_best_sizes(problem: Problem) -> Candidate | None:
     best: Candidate | None = None
     for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
         one = _estimated(problem, one)
-        if best is None or _microseconds(one) < _microseconds(best):
+        if best is None or one.microseconds < best.microseconds:
             best = one
         if one.estimate is None or not any(k.residency and k.bound != "arithmetic" for k in one.estimate.kernels):
             break
     return best
-
-
-def _microseconds(candidate: Candidate) -> float:
-    return candidate.estimate.microseconds if candidate.estimate else inf
 
 
 def _with_tiles(problem: Problem, first: Candidate, best: Candidate, tiled: Candidate) -> Candidate:

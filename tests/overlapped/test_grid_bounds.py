@@ -133,8 +133,10 @@ def test_programs_without_bounds_are_as_they_were() -> None:
     assert without_bounds(replace(program, bounds=("n",))).body == program.body
 
 
-@pytest.mark.slow(but="jacobi-2d")
-@pytest.mark.parametrize(("program", "strategy"), [("jacobi-2d", "overlapped"), ("fdtd-2d", "split")])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "strategy"), [("jacobi-1d", "overlapped"), ("jacobi-2d", "overlapped"), ("fdtd-2d", "split")]
+)
 def test_split_tiles_stay_unless_overlapped_ones_are_much_faster_for_large_grids(program: str, strategy: str) -> None:
     (scop,) = polytile.compile(PROGRAMS / f"{program}.c", raise_bugs=True).scops
     assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy == strategy
