@@ -49,10 +49,17 @@ def expand_carried(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[st
         if array.rank or array.fields or array.origin is Origin.EXTERNAL:
             continue
         found = _carried(scop, array, dependences.of(array.name), nest)
-        if found is not None:
+        if found is not None and (not found.again or _may_be_parallel(scop, array.name)):
             scop = _with_cells(scop, found)
             notes.append(f"{array.name} has a cell for each iteration: the next one reads it")
     return scop, tuple(notes)
+
+
+def _may_be_parallel(scop: Scop, scalar: str) -> bool:
+    """Whether loops that use a scalar may run in parallel once its values are known: not where data choose elements
+    that they write, which keeps all of them in order."""
+    users = [s for s in scop.statements if any(a.array == scalar for a in s.accesses)]
+    return all(a.relation.is_single_valued() for s in users for a in s.accesses if a.writes)
 
 
 def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest) -> _Carried | None:

@@ -68,6 +68,13 @@ def test_values_that_are_added_up_are_found_once() -> None:
     assert any("runs in one GPU thread" in remark.message for remark in scop.remarks)
 
 
+def test_values_that_are_added_up_stay_where_they_are_used_in_order() -> None:
+    """One kernel of one thread as before: another one in front of it would gain nothing."""
+    body = "int l = m; for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) A[l][j] = A[i][j] + 1; l -= P[i]; }"
+    (scop,) = polytile.compile(source("int P[n], double A[n][m]", body), name="f.c").scops
+    assert not any("has a cell for each iteration" in remark.message for remark in scop.remarks)
+
+
 @pytest.mark.parametrize("name", SERIAL)
 def test_what_waits_for_the_iteration_before(name: str) -> None:
     assert polytile.compile(source(DATA, SERIAL[name]), name="f.c").scops[0].program is None
