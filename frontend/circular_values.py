@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from math import inf
 from typing import Any
 
 from pycparser import c_ast
@@ -90,8 +91,16 @@ class CircularValue(ScalarValue):
         rest = minus(last, value)
         if numbers[0] == 0:
             return  # the period is 1 at least
+        if isinstance(value, c_ast.Constant) and int(value.value.rstrip("uUlL"), 0) >= self._largest(period):
+            raise UnknownValueError  # no period is greater
         if not all(is_never_negative(part, self.around, self._is_size) for part in (value, rest)):
             self._ask([c_ast.BinaryOp(">=", value, number(0)), c_ast.BinaryOp(">", copied(period), copied(value))])
+
+    def _largest(self, period: c_ast.Node) -> float:
+        """The largest value of a variable; none for other expressions."""
+        found = plain(copied(period))
+        kind = self._type_of(str(found.name)) if isinstance(found, c_ast.ID) else None
+        return inf if kind is None else 2 ** (8 * kind.size - kind.signed) - 1
 
     def _ask(self, conditions: Sequence[c_ast.Node]) -> None:
         """Have the host ask conditions on sizes, unless they are on constants that fulfil them."""

@@ -151,7 +151,8 @@ class StreamPlan:
     least_cells: int = 0
 
     def __post_init__(self) -> None:
-        require(self.least_cells >= 0 and not (self.least_cells and self.once), "a bound of a time loop's space")
+        require(0 <= self.least_cells < 2**63, f"least_cells is a number of cells, not {self.least_cells}")
+        require(not (self.least_cells and self.once), "least_cells bounds the space of a time loop")
         require(self.min_blocks >= 0, "bounds of a launch are not negative")
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
         alone = self.iterations == 1 and all(s.iteration == 0 for s in self.steps)

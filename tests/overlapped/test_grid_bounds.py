@@ -119,11 +119,12 @@ def test_both_sides_of_the_bound_are_right(least: int) -> None:
     assert np.array_equal(found, wanted) and not np.array_equal(found, start)
 
 
-def test_a_bound_that_is_none_is_refused() -> None:
+@pytest.mark.parametrize("least", [-1, 2**63])
+def test_a_bound_that_is_none_is_refused(least: int) -> None:
     saved = compiled(PLANE, time_tile=2, tile=(5, 32)).saved_schedule
     line = next(line for line in saved.splitlines() if line.startswith("# stream "))
-    wrong = json.loads(line.removeprefix("# stream ")) | {"least_cells": -1}
-    with pytest.raises(UserError, match="a bound of a time loop's space"):
+    wrong = json.loads(line.removeprefix("# stream ")) | {"least_cells": least}
+    with pytest.raises(UserError, match=f"least_cells is a number of cells, not {least}"):
         compiled(PLANE, schedule="auto", load_schedule=saved.replace(line, f"# stream {json.dumps(wrong)}"))
 
 

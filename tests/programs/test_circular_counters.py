@@ -122,9 +122,23 @@ def test_what_stays_in_order(name: str) -> None:
     assert compiled(IN_ORDER[name], arguments="double x[3 * n + 9], const double y[m + n]").program is None
 
 
+BEYOND = {  # the counter never meets a period of its type
+    "unsigned char": "unsigned char m, double x[n]) { int k = 300; for (int i = 0; i < n; i++)"
+    " { x[i] += k; if (++k == m) k = 0; } }",
+    "int": "int m, double x[n]) { unsigned k = 4294967290u; for (int i = 0; i < n; i++)"
+    " { x[i] += k; if (++k == (unsigned) m) k = 0; } }",
+}
+
+
+@pytest.mark.parametrize("kind", BEYOND)
+def test_counters_that_begin_beyond_all_periods_are_those_of_c(kind: str) -> None:
+    (scop,) = polytile.compile(f"void f(int n, {BEYOND[kind]}", name="f.c", autodetect=True, raise_bugs=True).scops
+    assert scop.program is None
+
+
 RING = """
 #include <stdio.h>
-int ring(int n, int m, int first, double x[n], const double y[40])
+int ring(int n, int m, int first, double x[n], const double Y)
 {
     int k = first;
 #pragma scop
@@ -147,10 +161,13 @@ int main(void)
 
 
 @pytest.mark.usefixtures("emulator")
-def test_the_c_runs_where_the_counter_does_not_turn(tmp_path: Path) -> None:
-    program = polytile.compile(RING, name="ring.c", strict=True)
+@pytest.mark.parametrize("y", ["y[40]", "*y"])
+def test_the_c_runs_where_the_counter_does_not_turn(y: str, tmp_path: Path) -> None:
+    """Where m is 0, nothing divides by it, nor does the host, which looks for the size of an array without one."""
+    text = RING.replace("double Y", f"double {y}")
+    program = polytile.compile(text, name="ring.c", strict=True)
     assert program.scops[0].program is not None
-    (tmp_path / "ring.c").write_text(RING)
+    (tmp_path / "ring.c").write_text(text)
     plain = tmp_path / "plain"
     subprocess.run(["gcc", "-std=c99", "-w", tmp_path / "ring.c", "-o", plain], check=True, timeout=60)
     built = program.build(tmp_path / "built", on="emulator")

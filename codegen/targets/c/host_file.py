@@ -30,7 +30,7 @@ from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 
 _PRAGMAS = ("scop", "endscop")
-_STATUS = "polytile_status"
+_STATUS, _ASKED = "polytile_status", "polytile_asked"
 _AMID = "signal handlers amid kernels, and processes forked after CUDA has run"
 
 
@@ -191,7 +191,8 @@ def _asked(
     """Statements that look at tables of rows, subscripts, addresses and how many instances run, of a SCoP and at least,
     as `computed` says; the condition under which the kernels may run, as C over the variables of the function and over
     what these statements found, "" where always; and when the user's C runs."""
-    lines = [line for reached in scop.reached for line in reached_extent_checks(reached)]
+    first = _wide(scop, _asked_first(scop)) if scop.reached else ""
+    lines = [line for reached in scop.reached for line in reached_extent_checks(reached, _ASKED if first else "")]
     lines += [line for table in scop.tables for line in row_table_checks(table)]
     lines += memory.allocated_extent_checks(scop.allocated, program)
     lines = [_spelt(scop, line) for line in lines]
@@ -214,7 +215,15 @@ def _asked(
         exact = _wide if re.search(r" [-+*] ", scop.checked) else _spelt  # sums that may overflow
         found.append(exact(scop, f"({scop.checked})" if found else scop.checked))
         why = why or ["other sizes"]
+    lines = [f"const int {_ASKED} = {first};", *lines] if first else lines
     return [*lines, *apart, *counted], " && ".join(found), " or ".join(why)
+
+
+def _asked_first(scop: Scop) -> str:
+    """Of the conditions on sizes, those that are no disjunctions, and on sizes that the user's C has."""
+    conditions = [] if "||" in scop.checked else scop.checked.split(" && ")
+    found = set(extents(scop.reached)) | set(memory.extents(scop.allocated))
+    return " && ".join(c for c in conditions if not found & set(re.findall(r"[A-Za-z_]\w*", c)))
 
 
 def _address(program: HostProgram, spelt: Mapping[str, str], array: str) -> str:

@@ -17,11 +17,13 @@ from polytile.ir.found_extents import ReachedExtent
 _VISIT = r"(\s*)polytile_visit(_\d+)?\((.*)\);"
 
 
-def reached_extent_checks(reached: ReachedExtent) -> list[str]:
-    """Statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row."""
+def reached_extent_checks(reached: ReachedExtent, asked: str = "") -> list[str]:
+    """Statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row. They
+    look at none where what is `asked` does not hold: subscripts may be remainders then that the C does not compute."""
     least, most = _names(reached)
-    lines = [f"long long {least} = 0, {most} = -1;"]
-    lines += [f"long long {_column(reached)} = -1;"] if reached.width else []
+    declared = [f"long long {least} = 0, {most} = -1;"]
+    declared += [f"long long {_column(reached)} = -1;"] if reached.width else []
+    lines: list[str] = []
     for line in reached.search.splitlines():
         call = re.fullmatch(_VISIT, line)
         if call is None:
@@ -38,7 +40,7 @@ def reached_extent_checks(reached: ReachedExtent) -> list[str]:
             beyond = [f"if (polytile_at < 0 || polytile_at >= {size}) {least} = -1;"]
         body = ["{", f"{INDENT}long long polytile_at = {value};", *(INDENT + part for part in beyond), "}"]
         lines += [indent + part for part in body]
-    return lines
+    return [*declared, *([f"if ({asked}) {{", *(INDENT + line for line in lines), "}"] if asked else lines)]
 
 
 def ends_with_its_rows(reached: ReachedExtent) -> str:

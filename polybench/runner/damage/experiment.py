@@ -25,7 +25,7 @@ from polytile.recursion_limit import deep_recursion
 from polytile.runtime.engine import EmulatorEngine, emulator_engine
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.host_interpreter import execute
-from polytile.runtime.launches import KernelRuns, launched_alone, with_other_versions
+from polytile.runtime.launches import KernelRuns, launched_alone, with_other_versions, without_bounds
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import validate
 
@@ -80,7 +80,7 @@ def damage(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     """Damage one SCoP in all ways, on the inputs that a validation of the sound one chooses."""
     assert scop.program is not None
-    damaged = planted(scop.program, scop.scop)
+    damaged = planted(without_bounds(scop.program), scop.scop)
     inputs = [expectation for expectation, _ in Execution(scop.compilation, {}).inputs(None, SEED)]
     other = with_other_versions(damaged.program)
     programs = [damaged.program] + ([launched_alone(other)] if other is not None else [])
