@@ -90,13 +90,13 @@ class Search:
         before: tsteps = 42: two pairs of time tiles of 10 steps, and two steps by the kernel for the rest
         after:  tsteps = 40: two pairs of time tiles
         """
-        whole = self.reach(sizes)
+        whole, height = self.reach(sizes), max(host_steps(self.flow.program), default=1)
         for name in self.sizes.free:
-            for less in range(1, min(max(self.units, default=1), sizes[name] + 1)):
-                fewer = self._with(sizes, name, sizes[name] - less)
+            for less in range(1, min(height, sizes[name] + 1)):
+                fewer = self.sizes.near({**sizes, name: sizes[name] - less})
                 if fewer is None or fewer[name] != sizes[name] - less:
                     break
-                found = self.reach(fewer)
+                found = self._reach(fewer)
                 gone = {name for name, count in whole.launches.items() if count and not found.launches.get(name)}
                 if gone:
                     kept = all(part in found.parts for part in whole.parts if part[0] not in gone)
@@ -252,11 +252,16 @@ _WORTH: Mapping[Part, int] = {("launch", 1): 1000, ("within", 3): 30, ("launch",
 
 def tile_lengths(program: HostProgram) -> tuple[int, ...]:
     """Constants that the loops and launches of the host step or divide by: the lengths of tiles."""
-    steps = {s.step for s in statements(*program.body) if isinstance(s, For) and isinstance(s.step, int)}
+    steps = host_steps(program)
     roots = [e for s in statements(*program.body) for e in expressions_of(s)]
     divisors = {value for node in walk(*roots) if (value := _divisor(node)) is not None}
     sizes = sorted({abs(u) for u in steps | divisors if 1 < abs(u) <= max(SCALES)})
     return tuple(sizes[-UNITS:])
+
+
+def host_steps(program: HostProgram) -> set[int]:
+    """Constants that the loops of the host step by: the iterations of time tiles."""
+    return {s.step for s in statements(*program.body) if isinstance(s, For) and isinstance(s.step, int)}
 
 
 def _divisor(node: object) -> int | None:

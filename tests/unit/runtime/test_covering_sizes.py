@@ -59,6 +59,8 @@ def test_kernels_of_whole_time_tiles_run() -> None:
     assert launched(scop, small) == {"in": 0, "out": 0, "k0": 13}
     found = [launched(scop, sizes) for sizes in further]
     assert any(one["in"] >= 2 and one["out"] >= 2 and one["k0"] >= 1 for one in found), further
+    alone = any(one["in"] >= 2 and one["out"] >= 2 and one["k0"] == 0 for one in found)
+    assert alone, "single iterations write over what the last tiles store"
 
 
 def test_all_that_larger_sizes_reach_is_reached() -> None:
