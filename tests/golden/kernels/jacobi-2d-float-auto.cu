@@ -2,7 +2,7 @@
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// 3 iterations from t0 on, to the second buffers
+// 6 iterations from t0 on, to the second buffers
 extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int strips, int chunk,
         const float *__restrict__ B, const float *__restrict__ A, float *__restrict__ A_shadow)
 {
@@ -17,77 +17,73 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
         int first = 1 + (warp < chunks * 2 ? warp % chunks : (warp - chunks * 2) / polytile_max(strips - 2, 1)) *
                 chunk;
-        int tile_left = polytile_min(strip * 112, polytile_max(polytile_min((n - 2 + 2 - 128 + 3) & -4, n - 1 + 1 -
-                128), 0));
-        int left = tile_left + lane * 4;
-        bool within = (tile_left >= 0) & (tile_left + 127 <= n - 1);
+        int tile_left = polytile_min(strip * 72, polytile_max(n - 2 + 2 - 96, 0));
+        int left = tile_left + lane * 3;
+        bool within = (tile_left >= 0) & (tile_left + 95 <= n - 1);
         bool regular = within;
-        bool inside = regular & (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0);
+        bool inside = regular & (tile_left - 1 >= 0) & (n - (tile_left + 95) - 2 >= 0);
         int until = polytile_min(first + chunk, n - 2 + 1);
-        int begin = polytile_max(first - 6, 0);
-        int end = until + 6;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(begin, 6), 7), -1), 0), 1), 2), 3), 4), 5), end) : end;
-        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1), n - 1 + 1), n - 1 + 2), n - 1 + 3), n - 1 + 4), n - 1 + 5), n - 1 + 6) - low, 0) / 3 * 3;
+        int begin = polytile_max(first - 12, 0);
+        int end = until + 12;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(begin, 12), 13), -1), 0), 1), 2), 3), 4), 5), 6), 7), 8), 9), 10), 11), end) : end;
+        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1), n - 1 + 1), n - 1 + 2), n - 1 + 3), n - 1 + 4), n - 1 + 5), n - 1 + 6), n - 1 + 7), n - 1 + 8), n - 1 + 9), n - 1 + 10), n - 1 + 11), n - 1 + 12) - low, 0) / 3 * 3;
         unsigned int columns_S0 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             columns_S0 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
         }
         unsigned int cells_S0 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             cells_S0 |= (unsigned int)((columns_S0 >> v) & 1) << v;
         }
         unsigned int columns_S1 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             columns_S1 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
         }
         unsigned int cells_S1 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             cells_S1 |= (unsigned int)((columns_S1 >> v) & 1) << v;
         }
         unsigned int there = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             there |= (unsigned int)((left + v >= 0) & (left + v <= n - 1)) << v;
         }
         unsigned int own = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            own |= (unsigned int)(((strip == 0) | (left + v >= strip * 112 + 8)) &
-                    ((strip == strips - 1) | (left + v - tile_left < 120))) << v;
+        for (int v = 0; v < 3; ++v) {
+            own |= (unsigned int)(((strip == 0) | (left + v >= strip * 72 + 12)) &
+                    ((strip == strips - 1) | (left + v - tile_left < 84))) << v;
         }
-        float x0[3][6] = {};
-        float x1[3][6] = {};
-        float x2[3][6] = {};
-        float x3[3][6] = {};
-        float x4[3][6] = {};
-        float x5[3][6] = {};
-        float x6[1][4] = {};
-        float next0[4];
+        float x0[3][5] = {};
+        float x1[3][5] = {};
+        float x2[3][5] = {};
+        float x3[3][5] = {};
+        float x4[3][5] = {};
+        float x5[3][5] = {};
+        float x6[3][5] = {};
+        float x7[3][5] = {};
+        float x8[3][5] = {};
+        float x9[3][5] = {};
+        float x10[3][5] = {};
+        float x11[3][5] = {};
+        float x12[1][3] = {};
+        float next0[3];
         const float *__restrict__ from0 = &A[(long long)begin * n + left];
-        float *to6 = &A_shadow[(long long)first * n + left];
-        bool wide = polytile_aligned<16>(&A[0], &A_shadow[0]) & (n % 4 == 0);
-        if (wide & within & ((begin >= 0) & (begin <= n - 1))) {
-            #pragma unroll
-            for (int v = 0; v < 4; v += 4) {
-                const float4 v0 = *(const float4 *)&from0[v];
-                next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
-            }
-        } else {
-            #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                next0[v] = (begin >= 0) & (begin <= n - 1) & ((there >> v) & 1) ? from0[v] : 0.0f;
-            }
+        float *__restrict__ to12 = &A_shadow[(long long)first * n + left];
+        #pragma unroll
+        for (int v = 0; v < 3; ++v) {
+            next0[v] = (begin >= 0) & (begin <= n - 1) & ((there >> v) & 1) ? from0[v] : 0.0f;
         }
         int start = begin;
         #pragma unroll 1
         for (int half = 0; half < 2; ++half) {
-            float early1[4];
+            float early1[3];
             #pragma unroll
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < 3; ++v) {
                 early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & ((there >> v) & 1) &
                         (!((start - 1 >= 1) & (start - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
                         B[(long long)(start - 1) * n + left + v] : 0.0f;
@@ -95,21 +91,13 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
             #pragma unroll 1
             for (int row = start; row < low; ++row) {
                 #pragma unroll
-                for (int v = 0; v < 4; ++v) {
+                for (int v = 0; v < 3; ++v) {
                     x0[0][v + 1] = next0[v];
                 }
                 from0 += n;
-                if (wide & within & ((row + 1 >= 0) & (row + 1 <= n - 1))) {
-                    #pragma unroll
-                    for (int v = 0; v < 4; v += 4) {
-                        const float4 v1 = *(const float4 *)&from0[v];
-                        next0[v] = v1.x; next0[v + 1] = v1.y; next0[v + 2] = v1.z; next0[v + 3] = v1.w;
-                    }
-                } else {
-                    #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & ((there >> v) & 1) ? from0[v] : 0.0f;
-                    }
+                #pragma unroll
+                for (int v = 0; v < 3; ++v) {
+                    next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & ((there >> v) & 1) ? from0[v] : 0.0f;
                 }
                 if (within & ((row + 3 >= 0) & (row + 3 <= n - 1))) {
                     polytile_prefetch(&from0[n * 2]);
@@ -118,12 +106,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     polytile_prefetch(&B[(long long)(row + 2) * n + left]);
                 }
                 // step 1: B after iteration t0, row - 1
-                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
-                x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][3], 1, 32);
+                x0[1][4] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                 {
                     unsigned int made = (row - 1 >= 1) & (row - 1 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x1[0][v + 1] = early1[v];
@@ -131,18 +119,18 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 #pragma unroll
-                for (int v = 0; v < 4; ++v) {
+                for (int v = 0; v < 3; ++v) {
                     early1[v] = (row + 1 - 1 >= 0) & (row + 1 - 1 <= n - 1) & ((there >> v) & 1) &
                             (!((row + 1 - 1 >= 1) & (row + 1 - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
                             B[(long long)(row + 1 - 1) * n + left + v] : 0.0f;
                 }
                 // step 2: A after iteration t0, row - 2
-                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
-                x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][3], 1, 32);
+                x1[1][4] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                 {
                     unsigned int made = (row - 2 >= 1) & (row - 2 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x2[0][v + 1] = x0[2][v + 1];
@@ -150,12 +138,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 3: B after iteration t0 + 1, row - 3
-                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
-                x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][3], 1, 32);
+                x2[1][4] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                 {
                     unsigned int made = (row - 3 >= 1) & (row - 3 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x3[0][v + 1] = x1[2][v + 1];
@@ -163,12 +151,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 4: A after iteration t0 + 1, row - 4
-                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
-                x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][3], 1, 32);
+                x3[1][4] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                 {
                     unsigned int made = (row - 4 >= 1) & (row - 4 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x4[0][v + 1] = x2[2][v + 1];
@@ -176,12 +164,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 5: B after iteration t0 + 2, row - 5
-                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
-                x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][3], 1, 32);
+                x4[1][4] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                 {
                     unsigned int made = (row - 5 >= 1) & (row - 5 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x5[0][v + 1] = x3[2][v + 1];
@@ -189,34 +177,105 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 6: A after iteration t0 + 2, row - 6
-                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
-                x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][3], 1, 32);
+                x5[1][4] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                 {
                     unsigned int made = (row - 6 >= 1) & (row - 6 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 3; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
-                            x6[0][v] = x4[2][v + 1];
+                            x6[0][v + 1] = x4[2][v + 1];
                         }
                     }
                 }
-                if (row - 6 >= first) {
-                    if (wide & within) {
-                        #pragma unroll
-                        for (int v = 0; v < 4; v += 4) {
-                            if ((own >> v) & 1) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
-                        }
-                    } else {
-                        #pragma unroll
-                        for (int v = 0; v < 4; ++v) {
-                            if ((own >> v) & 1 & ((there >> v) & 1)) to6[v] = x6[0][v];
+                // step 7: B after iteration t0 + 3, row - 7
+                x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][3], 1, 32);
+                x6[1][4] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 7 >= 1) & (row - 7 <= n - 2) ? cells_S0 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v] + x6[1][v + 2] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                        if (!((made >> v) & 1)) {
+                            x7[0][v + 1] = x5[2][v + 1];
                         }
                     }
-                    to6 += n;
+                }
+                // step 8: A after iteration t0 + 3, row - 8
+                x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][3], 1, 32);
+                x7[1][4] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 8 >= 1) & (row - 8 <= n - 2) ? cells_S1 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x8[0][v + 1] = 0.2f * (x7[1][v + 1] + x7[1][v] + x7[1][v + 2] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                        if (!((made >> v) & 1)) {
+                            x8[0][v + 1] = x6[2][v + 1];
+                        }
+                    }
+                }
+                // step 9: B after iteration t0 + 4, row - 9
+                x8[1][0] = __shfl_up_sync(0xffffffffu, x8[1][3], 1, 32);
+                x8[1][4] = __shfl_down_sync(0xffffffffu, x8[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 9 >= 1) & (row - 9 <= n - 2) ? cells_S0 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x9[0][v + 1] = 0.2f * (x8[1][v + 1] + x8[1][v] + x8[1][v + 2] + x8[0][v + 1] + x8[2][v + 1]);  // jacobi-2d.c:22
+                        if (!((made >> v) & 1)) {
+                            x9[0][v + 1] = x7[2][v + 1];
+                        }
+                    }
+                }
+                // step 10: A after iteration t0 + 4, row - 10
+                x9[1][0] = __shfl_up_sync(0xffffffffu, x9[1][3], 1, 32);
+                x9[1][4] = __shfl_down_sync(0xffffffffu, x9[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 10 >= 1) & (row - 10 <= n - 2) ? cells_S1 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x10[0][v + 1] = 0.2f * (x9[1][v + 1] + x9[1][v] + x9[1][v + 2] + x9[0][v + 1] + x9[2][v + 1]);  // jacobi-2d.c:27
+                        if (!((made >> v) & 1)) {
+                            x10[0][v + 1] = x8[2][v + 1];
+                        }
+                    }
+                }
+                // step 11: B after iteration t0 + 5, row - 11
+                x10[1][0] = __shfl_up_sync(0xffffffffu, x10[1][3], 1, 32);
+                x10[1][4] = __shfl_down_sync(0xffffffffu, x10[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 11 >= 1) & (row - 11 <= n - 2) ? cells_S0 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x11[0][v + 1] = 0.2f * (x10[1][v + 1] + x10[1][v] + x10[1][v + 2] + x10[0][v + 1] + x10[2][v + 1]);  // jacobi-2d.c:22
+                        if (!((made >> v) & 1)) {
+                            x11[0][v + 1] = x9[2][v + 1];
+                        }
+                    }
+                }
+                // step 12: A after iteration t0 + 5, row - 12
+                x11[1][0] = __shfl_up_sync(0xffffffffu, x11[1][3], 1, 32);
+                x11[1][4] = __shfl_down_sync(0xffffffffu, x11[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 12 >= 1) & (row - 12 <= n - 2) ? cells_S1 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x12[0][v] = 0.2f * (x11[1][v + 1] + x11[1][v] + x11[1][v + 2] + x11[0][v + 1] + x11[2][v + 1]);  // jacobi-2d.c:27
+                        if (!((made >> v) & 1)) {
+                            x12[0][v] = x10[2][v + 1];
+                        }
+                    }
+                }
+                if (row - 12 >= first) {
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        if ((own >> v) & 1 & ((there >> v) & 1)) to12[v] = x12[0][v];
+                    }
+                    to12 += n;
                 }
                 #pragma unroll
-                for (int v = 0; v < 4; ++v) {
+                for (int v = 0; v < 3; ++v) {
                     x0[2][v + 1] = x0[1][v + 1];
                     x0[1][v + 1] = x0[0][v + 1];
                     x1[2][v + 1] = x1[1][v + 1];
@@ -229,6 +288,18 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     x4[1][v + 1] = x4[0][v + 1];
                     x5[2][v + 1] = x5[1][v + 1];
                     x5[1][v + 1] = x5[0][v + 1];
+                    x6[2][v + 1] = x6[1][v + 1];
+                    x6[1][v + 1] = x6[0][v + 1];
+                    x7[2][v + 1] = x7[1][v + 1];
+                    x7[1][v + 1] = x7[0][v + 1];
+                    x8[2][v + 1] = x8[1][v + 1];
+                    x8[1][v + 1] = x8[0][v + 1];
+                    x9[2][v + 1] = x9[1][v + 1];
+                    x9[1][v + 1] = x9[0][v + 1];
+                    x10[2][v + 1] = x10[1][v + 1];
+                    x10[1][v + 1] = x10[0][v + 1];
+                    x11[2][v + 1] = x11[1][v + 1];
+                    x11[1][v + 1] = x11[0][v + 1];
                 }
             }
             #pragma unroll 1
@@ -237,83 +308,110 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 for (int turn = 0; turn < 3; ++turn) {
                     int row = group + turn;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x0[0][v + 1] = next0[v];
                     }
                     from0 += n;
-                    if (wide) {
-                        #pragma unroll
-                        for (int v = 0; v < 4; v += 4) {
-                            const float4 v2 = *(const float4 *)&from0[v];
-                            next0[v] = v2.x; next0[v + 1] = v2.y; next0[v + 2] = v2.z; next0[v + 3] = v2.w;
-                        }
-                    } else {
-                        #pragma unroll
-                        for (int v = 0; v < 4; ++v) {
-                            next0[v] = from0[v];
-                        }
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        next0[v] = from0[v];
                     }
                     if (row + 2 < high) {
                         polytile_prefetch(&from0[n * 2]);
                     }
                     // step 1: B after iteration t0, row - 1
-                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
-                    x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][3], 1, 32);
+                    x0[1][4] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 2: A after iteration t0, row - 2
-                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
-                    x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][3], 1, 32);
+                    x1[1][4] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 3: B after iteration t0 + 1, row - 3
-                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
-                    x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][3], 1, 32);
+                    x2[1][4] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 4: A after iteration t0 + 1, row - 4
-                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
-                    x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][3], 1, 32);
+                    x3[1][4] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 5: B after iteration t0 + 2, row - 5
-                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
-                    x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][3], 1, 32);
+                    x4[1][4] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 6: A after iteration t0 + 2, row - 6
-                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
-                    x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][3], 1, 32);
+                    x5[1][4] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 3; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                     }
-                    if (row - 6 >= first) {
-                        if (wide) {
-                            #pragma unroll
-                            for (int v = 0; v < 4; v += 4) {
-                                if ((own >> v) & 1) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
-                            }
-                        } else {
-                            #pragma unroll
-                            for (int v = 0; v < 4; ++v) {
-                                if ((own >> v) & 1) to6[v] = x6[0][v];
-                            }
+                    // step 7: B after iteration t0 + 3, row - 7
+                    x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][3], 1, 32);
+                    x6[1][4] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v] + x6[1][v + 2] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 8: A after iteration t0 + 3, row - 8
+                    x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][3], 1, 32);
+                    x7[1][4] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x8[0][v + 1] = 0.2f * (x7[1][v + 1] + x7[1][v] + x7[1][v + 2] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 9: B after iteration t0 + 4, row - 9
+                    x8[1][0] = __shfl_up_sync(0xffffffffu, x8[1][3], 1, 32);
+                    x8[1][4] = __shfl_down_sync(0xffffffffu, x8[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x9[0][v + 1] = 0.2f * (x8[1][v + 1] + x8[1][v] + x8[1][v + 2] + x8[0][v + 1] + x8[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 10: A after iteration t0 + 4, row - 10
+                    x9[1][0] = __shfl_up_sync(0xffffffffu, x9[1][3], 1, 32);
+                    x9[1][4] = __shfl_down_sync(0xffffffffu, x9[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x10[0][v + 1] = 0.2f * (x9[1][v + 1] + x9[1][v] + x9[1][v + 2] + x9[0][v + 1] + x9[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 11: B after iteration t0 + 5, row - 11
+                    x10[1][0] = __shfl_up_sync(0xffffffffu, x10[1][3], 1, 32);
+                    x10[1][4] = __shfl_down_sync(0xffffffffu, x10[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x11[0][v + 1] = 0.2f * (x10[1][v + 1] + x10[1][v] + x10[1][v + 2] + x10[0][v + 1] + x10[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 12: A after iteration t0 + 5, row - 12
+                    x11[1][0] = __shfl_up_sync(0xffffffffu, x11[1][3], 1, 32);
+                    x11[1][4] = __shfl_down_sync(0xffffffffu, x11[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x12[0][v] = 0.2f * (x11[1][v + 1] + x11[1][v] + x11[1][v + 2] + x11[0][v + 1] + x11[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    if (row - 12 >= first) {
+                        #pragma unroll
+                        for (int v = 0; v < 3; ++v) {
+                            if ((own >> v) & 1) to12[v] = x12[0][v];
                         }
-                        to6 += n;
+                        to12 += n;
                     }
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x0[2][v + 1] = x0[1][v + 1];
                         x0[1][v + 1] = x0[0][v + 1];
                         x1[2][v + 1] = x1[1][v + 1];
@@ -326,6 +424,18 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                         x4[1][v + 1] = x4[0][v + 1];
                         x5[2][v + 1] = x5[1][v + 1];
                         x5[1][v + 1] = x5[0][v + 1];
+                        x6[2][v + 1] = x6[1][v + 1];
+                        x6[1][v + 1] = x6[0][v + 1];
+                        x7[2][v + 1] = x7[1][v + 1];
+                        x7[1][v + 1] = x7[0][v + 1];
+                        x8[2][v + 1] = x8[1][v + 1];
+                        x8[1][v + 1] = x8[0][v + 1];
+                        x9[2][v + 1] = x9[1][v + 1];
+                        x9[1][v + 1] = x9[0][v + 1];
+                        x10[2][v + 1] = x10[1][v + 1];
+                        x10[1][v + 1] = x10[0][v + 1];
+                        x11[2][v + 1] = x11[1][v + 1];
+                        x11[1][v + 1] = x11[0][v + 1];
                     }
                 }
             }
@@ -340,7 +450,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// 3 iterations from t1 on, from the second buffers
+// 6 iterations from t1 on, from the second buffers
 extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int strips, int chunk,
         int is_last, float *__restrict__ B, float *__restrict__ A, const float *__restrict__ A_shadow)
 {
@@ -355,84 +465,82 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
         int first = 1 + (warp < chunks * 2 ? warp % chunks : (warp - chunks * 2) / polytile_max(strips - 2, 1)) *
                 chunk;
-        int tile_left = polytile_min(strip * 112, polytile_max(polytile_min((n - 2 + 2 - 128 + 3) & -4, n - 1 + 1 -
-                128), 0));
-        int left = tile_left + lane * 4;
-        bool within = (tile_left >= 0) & (tile_left + 127 <= n - 1);
+        int tile_left = polytile_min(strip * 72, polytile_max(n - 2 + 2 - 96, 0));
+        int left = tile_left + lane * 3;
+        bool within = (tile_left >= 0) & (tile_left + 95 <= n - 1);
         bool regular = within;
-        bool inside = regular & (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0);
+        bool inside = regular & (tile_left - 1 >= 0) & (n - (tile_left + 95) - 2 >= 0);
         int until = polytile_min(first + chunk, n - 2 + 1);
-        int begin = polytile_max(first - 6, 0);
-        int end = until + 6;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(begin, 6), 7), 0), 1), 2), 3), 4), 5), end) : end;
-        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 2), n - 1 + 1), n - 1 + 2), n - 1 + 3), n - 1 + 4), n - 1 + 5), n - 1 + 6) - low, 0) / 3 * 3;
+        int begin = polytile_max(first - 12, 0);
+        int end = until + 12;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(begin, 12), 13), 0), 1), 2), 3), 4), 5), 6), 7), 8), 9), 10), 11), end) : end;
+        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 2), n - 1 + 1), n - 1 + 2), n - 1 + 3), n - 1 + 4), n - 1 + 5), n - 1 + 6), n - 1 + 7), n - 1 + 8), n - 1 + 9), n - 1 + 10), n - 1 + 11), n - 1 + 12) - low, 0) / 3 * 3;
         unsigned int columns_S0 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             columns_S0 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
         }
         unsigned int cells_S0 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             cells_S0 |= (unsigned int)((columns_S0 >> v) & 1) << v;
         }
         unsigned int columns_S1 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             columns_S1 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
         }
         unsigned int cells_S1 = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             cells_S1 |= (unsigned int)((columns_S1 >> v) & 1) << v;
         }
         unsigned int there = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
+        for (int v = 0; v < 3; ++v) {
             there |= (unsigned int)((left + v >= 0) & (left + v <= n - 1)) << v;
         }
         unsigned int own = 0u;
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            own |= (unsigned int)(((strip == 0) | (left + v >= strip * 112 + 8)) &
-                    ((strip == strips - 1) | (left + v - tile_left < 120))) << v;
+        for (int v = 0; v < 3; ++v) {
+            own |= (unsigned int)(((strip == 0) | (left + v >= strip * 72 + 12)) &
+                    ((strip == strips - 1) | (left + v - tile_left < 84))) << v;
         }
-        float x0[3][6] = {};
-        float x1[3][6] = {};
-        float x2[3][6] = {};
-        float x3[3][6] = {};
-        float x4[3][6] = {};
-        float x5[3][6] = {};
-        float x6[1][4] = {};
-        float next0[4];
+        float x0[3][5] = {};
+        float x1[3][5] = {};
+        float x2[3][5] = {};
+        float x3[3][5] = {};
+        float x4[3][5] = {};
+        float x5[3][5] = {};
+        float x6[3][5] = {};
+        float x7[3][5] = {};
+        float x8[3][5] = {};
+        float x9[3][5] = {};
+        float x10[3][5] = {};
+        float x11[3][5] = {};
+        float x12[1][3] = {};
+        float next0[3];
         const float *__restrict__ from0 = &A_shadow[(long long)begin * n + left];
-        float *to5 = &B[(long long)first * n + left];
-        float *to6 = &A[(long long)first * n + left];
-        bool wide = polytile_aligned<16>(&A_shadow[0], &B[0], &A[0]) & (n % 4 == 0);
-        if (wide & within & ((begin >= 1) & (begin <= n - 2))) {
+        float *to11 = &B[(long long)first * n + left];
+        float *to12 = &A[(long long)first * n + left];
+        if ((begin >= 1) & (begin <= n - 2)) {
             #pragma unroll
-            for (int v = 0; v < 4; v += 4) {
-                const float4 v0 = *(const float4 *)&from0[v];
-                next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
-            }
-        } else if ((begin >= 1) & (begin <= n - 2)) {
-            #pragma unroll
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < 3; ++v) {
                 next0[v] = (there >> v) & 1 ? from0[v] : 0.0f;
             }
         } else {
             const float *ahead = &A[(long long)begin * n + left];
             #pragma unroll
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < 3; ++v) {
                 next0[v] = (begin >= 0) & (begin <= n - 1) & ((there >> v) & 1) ? ahead[v] : 0.0f;
             }
         }
         int start = begin;
         #pragma unroll 1
         for (int half = 0; half < 2; ++half) {
-            float early1[4];
+            float early1[3];
             #pragma unroll
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < 3; ++v) {
                 early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & ((there >> v) & 1) &
                         (!((start - 1 >= 1) & (start - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
                         B[(long long)(start - 1) * n + left + v] : 0.0f;
@@ -440,25 +548,19 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
             #pragma unroll 1
             for (int row = start; row < low; ++row) {
                 #pragma unroll
-                for (int v = 0; v < 4; ++v) {
+                for (int v = 0; v < 3; ++v) {
                     x0[0][v + 1] = next0[v];
                 }
                 from0 += n;
-                if (wide & within & ((row + 1 >= 1) & (row + 1 <= n - 2))) {
+                if ((row + 1 >= 1) & (row + 1 <= n - 2)) {
                     #pragma unroll
-                    for (int v = 0; v < 4; v += 4) {
-                        const float4 v1 = *(const float4 *)&from0[v];
-                        next0[v] = v1.x; next0[v + 1] = v1.y; next0[v + 2] = v1.z; next0[v + 3] = v1.w;
-                    }
-                } else if ((row + 1 >= 1) & (row + 1 <= n - 2)) {
-                    #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         next0[v] = (there >> v) & 1 ? from0[v] : 0.0f;
                     }
                 } else {
                     const float *ahead = &A[(long long)(row + 1) * n + left];
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & ((there >> v) & 1) ? ahead[v] : 0.0f;
                     }
                 }
@@ -469,12 +571,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     polytile_prefetch(&B[(long long)(row + 2) * n + left]);
                 }
                 // step 1: B after iteration t1, row - 1
-                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
-                x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][3], 1, 32);
+                x0[1][4] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                 {
                     unsigned int made = (row - 1 >= 1) & (row - 1 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x1[0][v + 1] = early1[v];
@@ -482,18 +584,18 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 #pragma unroll
-                for (int v = 0; v < 4; ++v) {
+                for (int v = 0; v < 3; ++v) {
                     early1[v] = (row + 1 - 1 >= 0) & (row + 1 - 1 <= n - 1) & ((there >> v) & 1) &
                             (!((row + 1 - 1 >= 1) & (row + 1 - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
                             B[(long long)(row + 1 - 1) * n + left + v] : 0.0f;
                 }
                 // step 2: A after iteration t1, row - 2
-                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
-                x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][3], 1, 32);
+                x1[1][4] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                 {
                     unsigned int made = (row - 2 >= 1) & (row - 2 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x2[0][v + 1] = x0[2][v + 1];
@@ -501,12 +603,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 // step 3: B after iteration t1 + 1, row - 3
-                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
-                x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][3], 1, 32);
+                x2[1][4] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                 {
                     unsigned int made = (row - 3 >= 1) & (row - 3 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x3[0][v + 1] = x1[2][v + 1];
@@ -514,12 +616,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 // step 4: A after iteration t1 + 1, row - 4
-                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
-                x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][3], 1, 32);
+                x3[1][4] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                 {
                     unsigned int made = (row - 4 >= 1) & (row - 4 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x4[0][v + 1] = x2[2][v + 1];
@@ -527,47 +629,125 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 // step 5: B after iteration t1 + 2, row - 5
-                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
-                x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][3], 1, 32);
+                x4[1][4] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                 {
                     unsigned int made = (row - 5 >= 1) & (row - 5 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x5[0][v + 1] = x3[2][v + 1];
                         }
                     }
                 }
-                if ((row - 5 >= first) & (row - 5 < until) & is_last) {
-                    #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        if ((own >> v) & 1 & ((row - 5 >= 1) & (row - 5 <= n - 2) & ((cells_S0 >> v) & 1))) to5[v] = x5[0][v + 1];
-                    }
-                    to5 += n;
-                }
                 // step 6: A after iteration t1 + 2, row - 6
-                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
-                x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][3], 1, 32);
+                x5[1][4] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                 {
                     unsigned int made = (row - 6 >= 1) & (row - 6 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 3; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
-                            x6[0][v] = x4[2][v + 1];
+                            x6[0][v + 1] = x4[2][v + 1];
                         }
                     }
                 }
-                if (row - 6 >= first) {
+                // step 7: B after iteration t1 + 3, row - 7
+                x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][3], 1, 32);
+                x6[1][4] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 7 >= 1) & (row - 7 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        if ((own >> v) & 1 & ((row - 6 >= 1) & (row - 6 <= n - 2) & ((cells_S1 >> v) & 1))) to6[v] = x6[0][v];
+                    for (int v = 0; v < 3; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v] + x6[1][v + 2] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                        if (!((made >> v) & 1)) {
+                            x7[0][v + 1] = x5[2][v + 1];
+                        }
                     }
-                    to6 += n;
+                }
+                // step 8: A after iteration t1 + 3, row - 8
+                x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][3], 1, 32);
+                x7[1][4] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 8 >= 1) & (row - 8 <= n - 2) ? cells_S1 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x8[0][v + 1] = 0.2f * (x7[1][v + 1] + x7[1][v] + x7[1][v + 2] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                        if (!((made >> v) & 1)) {
+                            x8[0][v + 1] = x6[2][v + 1];
+                        }
+                    }
+                }
+                // step 9: B after iteration t1 + 4, row - 9
+                x8[1][0] = __shfl_up_sync(0xffffffffu, x8[1][3], 1, 32);
+                x8[1][4] = __shfl_down_sync(0xffffffffu, x8[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 9 >= 1) & (row - 9 <= n - 2) ? cells_S0 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x9[0][v + 1] = 0.2f * (x8[1][v + 1] + x8[1][v] + x8[1][v + 2] + x8[0][v + 1] + x8[2][v + 1]);  // jacobi-2d.c:22
+                        if (!((made >> v) & 1)) {
+                            x9[0][v + 1] = x7[2][v + 1];
+                        }
+                    }
+                }
+                // step 10: A after iteration t1 + 4, row - 10
+                x9[1][0] = __shfl_up_sync(0xffffffffu, x9[1][3], 1, 32);
+                x9[1][4] = __shfl_down_sync(0xffffffffu, x9[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 10 >= 1) & (row - 10 <= n - 2) ? cells_S1 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x10[0][v + 1] = 0.2f * (x9[1][v + 1] + x9[1][v] + x9[1][v + 2] + x9[0][v + 1] + x9[2][v + 1]);  // jacobi-2d.c:27
+                        if (!((made >> v) & 1)) {
+                            x10[0][v + 1] = x8[2][v + 1];
+                        }
+                    }
+                }
+                // step 11: B after iteration t1 + 5, row - 11
+                x10[1][0] = __shfl_up_sync(0xffffffffu, x10[1][3], 1, 32);
+                x10[1][4] = __shfl_down_sync(0xffffffffu, x10[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 11 >= 1) & (row - 11 <= n - 2) ? cells_S0 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x11[0][v + 1] = 0.2f * (x10[1][v + 1] + x10[1][v] + x10[1][v + 2] + x10[0][v + 1] + x10[2][v + 1]);  // jacobi-2d.c:22
+                        if (!((made >> v) & 1)) {
+                            x11[0][v + 1] = x9[2][v + 1];
+                        }
+                    }
+                }
+                if ((row - 11 >= first) & (row - 11 < until) & is_last) {
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        if ((own >> v) & 1 & ((row - 11 >= 1) & (row - 11 <= n - 2) & ((cells_S0 >> v) & 1))) to11[v] = x11[0][v + 1];
+                    }
+                    to11 += n;
+                }
+                // step 12: A after iteration t1 + 5, row - 12
+                x11[1][0] = __shfl_up_sync(0xffffffffu, x11[1][3], 1, 32);
+                x11[1][4] = __shfl_down_sync(0xffffffffu, x11[1][1], 1, 32);
+                {
+                    unsigned int made = (row - 12 >= 1) & (row - 12 <= n - 2) ? cells_S1 : 0u;
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x12[0][v] = 0.2f * (x11[1][v + 1] + x11[1][v] + x11[1][v + 2] + x11[0][v + 1] + x11[2][v + 1]);  // jacobi-2d.c:27
+                        if (!((made >> v) & 1)) {
+                            x12[0][v] = x10[2][v + 1];
+                        }
+                    }
+                }
+                if (row - 12 >= first) {
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        if ((own >> v) & 1 & ((row - 12 >= 1) & (row - 12 <= n - 2) & ((cells_S1 >> v) & 1))) to12[v] = x12[0][v];
+                    }
+                    to12 += n;
                 }
                 #pragma unroll
-                for (int v = 0; v < 4; ++v) {
+                for (int v = 0; v < 3; ++v) {
                     x0[2][v + 1] = x0[1][v + 1];
                     x0[1][v + 1] = x0[0][v + 1];
                     x1[2][v + 1] = x1[1][v + 1];
@@ -580,6 +760,18 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     x4[1][v + 1] = x4[0][v + 1];
                     x5[2][v + 1] = x5[1][v + 1];
                     x5[1][v + 1] = x5[0][v + 1];
+                    x6[2][v + 1] = x6[1][v + 1];
+                    x6[1][v + 1] = x6[0][v + 1];
+                    x7[2][v + 1] = x7[1][v + 1];
+                    x7[1][v + 1] = x7[0][v + 1];
+                    x8[2][v + 1] = x8[1][v + 1];
+                    x8[1][v + 1] = x8[0][v + 1];
+                    x9[2][v + 1] = x9[1][v + 1];
+                    x9[1][v + 1] = x9[0][v + 1];
+                    x10[2][v + 1] = x10[1][v + 1];
+                    x10[1][v + 1] = x10[0][v + 1];
+                    x11[2][v + 1] = x11[1][v + 1];
+                    x11[1][v + 1] = x11[0][v + 1];
                 }
             }
             #pragma unroll 1
@@ -588,97 +780,117 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 for (int turn = 0; turn < 3; ++turn) {
                     int row = group + turn;
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x0[0][v + 1] = next0[v];
                     }
                     from0 += n;
-                    if (wide) {
-                        #pragma unroll
-                        for (int v = 0; v < 4; v += 4) {
-                            const float4 v2 = *(const float4 *)&from0[v];
-                            next0[v] = v2.x; next0[v + 1] = v2.y; next0[v + 2] = v2.z; next0[v + 3] = v2.w;
-                        }
-                    } else {
-                        #pragma unroll
-                        for (int v = 0; v < 4; ++v) {
-                            next0[v] = from0[v];
-                        }
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        next0[v] = from0[v];
                     }
                     if (row + 2 < high) {
                         polytile_prefetch(&from0[n * 2]);
                     }
                     // step 1: B after iteration t1, row - 1
-                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
-                    x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][3], 1, 32);
+                    x0[1][4] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 2: A after iteration t1, row - 2
-                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
-                    x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][3], 1, 32);
+                    x1[1][4] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 3: B after iteration t1 + 1, row - 3
-                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
-                    x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][3], 1, 32);
+                    x2[1][4] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 4: A after iteration t1 + 1, row - 4
-                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
-                    x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][3], 1, 32);
+                    x3[1][4] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 5: B after iteration t1 + 2, row - 5
-                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
-                    x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][3], 1, 32);
+                    x4[1][4] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                     }
-                    if ((row - 5 >= first) & (row - 5 < until) & is_last) {
-                        if (wide) {
-                            #pragma unroll
-                            for (int v = 0; v < 4; v += 4) {
-                                if ((own >> v) & 1) *(float4 *)&to5[v] = make_float4(x5[0][v + 1], x5[0][v + 2], x5[0][v + 3], x5[0][v + 4]);
-                            }
-                        } else {
-                            #pragma unroll
-                            for (int v = 0; v < 4; ++v) {
-                                if ((own >> v) & 1) to5[v] = x5[0][v + 1];
-                            }
-                        }
-                        to5 += n;
-                    }
                     // step 6: A after iteration t1 + 2, row - 6
-                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
-                    x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][3], 1, 32);
+                    x5[1][4] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 3; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                     }
-                    if (row - 6 >= first) {
-                        if (wide) {
-                            #pragma unroll
-                            for (int v = 0; v < 4; v += 4) {
-                                if ((own >> v) & 1) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
-                            }
-                        } else {
-                            #pragma unroll
-                            for (int v = 0; v < 4; ++v) {
-                                if ((own >> v) & 1) to6[v] = x6[0][v];
-                            }
+                    // step 7: B after iteration t1 + 3, row - 7
+                    x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][3], 1, 32);
+                    x6[1][4] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v] + x6[1][v + 2] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 8: A after iteration t1 + 3, row - 8
+                    x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][3], 1, 32);
+                    x7[1][4] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x8[0][v + 1] = 0.2f * (x7[1][v + 1] + x7[1][v] + x7[1][v + 2] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 9: B after iteration t1 + 4, row - 9
+                    x8[1][0] = __shfl_up_sync(0xffffffffu, x8[1][3], 1, 32);
+                    x8[1][4] = __shfl_down_sync(0xffffffffu, x8[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x9[0][v + 1] = 0.2f * (x8[1][v + 1] + x8[1][v] + x8[1][v + 2] + x8[0][v + 1] + x8[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 10: A after iteration t1 + 4, row - 10
+                    x9[1][0] = __shfl_up_sync(0xffffffffu, x9[1][3], 1, 32);
+                    x9[1][4] = __shfl_down_sync(0xffffffffu, x9[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x10[0][v + 1] = 0.2f * (x9[1][v + 1] + x9[1][v] + x9[1][v + 2] + x9[0][v + 1] + x9[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 11: B after iteration t1 + 5, row - 11
+                    x10[1][0] = __shfl_up_sync(0xffffffffu, x10[1][3], 1, 32);
+                    x10[1][4] = __shfl_down_sync(0xffffffffu, x10[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x11[0][v + 1] = 0.2f * (x10[1][v + 1] + x10[1][v] + x10[1][v + 2] + x10[0][v + 1] + x10[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    if ((row - 11 >= first) & (row - 11 < until) & is_last) {
+                        #pragma unroll
+                        for (int v = 0; v < 3; ++v) {
+                            if ((own >> v) & 1) to11[v] = x11[0][v + 1];
                         }
-                        to6 += n;
+                        to11 += n;
+                    }
+                    // step 12: A after iteration t1 + 5, row - 12
+                    x11[1][0] = __shfl_up_sync(0xffffffffu, x11[1][3], 1, 32);
+                    x11[1][4] = __shfl_down_sync(0xffffffffu, x11[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 3; ++v) {
+                        x12[0][v] = 0.2f * (x11[1][v + 1] + x11[1][v] + x11[1][v + 2] + x11[0][v + 1] + x11[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    if (row - 12 >= first) {
+                        #pragma unroll
+                        for (int v = 0; v < 3; ++v) {
+                            if ((own >> v) & 1) to12[v] = x12[0][v];
+                        }
+                        to12 += n;
                     }
                     #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
+                    for (int v = 0; v < 3; ++v) {
                         x0[2][v + 1] = x0[1][v + 1];
                         x0[1][v + 1] = x0[0][v + 1];
                         x1[2][v + 1] = x1[1][v + 1];
@@ -691,6 +903,18 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                         x4[1][v + 1] = x4[0][v + 1];
                         x5[2][v + 1] = x5[1][v + 1];
                         x5[1][v + 1] = x5[0][v + 1];
+                        x6[2][v + 1] = x6[1][v + 1];
+                        x6[1][v + 1] = x6[0][v + 1];
+                        x7[2][v + 1] = x7[1][v + 1];
+                        x7[1][v + 1] = x7[0][v + 1];
+                        x8[2][v + 1] = x8[1][v + 1];
+                        x8[1][v + 1] = x8[0][v + 1];
+                        x9[2][v + 1] = x9[1][v + 1];
+                        x9[1][v + 1] = x9[0][v + 1];
+                        x10[2][v + 1] = x10[1][v + 1];
+                        x10[1][v + 1] = x10[0][v + 1];
+                        x11[2][v + 1] = x11[1][v + 1];
+                        x11[1][v + 1] = x11[0][v + 1];
                     }
                 }
             }
