@@ -143,7 +143,7 @@ class Execution:
         return tuple(zip(*found, strict=True))
 
     def _shown(self) -> HostProgram:
-        """The program as it is shown to be right: with all of its kernels at sizes for which others are faster, too."""
+        """Return the program to validate: it takes kernels for large sizes at small ones, too."""
         assert self.compilation.program is not None
         return without_bounds(self.compilation.program)
 

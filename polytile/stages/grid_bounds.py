@@ -30,9 +30,9 @@ Estimated = Callable[[Problem, Candidate], Candidate]
 
 
 def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimated) -> Candidate:
-    """The candidate with the number of cells from which its blocks of iterations are faster than kernels of one; as it
-    is where it has no blocks, where all sizes are known, or where blocks are not faster for any grid that fits into
-    memory."""
+    """Give a candidate the number of cells from which its blocks of iterations are faster than kernels of one; return
+    it as it is where it has no blocks, where all sizes are known, or where blocks are not faster for any grid that
+    fits into memory."""
     plan = candidate.stream
     if plan is None or plan.once:
         return candidate
@@ -48,7 +48,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
         return replace(problem, options=replace(problem.options, parameters=parameters))
 
     def share(size: int) -> float:
-        """Of the time of kernels of one iteration."""
+        """Return the time of blocks by that of kernels of one iteration."""
         blocks, one = (estimated(sized(size), each).microseconds for each in (candidate, single))
         return blocks / one
 
@@ -66,16 +66,16 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
 
 
 def is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:
-    """Whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and about
-    as fast with these."""
+    """Say whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and
+    about as fast with these."""
     bounded = candidate.stream is not None and candidate.stream.least_cells > 0
     return bounded and NOTABLY * candidate.microseconds <= best.microseconds
 
 
 def is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
-    """Whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are assumed,
-    and they are not that much faster with these, nor for larger grids; or they run one step as others do, and are
-    hardly faster."""
+    """Say whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are
+    assumed, and they are not that much faster with these, nor for larger grids; or they run one step as others do, and
+    are hardly faster."""
     plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
     if plan is None or plan.exchange is not Exchange.BLOCK:
         return False
@@ -85,7 +85,7 @@ def is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool
 
 
 def _cells(problem: Problem, candidate: Candidate) -> int:
-    """Those of the space of a plan."""
+    """Count those of the space of a plan."""
     from polytile.scheduling.cost.stream_time import stream_sizes
 
     assert candidate.stream is not None

@@ -130,7 +130,7 @@ class _Program:
         return turns if self.cells.some is None else select(wide(self.cells.some), turns, lift(0))
 
     def _bounded_cells(self) -> Expr:
-        """Those of space, as StreamPlan.least_cells counts them."""
+        """Count the cells of space as StreamPlan.least_cells does."""
         sides = (add(sub(wide(last), wide(first)), 1) for first, last in self.cells.range)
         return reduce(mul, (least(side, MOST_OF_A_SIDE) for side in sides))
 

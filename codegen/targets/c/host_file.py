@@ -220,8 +220,10 @@ def _asked(
 
 
 def _asked_first(scop: Scop) -> str:
-    """Of the conditions on sizes, those that are no disjunctions, and on sizes that the user's C has."""
+    """Return those of the conditions on sizes that mention no size that the host looks for; none of a disjunction."""
     conditions = [] if "||" in scop.checked else scop.checked.split(" && ")
+    if any(c.count("(") != c.count(")") for c in conditions):
+        return ""
     found = set(extents(scop.reached)) | set(memory.extents(scop.allocated))
     return " && ".join(c for c in conditions if not found & set(re.findall(r"[A-Za-z_]\w*", c)))
 

@@ -18,8 +18,8 @@ _VISIT = r"(\s*)polytile_visit(_\d+)?\((.*)\);"
 
 
 def reached_extent_checks(reached: ReachedExtent, asked: str = "") -> list[str]:
-    """Statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row. They
-    look at none where what is `asked` does not hold: subscripts may be remainders then that the C does not compute."""
+    """Return statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row.
+    They look at none where what is `asked` does not hold: subscripts may be remainders that the C does not compute."""
     least, most = _names(reached)
     declared = [f"long long {least} = 0, {most} = -1;"]
     declared += [f"long long {_column(reached)} = -1;"] if reached.width else []
