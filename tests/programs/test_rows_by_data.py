@@ -115,6 +115,7 @@ def test_rows_that_lie_anywhere(
     assert len(made.programs) == 1
 
 
+@pytest.mark.slow(but="5-1")
 @pytest.mark.parametrize(("how", "runs"), [(0, 1), (2, 0), (3, 0), (4, 0), (5, 1), (6, 0)])
 def test_where_kernels_run(how: int, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = MAIN.replace("TYPE", "double").replace("how = 0; how < 7", f"how = {how}; how == {how}")

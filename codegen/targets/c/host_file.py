@@ -224,7 +224,7 @@ def _asked_first(scop: Scop) -> str:
     conditions = [] if "||" in scop.checked else scop.checked.split(" && ")
     if any(c.count("(") != c.count(")") for c in conditions):
         return ""
-    found = set(extents(scop.reached)) | set(memory.extents(scop.allocated))
+    found = {*extents(scop.reached), *memory.extents(scop.allocated), *distances(scop.tables)}
     return " && ".join(c for c in conditions if not found & set(re.findall(r"[A-Za-z_]\w*", c)))
 
 
