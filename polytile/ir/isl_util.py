@@ -5,7 +5,7 @@ isl objects compare by meaning but hash by structure: nothing here uses them as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from itertools import zip_longest
@@ -89,11 +89,34 @@ def union_of(relations: Iterable[isl.UnionMap], space: isl.Space) -> isl.UnionMa
     return found[0]
 
 
+def with_tuple_names(relation: isl.UnionMap, names: Mapping[str, str]) -> isl.UnionMap:
+    """The relation between statements of other names; those that `names` does not have keep theirs."""
+
+    def named(m: isl.Map) -> isl.Map:
+        for kind in (isl.dim_type.in_, isl.dim_type.out):
+            m = m.set_tuple_name(kind, names[_tuple(m, kind)]) if _tuple(m, kind) in names else m
+        return m
+
+    return union_of((isl.UnionMap.from_map(named(m)) for m in maps(relation)), relation.get_space())
+
+
 def sets(union: isl.UnionSet) -> list[isl.Set]:
     """The sets of a union, in a reproducible order (by their tuple names)."""
     found: list[isl.Set] = []
     union.foreach_set(found.append)
     return sorted(found, key=lambda s: (_tuple_of_set(s), s.dim(isl.dim_type.set)))
+
+
+def covers(whole: isl.UnionSet, part: isl.UnionSet) -> bool:
+    """Whether all of `part` is in `whole`, one piece of `whole` after another: where these are many that have
+    quotients, isl takes a multiple of the time to subtract them at once."""
+    for rest in sets(part):
+        pieces = whole.extract_set(rest.get_space()).get_basic_sets()
+        for piece in pieces:
+            rest = rest.subtract(isl.Set.from_basic_set(piece))
+        if not rest.is_empty():
+            return False
+    return True
 
 
 def _tuple(m: isl.Map, kind: isl.dim_type) -> str:

@@ -13,7 +13,7 @@ That the others see the same of each result on both sides is shown with all othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 import islpy as isl
@@ -22,7 +22,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_memoization import memoized
-from polytile.ir.isl_util import OverBudgetError, union_of
+from polytile.ir.isl_util import OverBudgetError, covers, union_of, with_tuple_names
 from polytile.ir.partial_results import Privatised
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -164,23 +164,37 @@ def _used_by(program: Scop, array: str, writers: list[str], readers: list[str]) 
     return users == wanted
 
 
-def _results(program: Scop, made: Privatised) -> isl.UnionMap:
+def _roles(made: Privatised) -> dict[str, str]:
+    """Names for the statements that partial results go through, by what they do: the same for every reduction, so that
+    isl is asked once about those over equal loops."""
+    given = made.gathering
+    named = {"initial": made.initial, "update": made.update, "combine": made.combine, "finish": made.finish}
+    named |= {"lanes": given.initial, "total": given.total} if given else {}
+    return {name: role for role, name in named.items() if name is not None}
+
+
+def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str, source: str) -> str | None:
+    found, roles = after.of(array), _roles(made)
+
+    def instances(*statements: str) -> isl.UnionSet:
+        return _instances(program, {name: roles[name] for name in statements})
+
+    if not found.uninitialised.intersect_params(program.context).is_empty():
+        return "a value is read that nothing wrote"
+    flow = with_tuple_names(found.flow.intersect_params(program.context), roles)
+    flow = flow.detect_equalities()  # isl takes ten times as long to subtract what leaves them to be found
+    return _wrong_flow(flow, _results(program, made, roles), instances(source), instances(*made.folds))
+
+
+def _results(program: Scop, made: Privatised, roles: Mapping[str, str]) -> isl.UnionMap:
     """From the instances of the program that carry parts of a result to it; initial values carry nothing."""
     total = isl.UnionMap.empty(program.context.get_space().params())
     keys = tuple(range(len(made.group)))
     for name, positions in ((made.update, made.group), *((n, keys) for n in (*made.folds, made.finish))):
         if name is not None:
-            domain = program.statement(name).domain.intersect_params(program.context)
+            domain = program.statement(name).domain.intersect_params(program.context).set_tuple_name(roles[name])
             total = total.union(isl.UnionMap.from_map(projection(domain, positions, "x")))
     return total
-
-
-def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str, source: str) -> str | None:
-    found, results = after.of(array), _results(program, made)
-    members, combining = _instances(program, source), _instances(program, *made.folds)
-    if not found.uninitialised.intersect_params(program.context).is_empty():
-        return "a value is read that nothing wrote"
-    return _wrong_flow(found.flow.intersect_params(program.context), results, members, combining)
 
 
 @memoized
@@ -190,10 +204,9 @@ def _wrong_flow(
     """What is wrong with the flow of partial results between instances that carry parts of `results`; `members` write
     them, `combining` ones read several."""
     single = results.domain().subtract(combining)
-    flow = flow.detect_equalities()  # isl takes ten times as long to subtract what leaves them to be found
     onward = flow.intersect_domain(members)
     steps = onward.apply_domain(results).apply_range(results)
-    if not members.is_subset(onward.domain().detect_equalities().coalesce()):
+    if not covers(onward.domain(), members):
         return "a value is lost"
     if not onward.is_single_valued():
         return "a value is used twice"
@@ -204,10 +217,11 @@ def _wrong_flow(
     return None
 
 
-def _instances(program: Scop, *statements: str) -> isl.UnionSet:
+def _instances(program: Scop, roles: Mapping[str, str]) -> isl.UnionSet:
     total = isl.UnionSet.empty(program.context.get_space().params())
-    for name in statements:
-        total = total.union(isl.UnionSet.from_set(program.statement(name).domain.intersect_params(program.context)))
+    for name, role in roles.items():
+        domain = program.statement(name).domain.intersect_params(program.context)
+        total = total.union(isl.UnionSet.from_set(domain.set_tuple_name(role)))
     return total
 
 

@@ -19,7 +19,7 @@ import islpy as isl
 
 from polytile.ir.expr import Name
 from polytile.ir.expr_trees import walk
-from polytile.ir.isl_util import OverBudgetError, budget, maps
+from polytile.ir.isl_util import OverBudgetError, budget, maps, with_tuple_names
 from polytile.ir.partial_results import Privatised, Split
 from polytile.ir.reductions import partial_type
 from polytile.ir.scop import Scop, Statement
@@ -143,19 +143,10 @@ def _through_partial(program: Scop, array: str, update: str) -> ArrayDependences
 
 def _with_update(found: ArrayDependences, made: Privatised) -> ArrayDependences:
     """The same with the statement's new name: where it runs, and what else it uses, has not changed."""
-
-    def renamed(relation: isl.UnionMap, *kinds: isl.dim_type) -> isl.UnionMap:
-        total = isl.UnionMap.empty(relation.get_space())
-        for m in maps(relation):
-            for kind in kinds:
-                if m.get_tuple_name(kind) == made.statement:
-                    m = m.set_tuple_name(kind, made.update)
-            total = total.union(isl.UnionMap.from_map(m))
-        return total
-
-    both = (isl.dim_type.in_, isl.dim_type.out)
-    flow, anti, output = (renamed(m, *both) for m in (found.flow, found.anti, found.output))
-    unset = renamed(found.uninitialised, isl.dim_type.in_)
+    names = {made.statement: made.update}
+    flow, anti, output, unset = (
+        with_tuple_names(relation, names) for relation in (found.flow, found.anti, found.output, found.uninitialised)
+    )
     return replace(found, flow=flow, anti=anti, output=output, uninitialised=unset)
 
 

@@ -369,3 +369,31 @@ def test_the_proof_of_a_compilation_includes_partial_results(scop: Callable[...,
     assert fact in proof.facts
     with pytest.raises(InternalError, match=f"{fact}, and S0_init does not"):
         proven(starts_at_one(program, program.privatised[0]))
+
+
+TRIANGLE = (
+    "int n, double A[n][n], double s[1]",
+    "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) s[0] += A[i][j];",
+)
+PAIRS = (Split(0, 4, False), Split(1, 4, True, 2))
+
+
+@pytest.mark.parametrize("lost", ["i = 6 and j = n - 1", "i = 3 and j = 5 and n > 9", "j = i + 1 and i = n - 2"])
+def test_one_value_of_a_triangle_is_lost(scop: Callable[..., Scop], lost: str) -> None:
+    """Lanes of two neighbours each, where values have many kinds of successors: one value is written elsewhere."""
+    source = scop(*TRIANGLE)
+    program = privatised(source, PAIRS)
+    assert faults(source, program) == []
+    made = program.privatised[0]
+
+    def change(access: AccessRelation) -> AccessRelation:
+        if access.array != made.partial or access.kind is not AccessKind.WRITE:
+            return access
+        here = isl.Set(f"[n] -> {{ {made.update}[i, j] : {lost} }}")
+        lane = access.relation.dim(isl.dim_type.out) - 1
+        away = access.relation.intersect_domain(here).eliminate(isl.dim_type.out, lane, 1)
+        away = away.fix_val(isl.dim_type.out, lane, isl.Val(7))
+        return replace(access, relation=access.relation.subtract_domain(here).union(away))
+
+    changed = with_statement(program, made.update, lambda s: replace(s, accesses=tuple(map(change, s.accesses))))
+    assert any("lost" in fault for fault in faults(source, changed))
