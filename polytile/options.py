@@ -71,7 +71,7 @@ class Options:
     order: str = "auto"  #: the order of large bodies
     registers: int = 0  #: the most that a thread may have; 0: as many as the compiler takes
     disable_pass: tuple[str, ...] = ()  #: passes of codegen that kernels do without, by name
-    graphs: bool = False  #: equal runs are replayed as CUDA graphs
+    graphs: bool | None = None  #: equal runs are replayed as CUDA graphs; None: those of many launches
     arch: str = "sm_90"  #: the GPU's architecture
     max_shared_memory: int | None = None  #: of a block, in bytes; None: what needs no opting in
     load_schedule: str | None = None  #: the text of a schedule file

@@ -84,7 +84,8 @@ def generate_program(state: Compilation) -> Compilation:
 
 
 def _with_limits(state: Compilation) -> Compilation:
-    """The program with the limits of its sizes, and with 64-bit indices in kernels where 32 bits do for no sizes."""
+    """The program with the limits of its sizes, and with graphs or without; with 64-bit indices in kernels where 32
+    bits do for no sizes."""
     if state.program is None:
         return state
     limits = size_limits(state.program, state.run.scop.context)
@@ -92,7 +93,8 @@ def _with_limits(state: Compilation) -> Compilation:
     if not state.run.scop.wide and not can_hold(limits, runs):
         run = replace(state.run, scop=replace(state.run.scop, wide=True))
         return generate_program(replace(state, executions=run))
-    return replace(state, program=replace(state.program, limits=limits))
+    asked, often = state.options.graphs, state.program.launches_often
+    return replace(state, program=replace(state.program, limits=limits, graphs=often if asked is None else asked))
 
 
 def _improved(state: Compilation) -> Compilation:
@@ -199,7 +201,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
         not asked.strict,
     )
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
-    plain = with_constant_parameters(replace(lowered.program, graphs=state.options.graphs), scop.context)
+    plain = with_constant_parameters(lowered.program, scop.context)
     versions = Versions(plain, Context(state.machine, lowered.names), without, state.options.verify_passes)
     plans, bounds = _with_bounds(state, versions, plans)
     program, steps = versions.of(plans)
@@ -237,7 +239,7 @@ def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
     program = with_constant_parameters(split_program(scop, plan, memory, index_type(scop)), scop.context)
-    program = start_early(replace(program, kernels=_bounded(program.kernels, state), graphs=state.options.graphs))
+    program = start_early(replace(program, kernels=_bounded(program.kernels, state)))
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
@@ -429,6 +431,4 @@ def sequential_text(scop: Scop) -> str:
 
     body = lower_sequential(scop)
     by_value = frozenset(a.name for a in scop.external_arrays if scop.by_value(a) and not a.fields)
-    return print_sequential(
-        f"{scop.name}_reference", scop.parameters, scop.arrays, by_value, body, scop.definitions
-    )
+    return print_sequential(f"{scop.name}_reference", scop.parameters, scop.arrays, by_value, body, scop.definitions)

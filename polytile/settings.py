@@ -35,7 +35,7 @@ class Settings(TypedDict, total=False):
     order: str
     registers: int
     disable_pass: str | Iterable[str]
-    graphs: bool
+    graphs: bool | None
     arch: str
     load_schedule: str | None
     max_operations: int

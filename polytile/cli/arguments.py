@@ -52,7 +52,7 @@ class Request:
     order: str
     registers: int
     disable_pass: tuple[str, ...]
-    graphs: bool
+    graphs: bool | None
     validate: bool
     sanitize: tuple[str, ...]
     count: bool
@@ -141,7 +141,8 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--target", choices=("cuda",), default="cuda", help="the language to write (cuda)")
     add("--arch", metavar="sm_90", default="sm_90", help="the GPU architecture (sm_90)")
-    add("--graphs", action="store_true", help="repeat equal runs as CUDA graphs")
+    graphs = "repeat equal runs as CUDA graphs (those of many launches)"
+    add("--graphs", action=argparse.BooleanOptionalAction, default=None, help=graphs)
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")

@@ -11,13 +11,16 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Expr, Stmt
+from polytile.ir.expr import Expr, For, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.external_functions import ExternalFunction
-from polytile.ir.kernel import Kernel
+from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.scop import Array, Origin, Parameter
 from polytile.ir.size_limits import SizeLimit
 
 FEWEST_LAUNCHES, MOST_LAUNCHES = 8, 100_000  # of a run for which a CUDA graph is made: more take much memory
+EQUAL_RUNS = 2  # behind so many a graph is made: making one takes as long as one and a half of them
+REMEMBERED_RUNS = 4  # of different values or memory: who takes turns with buffers gets graphs, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class HostProgram:
     """All that runs for one SCoP. The entry point takes `parameters`, then `arguments` (see Scop.external_arrays).
 
     `by_value` names the arguments that are read-only scalars; `body` uses For, If, Declare, Comment and Launch, with
-    64-bit integers. With `graphs`, runs on the same values and memory replay what an earlier one launched. `bounds` are
+    64-bit integers. With `graphs`, runs on the same values and memory replay what earlier ones launched. `bounds` are
     names that it declares as the numbers from which on some kernels are faster than others: it is right with any.
     """
 
@@ -104,6 +107,14 @@ class HostProgram:
     limits: tuple[SizeLimit, ...] = ()  # beyond which the entry point does nothing, and the C runs
     bounds: tuple[str, ...] = ()
     asks_memory: bool = False  # the host file asks how much memory arrays have that are used in place
+
+    @property
+    def launches_often(self) -> bool:
+        """Whether one run may launch so many kernels that a graph of them is faster: there are many, or one is in a
+        loop of the host."""
+        everything = list(walk(*self.body))
+        repeated = any(isinstance(inner, Launch) for n in everything if isinstance(n, For) for inner in walk(n))
+        return repeated or sum(isinstance(n, Launch) for n in everything) >= FEWEST_LAUNCHES
 
     def kernel(self, name: str) -> Kernel:
         for kernel in self.kernels:

@@ -1,32 +1,31 @@
-"""Repeated runs of a host program through CuPy: its launches are kept, and where asked for become a CUDA graph.
+"""Repeated runs of a host program through CuPy: its launches are kept, and become a CUDA graph.
 
-A run on the values and memory of the one before launches the same kernels with the same arguments, so that the host
-program need not be gone through again. With graphs the second such run records them, because making a graph takes
-longer than the launches of a single run; from then on one call does it all. The entry points of the .cu do the same
+A run on the values and memory of an earlier one launches the same kernels with the same arguments, so that the host
+program need not be gone through again. With graphs the third such run records them, because making a graph takes longer
+than the launches of a single run; from then on one call does it all. The entry points of the .cu do the same
 (templates/support.cu.j2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from threading import local
 from typing import Any
 
 from polytile.dataclass import dataclass
-from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES
+from polytile.ir.host import EQUAL_RUNS, FEWEST_LAUNCHES, MOST_LAUNCHES, REMEMBERED_RUNS
 
 Launch = Callable[[], None]
 Launches = Sequence[Launch]
 Each = Callable[[Callable[[Launch], None]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Latest:
-    """A run: what it depended on, its launches (None: more than are kept), and their graph."""
+@dataclass(slots=True)
+class _Equal:
+    """Runs with equal launches: these (None: more than are kept), how many runs there were, and the graph."""
 
-    key: Hashable
     launches: Launches | None
+    runs: int = 1
     graph: Any = None
 
 
@@ -34,24 +33,27 @@ class Replays(local):
     """Runs one program again and again; each thread has a record of its own, as CUDA lets no two launch one graph at
     once."""
 
-    latest: _Latest | None = None
+    def __init__(self) -> None:
+        self.remembered: dict[Hashable, _Equal] = {}  # the latest is last
 
     def run(self, cupy: Any, key: Hashable, each: Each, *, graphs: bool) -> None:
         """Launch what `each` passes to its argument, one after the other; they depend on `key` alone."""
-        latest = self.latest
-        if latest is None or latest.key != key:
-            self.latest = _Latest(key, _launch_and_keep(each))
-        elif latest.launches is None:
+        equal = self.remembered.pop(key, None)
+        if equal is None:
+            equal = _Equal(_launch_and_keep(each))
+            for old in list(self.remembered)[: 1 - REMEMBERED_RUNS]:
+                del self.remembered[old]
+        elif equal.launches is None:
             each(lambda launch: launch())
-        elif graphs and worth_a_graph(len(latest.launches)):
-            graph = latest.graph
-            if graph is None:
-                graph = capture(cupy, latest.launches)
-                self.latest = replace(latest, graph=graph)
-            graph.launch()
+        elif equal.graph is not None:
+            equal.graph.launch()
         else:
-            for launch in latest.launches:
+            equal.runs += 1
+            if graphs and equal.runs == EQUAL_RUNS + 1 and worth_a_graph(len(equal.launches)):
+                equal.graph = _captured(cupy, equal.launches)
+            for launch in equal.launches if equal.graph is None else (equal.graph.launch,):
                 launch()
+        self.remembered[key] = equal
 
 
 def _launch_and_keep(each: Each) -> Launches | None:
@@ -69,6 +71,14 @@ def _launch_and_keep(each: Each) -> Launches | None:
 def worth_a_graph(launches: int) -> bool:
     """Whether so many launches are enough to gain from a graph, and not too many for its memory."""
     return FEWEST_LAUNCHES <= launches <= MOST_LAUNCHES
+
+
+def _captured(cupy: Any, launches: Launches) -> Any:
+    """The launches as a graph, or None where CUDA does not record them."""
+    try:
+        return capture(cupy, launches)
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
 
 
 def capture(cupy: Any, launches: Launches) -> Any:

@@ -40,7 +40,12 @@ COUNTED = """#include <string>
 static int captures = 0, replays = 0;
 extern "C" int count_captures() { return captures; }
 extern "C" int count_replays() { return replays; }
+static bool unable = false;
+extern "C" void record_nothing() { unable = true; }
+extern "C" void reset_device() { cudaDeviceReset(); }
 #define cudaStreamBeginCapture(...) (++captures, cudaStreamBeginCapture(__VA_ARGS__))
+#define cudaGraphInstantiateWithFlags(...) \\
+    (unable ? cudaErrorMemoryAllocation : cudaGraphInstantiateWithFlags(__VA_ARGS__))
 #define cudaGraphLaunch(...) (++replays, cudaGraphLaunch(__VA_ARGS__))
 extern "C" double *device_memory(long long count)
 {
@@ -126,7 +131,7 @@ class Smooth:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return polytile.compile(STEPS, name="smooth.c", graphs=True, schedule="classic")
+    return polytile.compile(STEPS, name="smooth.c", schedule="classic")
 
 
 @pytest.fixture
@@ -149,12 +154,12 @@ def test_equal_runs_are_replayed(smooth: Smooth) -> None:
     start = np.random.default_rng(1).random(50)
     a, b = smooth.on_device(start), smooth.on_device(start)
     result, now = np.empty(50), start
-    for run in range(4):
+    for run in range(5):
         smooth(20, 50, 0.5, a, b)
         smooth.copy(result.ctypes.data, a, 50)
         now = expected(20, 0.5, now)
         assert np.array_equal(result, now)
-        assert smooth.counts == (int(run > 0), run)
+        assert smooth.counts == (int(run > 1), max(0, run - 1))
     smooth.free(a)
     smooth.free(b)
 
@@ -165,13 +170,22 @@ def test_a_run_on_other_values_is_launched_anew(smooth: Smooth) -> None:
     result, now = np.empty(50), start
     for steps, n, factor, scratch, counts in [
         (20, 50, 0.5, b, (0, 0)),
+        (20, 50, 0.5, b, (0, 0)),
         (20, 50, 0.5, b, (1, 1)),
         (20, 50, 0.25, b, (1, 1)),
         (21, 50, 0.25, b, (1, 1)),
         (21, 50, 0.25, c, (1, 1)),
-        (21, 50, 0.25, c, (2, 2)),
+        (21, 50, 0.25, c, (1, 1)),
+        (20, 50, 0.5, b, (1, 2)),
         (21, 50, 0.25, c, (2, 3)),
-        (20, 50, 0.5, b, (2, 3)),
+        (21, 50, 0.25, c, (2, 4)),
+        (22, 50, 0.25, c, (2, 4)),
+        (20, 50, 0.5, b, (2, 5)),
+        (23, 50, 0.25, c, (2, 5)),
+        (24, 50, 0.25, c, (2, 5)),
+        (25, 50, 0.25, c, (2, 5)),
+        (21, 50, 0.25, c, (2, 5)),
+        (20, 50, 0.5, b, (2, 5)),
     ]:
         smooth(steps, n, factor, a, scratch)
         smooth.copy(result.ctypes.data, a, 50)
@@ -184,7 +198,7 @@ def test_a_run_on_other_values_is_launched_anew(smooth: Smooth) -> None:
 def test_a_few_launches_are_not_worth_a_graph(smooth: Smooth) -> None:
     start = np.random.default_rng(3).random(20)
     for steps in (0, (FEWEST_LAUNCHES - 1) // 2):
-        for _ in range(3):
+        for _ in range(4):
             a, b = start.copy(), start.copy()
             smooth(steps, 20, 0.5, a, b)
             assert np.array_equal(a, expected(steps, 0.5, start))
@@ -200,6 +214,36 @@ def test_arrays_of_the_host(smooth: Smooth) -> None:
     assert smooth.library.allocated_bytes() == 0
 
 
+def test_launches_that_cannot_be_recorded_are_made(smooth: Smooth) -> None:
+    smooth.library.function("record_nothing")()
+    start = np.random.default_rng(5).random(50)
+    a, b = smooth.on_device(start), smooth.on_device(start)
+    result, now = np.empty(50), start
+    for run in range(5):
+        smooth(20, 50, 0.5, a, b)
+        smooth.copy(result.ctypes.data, a, 50)
+        now = expected(20, 0.5, now)
+        assert np.array_equal(result, now)
+        assert smooth.counts == (int(run > 1), 0)
+    smooth.free(a)
+    smooth.free(b)
+    assert smooth.library.allocated_bytes() == 0
+
+
+def test_graphs_end_with_their_context(smooth: Smooth) -> None:
+    start = np.random.default_rng(6).random(50)
+    a, b = smooth.on_device(start), smooth.on_device(start)
+    for counts in [(0, 0), (0, 0), (1, 1), (1, 2)]:
+        smooth(20, 50, 0.5, a, b)
+        assert smooth.counts == counts
+    smooth.library.function("reset_device")()
+    for counts in [(1, 2), (1, 2), (2, 3)]:
+        smooth(20, 50, 0.5, a, b)
+        assert smooth.counts == counts
+    smooth.free(a)
+    smooth.free(b)
+
+
 def test_a_run_that_fails_leaves_no_graph(smooth: Smooth, capfd: pytest.CaptureFixture[str]) -> None:
     entry = smooth.library.function("polytile_smooth_scop0")
     a = np.ones(50)
@@ -209,7 +253,7 @@ def test_a_run_that_fails_leaves_no_graph(smooth: Smooth, capfd: pytest.CaptureF
 
 
 def test_programs_without_graphs_hold_nothing_of_them(program: Program) -> None:
-    plain = polytile.compile(STEPS, name="smooth.c").cuda
+    plain = polytile.compile(STEPS, name="smooth.c", graphs=False).cuda
     assert "Graph" in program.cuda and "raph" not in plain and "<string>" not in plain
 
 

@@ -31,7 +31,7 @@ from polytile.codegen.targets.templating import render
 from polytile.ir.def_use import mentioned_names, reads
 from polytile.ir.expr import Access, Declare, Expr, Node
 from polytile.ir.expr_trees import walk
-from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES, HostProgram
+from polytile.ir.host import EQUAL_RUNS, FEWEST_LAUNCHES, MOST_LAUNCHES, REMEMBERED_RUNS, HostProgram
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
@@ -41,6 +41,7 @@ from polytile.ir.struct_fields import spelt
 from polytile.ir.verify.kernel import check_kernel
 
 MAX_KERNELS = 64  # whose texts are kept
+KEPT_SHARE = 16  # of a device's memory, one part is kept for temporaries of later calls
 
 
 def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
@@ -85,7 +86,11 @@ def locate_unit(
         early=any(k.starts_early for p in programs for k in p.kernels),
         fewest=FEWEST_LAUNCHES,
         most=MOST_LAUNCHES,
+        equal_runs=EQUAL_RUNS,
+        remembered=REMEMBERED_RUNS,
         graphs=any(p.graphs for p in programs),
+        temporaries=any(b.temporary for p in programs for b in p.buffers),
+        kept_share=KEPT_SHARE,
         asks_memory=any(p.asks_memory for p in programs),
         tables=any(b.array.rows_apart and not b.temporary for p in programs for b in p.buffers),
         joins=any(may_interleave(p) for p in programs),

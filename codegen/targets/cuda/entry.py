@@ -87,7 +87,7 @@ class _Names:
     run: str
     buffers: dict[str, str]
     raw: dict[str, str]  # parameters and structs as they arrive, before conversion
-    graph: str
+    graphs: str
 
     @staticmethod
     def of(program: HostProgram) -> _Names:
@@ -101,7 +101,7 @@ class _Names:
         converted = [p.name for p in program.parameters]
         converted += [a.array.name for a in arguments(program) if a.value and a.opaque]
         raw = {name: fresh(f"{name}_argument", taken) for name in converted}
-        return _Names(turn, run, buffers, raw, fresh("graph", taken | set(raw.values())))
+        return _Names(turn, run, buffers, raw, fresh("graphs", taken | set(raw.values())))
 
 
 def memory_question(program: HostProgram, name: str = "", size: str = "") -> str:
@@ -225,7 +225,7 @@ def _movements(program: HostProgram, names: _Names) -> list[str]:
             size = f"sizeof({type_name(b.array.element)})"
             width = f", {identifier(b.array.width)}" if b.array.width else ""
             lines.append(f"{name}.rows_of({Printer(_no_element)(b.array.extents[-1])}, {size}{width});")
-        lines.append(f"{name}.allocate();" if b.temporary else f"{name}.attach();")
+        lines.append(f"{name}.take();" if b.temporary else f"{name}.attach();")
         if keeps_before(program, b):
             one_type = not b.array.fields and b.array.name not in _joined(program)
             unit = f"sizeof({type_name(b.array.element)})" if one_type else "1"
@@ -272,12 +272,12 @@ def _copy_out(buffer: Buffer, names: _Names) -> list[str]:
 
 
 def _unless_replayed(program: HostProgram, names: _Names, launches: list[str]) -> list[str]:
-    """The launches, where no earlier run on the same values and memory left a graph of them."""
+    """The launches, where no earlier runs on the same values and memory left a graph of them."""
     values = [identifier(name) for name in (*(p.name for p in program.parameters), *sorted(program.by_value))]
     memory = [f"{names.buffers[b.array.name]}.base()" for b in program.buffers]
     return [
-        f"static thread_local PolytileGraph {names.graph};",
-        *wrapped(f"if ({names.run}.must_launch(", [names.graph, *values, *memory], ")) {"),
+        f"static thread_local PolytileGraphs {names.graphs};",
+        *wrapped(f"while ({names.run}.must_launch(", [names.graphs, *values, *memory], ")) {"),
         *indented(launches),
         "}",
     ]

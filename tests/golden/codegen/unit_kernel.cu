@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 // The quotient of a division by a positive number, rounded down.
 template <typename A, typename C> __host__ __device__ __forceinline__ auto polytile_floord(A a, C c) -> decltype(a / c)
@@ -158,10 +160,66 @@ extern "C" __global__ void __launch_bounds__(10) window_0(int n, double *__restr
     x[n + tx] += 1.0;  // window.c:3
 }
 
-// Shared by the entry points of all files: whether this thread is in one of them.
+// Shared by the entry points of all files.
 namespace polytile_entry_points {
-inline thread_local bool inside = false;
+
+inline thread_local bool inside = false;  // whether this thread is in one of them
+
+// A function of the driver, as it has been since this version of CUDA; nullptr where the driver has none.
+template <typename Function> Function driver_function(const char *name, unsigned version)
+{
+    void *found = nullptr;
+#if CUDART_VERSION >= 12050
+    const cudaError_t asked = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault);
+#else
+    (void)version;
+    const cudaError_t asked = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault);
+#endif
+    if (asked == cudaSuccess) return (Function)found;
+    cudaGetLastError();
+    return nullptr;
 }
+
+// The number of the CUDA context that this thread uses, 0 where there is none yet. cudaDeviceReset ends a context with
+// all that was made in it, and the next one has another number. Drivers before CUDA 12 number devices alone.
+inline unsigned long long context()
+{
+    static const auto identify = driver_function<int (*)(void *, unsigned long long *)>("cuCtxGetId", 12000);
+    unsigned long long found = 0;
+    int device = 0;
+    if (identify != nullptr) return identify(nullptr, &found) == 0 ? found : 0;
+    return cudaGetDevice(&device) == cudaSuccess ? 1 + (unsigned long long)device : 0;
+}
+
+inline cudaMemPool_t new_pool()
+{
+    cudaMemPoolProps properties = {};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    cudaMemPool_t made = nullptr;
+    size_t left = 0, all = 0;
+    if (cudaGetDevice(&properties.location.id) == cudaSuccess && cudaMemGetInfo(&left, &all) == cudaSuccess &&
+        cudaMemPoolCreate(&made, &properties) == cudaSuccess) {
+        unsigned long long kept = all / 16;
+        if (cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &kept) == cudaSuccess) return made;
+    }
+    cudaGetLastError();  // this device has no pools
+    return nullptr;
+}
+
+// Memory that CUDA keeps for the next call, because cudaMalloc and cudaFree take longer than short kernels: up to one
+// 16th of the device's. nullptr where there is none.
+inline cudaMemPool_t pool()
+{
+    static std::mutex &one_at_a_time = *new std::mutex;  // whoever ends the process may still call
+    static std::map<unsigned long long, cudaMemPool_t> &pools = *new std::map<unsigned long long, cudaMemPool_t>;
+    const unsigned long long now = context();
+    if (now == 0) return nullptr;
+    const std::lock_guard<std::mutex> guard(one_at_a_time);
+    const auto found = pools.find(now);
+    return found != pools.end() ? found->second : pools[now] = new_pool();
+}
+}  // namespace polytile_entry_points
 
 // Shared by the entry points below.
 namespace polytile_axpy_support {
@@ -338,6 +396,8 @@ public:
 
     ~PolytileBuffer()
     {
+        if (pooled) cudaFreeAsync(memory, nullptr);
+        else
         if (memory != nullptr) cudaFree(memory);
     }
 
@@ -352,6 +412,22 @@ public:
     }
 
     // Memory that only the kernels see.
+    void take()
+    {
+        if (!run.ok() || bytes == 0) return;
+        cudaMemPool_t pool = polytile_entry_points::pool();
+        if (pool == nullptr) return allocate();
+        if (cudaMallocFromPoolAsync(&memory, bytes, pool, nullptr) == cudaSuccess) {
+            device = (uintptr_t)memory - offset;
+            pooled = true;
+            return;
+        }
+        cudaGetLastError();
+        memory = nullptr;
+        cudaMemPoolTrimTo(pool, 0);  // the pool may hold what is missing
+        allocate();
+    }
+
     void allocate()
     {
         if (!run.ok() || bytes == 0) return;
@@ -388,6 +464,7 @@ private:
     uintptr_t host, offset = 0, device = 0;
     size_t bytes = 0;
     void *memory = nullptr;
+    bool pooled = false;
 };
 
 }  // namespace polytile_axpy_support
@@ -434,7 +511,7 @@ extern "C" int polytile_jacobi(int t_argument, int n_argument, int m_argument, d
     PolytileBuffer device_B(run, "B", nullptr, sizeof(double), 0, PolytileSize(n) * m);
     device_A.attach();
     device_A.copy_in();
-    device_B.allocate();
+    device_B.take();
 
     run.start();
     for (long long c0 = 0; c0 < t; ++c0) {

@@ -75,6 +75,9 @@ class StickyError {
 };
 inline StickyError sticky_error;
 
+// cudaDeviceReset() ends a CUDA context, and the next call begins another one.
+inline unsigned long long contexts = 1;
+
 // The result of an API call, remembered for cudaGetLastError.
 inline cudaError_t finish(cudaError_t error) {
   if (sticky_error != cudaSuccess) error = sticky_error;

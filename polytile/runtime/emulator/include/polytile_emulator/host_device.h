@@ -34,6 +34,7 @@ enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming =
 inline cudaError_t cudaDeviceSynchronize() { return polytile_emulator::finish(cudaSuccess); }
 inline cudaError_t cudaDeviceReset() {
   polytile_emulator::sticky_error = polytile_emulator::last_error = cudaSuccess;
+  ++polytile_emulator::contexts;
   return cudaSuccess;
 }
 

@@ -51,6 +51,20 @@ struct cudaPointerAttributes {
   void *hostPointer;
 };
 
+typedef struct CUmemPoolHandle_st {
+} *cudaMemPool_t;
+enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  struct {
+    cudaMemLocationType type;
+    int id;
+  } location;
+};
+
 #define cudaMemAttachGlobal 1u
 #define cudaHostAllocDefault 0u
 #define cudaEnableDefault 0u
@@ -73,6 +87,7 @@ POLYTILE_EMULATOR_CORE cudaError_t copy_2d(void *to, size_t to_pitch, const void
 POLYTILE_EMULATOR_CORE cudaError_t fill(void *to, int value, size_t size);
 POLYTILE_EMULATOR_CORE cudaError_t add_variable(char *base, size_t size);
 POLYTILE_EMULATOR_CORE cudaError_t describe_pointer(cudaPointerAttributes *attributes, const void *pointer);
+POLYTILE_EMULATOR_CORE int context_number(void *context, unsigned long long *number);
 POLYTILE_EMULATOR_CORE int address_range(unsigned long long *base, size_t *bytes, unsigned long long pointer);
 
 #if !defined(POLYTILE_EMULATOR_APART)
@@ -251,6 +266,13 @@ POLYTILE_EMULATOR_CORE cudaError_t describe_pointer(cudaPointerAttributes *attri
   return finish(cudaSuccess);
 }
 
+// The driver's cuCtxGetId.
+POLYTILE_EMULATOR_CORE int context_number(void *context, unsigned long long *number) {
+  if (context || !number) return 1;
+  *number = contexts;
+  return 0;
+}
+
 // The driver's cuMemGetAddressRange: CUDA_SUCCESS, or CUDA_ERROR_NOT_FOUND.
 POLYTILE_EMULATOR_CORE int address_range(unsigned long long *base, size_t *bytes, unsigned long long pointer) {
   Lock lock(memory_mutex);
@@ -265,11 +287,12 @@ POLYTILE_EMULATOR_CORE int address_range(unsigned long long *base, size_t *bytes
 
 }  // namespace polytile_emulator
 
-// Of the driver there is one function.
+// Of the driver there are two functions.
 inline cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **found, unsigned long long) {
-  const bool known = !strcmp(symbol, "cuMemGetAddressRange");
-  *found = known ? reinterpret_cast<void *>(&polytile_emulator::address_range) : nullptr;
-  return polytile_emulator::finish(known ? cudaSuccess : cudaErrorInvalidSymbol);
+  *found = nullptr;
+  if (!strcmp(symbol, "cuMemGetAddressRange")) *found = reinterpret_cast<void *>(&polytile_emulator::address_range);
+  if (!strcmp(symbol, "cuCtxGetId")) *found = reinterpret_cast<void *>(&polytile_emulator::context_number);
+  return polytile_emulator::finish(*found ? cudaSuccess : cudaErrorInvalidSymbol);
 }
 
 template <class T>
@@ -288,6 +311,23 @@ inline cudaError_t cudaMallocManaged(T **pointer, size_t size, unsigned = cudaMe
 template <class T>
 inline cudaError_t cudaMallocHost(T **pointer, size_t size, unsigned = cudaHostAllocDefault) {
   return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeHost);
+}
+// A pool keeps nothing here: what is freed must not be touched, and what leaks is found.
+inline cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties) {
+  if (!pool || !properties || properties->location.id != 0) return polytile_emulator::finish(cudaErrorInvalidValue);
+  static CUmemPoolHandle_st only;
+  *pool = &only;
+  return polytile_emulator::finish(cudaSuccess);
+}
+inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void *value) {
+  return polytile_emulator::finish(pool && value ? cudaSuccess : cudaErrorInvalidValue);
+}
+inline cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return polytile_emulator::finish(pool ? cudaSuccess : cudaErrorInvalidValue);
+}
+template <class T>
+inline cudaError_t cudaMallocFromPoolAsync(T **pointer, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
+  return pool ? cudaMallocAsync(pointer, size, stream) : polytile_emulator::finish(cudaErrorInvalidValue);
 }
 inline cudaError_t cudaFree(void *pointer) { return polytile_emulator::release_memory(pointer); }
 inline cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) {
