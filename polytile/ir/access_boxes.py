@@ -63,22 +63,6 @@ def taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
     return str(columns.add_constant_multi_val(constants.neg())), tuple(int(v.to_python()) for v in values)
 
 
-@remembered
-def linear_part(relation: isl.Map) -> tuple[tuple[int, ...], ...] | None:
-    """Find the coefficients of the iterators in each subscript of a relation; None where it is no affine function
-    everywhere, or divides."""
-    if taken_apart(relation) is None:
-        return None
-    columns = relation.as_pw_multi_aff().as_multi_aff()
-    found = [columns.get_at(k) for k in range(columns.dim(_OUT))]
-    if any(column.dim(isl.dim_type.div) for column in found):
-        return None
-    rank = range(columns.dim(isl.dim_type.in_))
-    return tuple(
-        tuple(int(column.get_coefficient_val(isl.dim_type.in_, i).to_python()) for i in rank) for column in found
-    )
-
-
 def moved(relation: isl.Map, by: Offset) -> isl.Map:
     """The relation of the elements that are so far from those of another one."""
     if not any(by):

@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.access_boxes import taken_apart
+from polytile.ir.field_layout import NumbersInside, numbers_inside
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 
 Number = int | Fraction  # whole numbers are int, which is faster
@@ -104,8 +105,9 @@ class LinearPart:
 @dataclass(frozen=True, slots=True)
 class Reference:
     """An access and its subscripts, outermost first; None where a subscript is no function of the iterators (it
-    depends on data, or differs from one part of the domain to another). `field` is the field of a struct's element.
-    The `constants` are those of the subscripts that are known."""
+    depends on data, or differs from one part of the domain to another). `field` is the field of a struct's element,
+    the first one that a way leads to which has subscripts inside the struct; what these move by is then a last
+    subscript more, in elements of the field's size. The `constants` are those of the subscripts that are known."""
 
     access: AccessRelation
     array: Array
@@ -117,6 +119,16 @@ class Reference:
     @property
     def exact(self) -> bool:
         return len(self.constants) == len(self.subscripts)
+
+    @property
+    def moves_inside(self) -> bool:
+        """Whether subscripts inside a struct choose the number, which are one subscript here."""
+        return len(self.subscripts) > self.array.rank
+
+    @property
+    def base(self) -> tuple[str, int | None]:
+        """What the subscripts count from: the array, and the field where they move inside a struct."""
+        return self.array.name, self.field if self.moves_inside else None
 
     def moved_by(self, step: Sequence[int]) -> bool:
         """Whether the address changes when the iterators take a step; it may, where that is unknown."""
@@ -174,7 +186,7 @@ def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     functions: dict[str, _Function] = {}
     accesses = [a for a in statement.relations(*kinds) if not scop.by_value(scop.array(a.array))]
-    result = tuple(_reference(scop.array(access.array), access, functions) for access in accesses)
+    result = tuple(_reference(scop, statement, access, functions) for access in accesses)
     _KNOWN.found[id(statement)] = (statement, scop, result)
     return result
 
@@ -182,18 +194,41 @@ def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
 _Function = tuple[Sequence[Form | None], LinearPart, tuple[int, ...]]  # of the first access that is one
 
 
-def _reference(array: Array, access: AccessRelation, functions: dict[str, _Function]) -> Reference:
+def _reference(
+    scop: Scop, statement: Statement, access: AccessRelation, functions: dict[str, _Function]
+) -> Reference:
+    array = scop.array(access.array)
     forms, linear = _forms(array, access.relation, functions)
     number: Form | None = None
     if array.fields:
         *forms, number = forms
-        if number is not None and any(number.involves()):
-            forms[-1:] = [None]  # an element of an array in the struct, which the loops choose
-            number = None
+        if number is not None and (any(number.involves()) or number.parameters):
+            inside = _inside(array, access.relation.intersect_domain(statement.domain).intersect_params(scop.context))
+            forms.append(None if inside is None else _KNOWN.form(_in_elements(number, inside)))
+            number = None if inside is None else Form((), inside.first)
         linear = _KNOWN.without_constants(forms)
     constants = tuple(form.constant for form in forms if form is not None)
     field_number = None if number is None else int(number.constant)
     return Reference(access, array, tuple(forms), field_number, linear, constants)
+
+
+def _inside(array: Array, relation: isl.Map) -> NumbersInside | None:
+    """The numbers of a struct's element that an access may be of; None where these have no bound, or there are none."""
+    last = relation.dim(isl.dim_type.out) - 1
+    numbers = relation.range().project_out(isl.dim_type.set, 0, last)
+    least = None if numbers.is_empty() else numbers.dim_min_val(0)
+    return numbers_inside(array, int(least.to_python())) if least is not None and least.is_int() else None
+
+
+def _in_elements(number: Form, inside: NumbersInside) -> Form:
+    """Which number of a struct an access is of, as how many elements it lies behind the first one of its way."""
+    at = inside.elements
+    return Form(
+        tuple(at(c) for c in number.coefficients),
+        at(number.constant - inside.first),
+        tuple((name, at(c)) for name, c in number.parameters),
+        tuple(Floor(at(term.factor), term.inside) for term in number.floors),
+    )
 
 
 def _forms(

@@ -99,7 +99,7 @@ def groups_along(found: Sequence[Reference], steps: Sequence[Sequence[int]]) -> 
 
 
 _Linear = tuple[tuple[Number, ...], tuple[tuple[str, Number], ...]]  # by loop; by parameter
-_Key = tuple[str, tuple[_Linear, ...]]
+_Key = tuple[tuple[str, int | None], tuple[_Linear, ...]]  # with what subscripts count from
 _Entry = tuple[Reference, tuple[_Linear, ...], tuple[Number, ...]]
 
 
@@ -124,7 +124,7 @@ def _grouped(entries: Sequence[_Entry]) -> tuple[ReferenceGroup, ...]:
     found: dict[_Key, list[_Entry]] = {}
     for entry in entries:
         if entry[0].exact:
-            found.setdefault((entry[0].array.name, entry[1]), []).append(entry)
+            found.setdefault((entry[0].base, entry[1]), []).append(entry)
     inexact = (entry[0] for entry in entries if not entry[0].exact)
     unknown = (ReferenceGroup(reference.array, (), (reference,), known=False) for reference in inexact)
     return (*(_group(key, members) for key, members in found.items()), *unknown)

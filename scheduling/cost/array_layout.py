@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from polytile.ir.expr import Binary, Cast, Expr, Literal, Name, Unary
+from polytile.ir.field_layout import field_bytes
 from polytile.ir.integer_constants import literal_value
 from polytile.ir.scop import Array
-from polytile.ir.struct_fields import offsets
+from polytile.scheduling.analysis.affine_references import Number, Reference
 
 
 def element_size(array: Array) -> int:
@@ -15,14 +17,27 @@ def element_size(array: Array) -> int:
     return array.element.size
 
 
-def field_bytes(array: Array, number: int | None) -> tuple[int, int]:
-    """(offset, size) in bytes of a field of a struct's element; of the whole element without a number."""
-    if number is None or not array.fields:
-        return 0, array.element.size
-    name, kind = array.fields[number]
-    members = array.members or array.fields
-    found = array.offsets or offsets([(name, kind.size) for name, kind in members])[0]
-    return found[[member for member, _ in members].index(name)], kind.size
+def last_pitch(reference: Reference) -> int:
+    """Bytes from one value of an access's last subscript to the next: those of a number where that is in a struct."""
+    return field_bytes(reference.array, reference.field)[1] if reference.moves_inside else element_size(reference.array)
+
+
+def access_pitches(reference: Reference, parameters: Mapping[str, int]) -> tuple[int | None, ...]:
+    """For each subscript of an access the bytes from one value to the next, None where an extent inside is unknown."""
+    inside = (last_pitch(reference),) if reference.moves_inside else ()
+    return (*pitches(reference.array, parameters), *inside)
+
+
+def stride(reference: Reference, step: Sequence[int]) -> Number | None:
+    """How many elements of its size an access moves by when the iterators take a step; None where it goes to another
+    row of its array."""
+    moves = [None if form is None else form.along(step) for form in reference.subscripts]
+    rows = max(0, reference.array.rank - 1)
+    if None in moves or any(moves[:rows]):
+        return None
+    last = zip(moves[rows:], access_pitches(reference, {})[rows:], strict=True)
+    apart = sum((Fraction(move or 0) * (pitch or 0) for move, pitch in last), Fraction(0))
+    return apart / field_bytes(reference.array, reference.field)[1]
 
 
 def pitches(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ...]:

@@ -14,11 +14,12 @@ from typing import NamedTuple
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.field_layout import field_bytes
 from polytile.ir.scop import AccessRelation, Scop
 from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import LinearPart, Reference, references
 from polytile.scheduling.cost.addresses import Along, Lanes, lanes_of, warp_points
-from polytile.scheduling.cost.array_layout import element_size, field_bytes, pitches
+from polytile.scheduling.cost.array_layout import access_pitches, last_pitch
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Request:
     def of(self, access: AccessRelation) -> Request:
         """The same for another access."""
         return Request(access, self.sectors, self.lines, self.least, self.exact)
+
+_Base = tuple[str, int | None]  # of references, what their subscripts count from
 
 
 class Alike(NamedTuple):
@@ -102,26 +105,25 @@ class Warp:
     along: tuple[Along, ...]
     parameters: Mapping[str, int]
     _known: dict[Alike, Request] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _layouts: dict[str, tuple[int | None, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _lanes: dict[tuple[str, LinearPart], Lanes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _layouts: dict[_Base, tuple[int | None, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _lanes: dict[tuple[_Base, LinearPart], Lanes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def request(self, reference: Reference, elements: int = 1) -> Request:
         """The request of one access; each lane wants so many neighbouring elements at once."""
         alike = self.alike(reference, elements)
         known = self._known.get(alike)
         if known is None:
-            layout = self._layouts[reference.array.name]
+            layout = self._layouts[reference.base]
             known = self._known[alike] = self._of(reference, layout, elements, alike.shift)
         return known.of(reference.access)
 
     def alike(self, reference: Reference, elements: int = 1) -> Alike:
         """What accesses have in common that make the same requests elsewhere, of all warps with these parameters."""
-        array = reference.array
-        layout = self._layouts.get(array.name)
+        layout = self._layouts.get(reference.base)
         if layout is None:
-            layout = self._layouts[array.name] = pitches(array, self.parameters)
-        shift = _shift(reference, layout) % CACHE_LINE_BYTES
-        return Alike(array.name, reference.field, reference.linear, elements, shift)
+            layout = self._layouts[reference.base] = access_pitches(reference, self.parameters)
+        shift = int(_shift(reference, layout)) % CACHE_LINE_BYTES
+        return Alike(reference.array.name, reference.field, reference.linear, elements, shift)
 
     def _of(self, reference: Reference, layout: tuple[int | None, ...], elements: int, shift: int) -> Request:
         offset, size = field_bytes(reference.array, reference.field)
@@ -130,11 +132,11 @@ class Warp:
             lanes = len(warp_points(self.along, int(reference.access.relation.dim(isl.dim_type.in_))))
             sectors = float(lanes * -(-size // SECTOR_BYTES))
             return Request(reference.access, sectors, float(lanes), _least(lanes, size), False)
-        key = reference.array.name, reference.linear
+        key = reference.base, reference.linear
         if key not in self._lanes:
             forms = tuple(form for form in reference.linear.forms if form is not None)
             known = tuple(sorted(self.parameters.items()))
-            self._lanes[key] = lanes_of(forms, layout, element_size(reference.array), self.along, known)
+            self._lanes[key] = lanes_of(forms, layout, last_pitch(reference), self.along, known)
         touched = self._lanes[key].touch(size, (offset + shift) % CACHE_LINE_BYTES)
         return Request(reference.access, touched.sectors, touched.lines, _least(touched.elements, size), True)
 

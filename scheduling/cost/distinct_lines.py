@@ -20,7 +20,7 @@ from polytile.ir.scop import Scop
 from polytile.machine import CACHE_LINE_BYTES
 from polytile.scheduling.analysis.affine_references import magnitude
 from polytile.scheduling.analysis.reference_groups import Dimension, Loops, ReferenceGroup, groups, own_loops
-from polytile.scheduling.cost.array_layout import element_size
+from polytile.scheduling.cost.array_layout import last_pitch
 from polytile.scheduling.cost.dual_numbers import Dual, constant, count, least, product, total, values
 
 
@@ -60,7 +60,7 @@ class Footprint:
 
     def _in_lines(self, spanned: Dual, rounded: bool) -> Dual:
         """The lines of neighbouring elements."""
-        per_line = self.line / element_size(self.group.array)
+        per_line = self.line / last_pitch(self.group.members[0])
         if rounded:
             return constant(float(ceil(spanned.value / per_line)), len(spanned.slopes))
         return spanned.scaled(1 / per_line, 1 - 1 / per_line)
@@ -93,7 +93,7 @@ class Footprint:
         spanned = spanned if " " not in spanned else f"({spanned})"
         if not contiguous or spanned == "1":
             return spanned
-        return f"ceil({spanned}/{self.line // element_size(self.group.array)})"
+        return f"ceil({spanned}/{self.line // last_pitch(self.group.members[0])})"
 
 
 def _range(dimension: Dimension, tiles: Sequence[Dual]) -> Dual:

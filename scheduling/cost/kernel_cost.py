@@ -20,6 +20,7 @@ from polytile.machine import (
 )
 from polytile.scheduling.analysis.affine_references import Reference, magnitude
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
+from polytile.scheduling.cost.array_layout import last_pitch
 from polytile.scheduling.cost.array_use import ArrayUse, array_uses
 from polytile.scheduling.cost.block_layers import fetched_again
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
@@ -294,4 +295,4 @@ def _misses(work: Work, reference: Reference, loop: int) -> float:
     step = work.thread_step(loop)
     if last is None or any(form is None or form.moved_by(step) for form in outer):
         return 1.0
-    return min(1.0, float(magnitude(last.along(step))) * reference.array.element.size / SECTOR_BYTES)
+    return min(1.0, float(magnitude(last.along(step))) * last_pitch(reference) / SECTOR_BYTES)

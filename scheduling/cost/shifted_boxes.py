@@ -15,7 +15,7 @@ from math import ceil, floor, inf
 from polytile.ir.identity_key import remembered
 from polytile.scheduling.analysis.affine_references import Number
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
-from polytile.scheduling.cost.array_layout import element_size
+from polytile.scheduling.cost.array_layout import last_pitch
 
 Offsets = frozenset[tuple[float, ...]]
 
@@ -28,7 +28,7 @@ def group_lines(group: ReferenceGroup, tiles: Sequence[float], line: int) -> flo
         return inf
     steps = ([(abs(float(c)), t) for c, t in zip(d.slopes, tiles, strict=True)] for d in group.dimensions)
     extents = [1 + sum(c * (t - 1) for c, t in own) for own in steps]
-    return _lines(_group_places(group.offsets), extents, line / element_size(group.array))
+    return _lines(_group_places(group.offsets), extents, line / last_pitch(group.members[0]))
 
 
 @remembered

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import mul
 
 import islpy as isl
 
-from polytile.ir.access_boxes import linear_part, taken_apart
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import CONTEXT, affine_rank, band_members, is_constant, maps, mark_name, sets, times_at
 from polytile.ir.schedule import BLOCK, thread_sizes
-from polytile.ir.scop import AccessKind, Scop
+from polytile.ir.scop import AccessKind, AccessRelation, Scop
+from polytile.scheduling.analysis.affine_references import Reference, magnitude, references
+from polytile.scheduling.cost.array_layout import stride
 
 DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it, as a guess
 
@@ -105,10 +105,10 @@ def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | No
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
         instances = DEPTH_WEIGHT ** max(map(affine_rank, mapped.domain().get_basic_sets()), default=0)
-        requests = None if threads is None else _Requests(mapped, threads[0])
+        requests = None if threads is None else _Requests(scop, mapped, threads[0])
         few = FEW_THREADS.get(threads[1] if threads else 0, 1)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
-            coalesced = requests is None or requests.scattered(access.relation) == COALESCED
+            coalesced = requests is None or requests.scattered(access) == COALESCED
             cost[access.array] += instances * few * (1 if coalesced else STRIDED)
     return cost
 
@@ -126,8 +126,8 @@ def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int])
             statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
             accesses = list(statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
             for member, position in places.items():
-                requests = _Requests(mapped, position)
-                apart = sum(requests.scattered(access.relation) for access in accesses)
+                requests = _Requests(scop, mapped, position)
+                apart = sum(requests.scattered(access) for access in accesses)
                 cost[member] += apart * DEPTH_WEIGHT**depth
     return cost
 
@@ -167,57 +167,34 @@ def thread_distance(mapped: isl.Map, position: int) -> tuple[int, ...] | None:
 
 class _Requests:
     """The requests of a warp for the accesses of one statement, `{ S[i] -> [t] }` in time, whose threads differ in one
-    dimension of it. Accesses that differ by constants, as in a stencil, or of other arrays make the same requests
-    elsewhere."""
+    dimension of it. Accesses that differ by constants, as in a stencil, make the same requests elsewhere."""
 
-    def __init__(self, mapped: isl.Map, position: int) -> None:
+    def __init__(self, scop: Scop, mapped: isl.Map, position: int) -> None:
         self._mapped, self._position = mapped, position
         self._distance = thread_distance(mapped, position)
-        self._known: dict[str, int] = {}
+        statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
+        self._references = {id(r.access): r for r in references(scop, statement)}
+        self._known: dict[object, int] = {}
 
-    def scattered(self, relation: isl.Map) -> int:
+    def scattered(self, access: AccessRelation) -> int:
         """COALESCED where neighbouring threads reach neighbouring elements or one, IN_LINES where they reach elements
-        of one row that are near each other, or APART."""
-        shape = _shape(relation)
-        if shape not in self._known:
-            moves = None if self._distance is None else _moves(relation, self._distance)
-            self._known[shape] = self._searched(relation) if moves is None else _of_moves(moves)
-        return self._known[shape]
+        that are near each other, or APART."""
+        reference = self._references.get(id(access))
+        if reference is None:
+            return COALESCED  # a scalar that travels by value
+        key = reference.base, reference.field, reference.linear
+        if key not in self._known:
+            self._known[key] = self._of(reference)
+        return self._known[key]
 
-    def _searched(self, relation: isl.Map) -> int:
-        step = _step(self._mapped.dim(isl.dim_type.out), self._position)
-        return _scattered(self._mapped.reverse().apply_range(relation), step)
-
-
-def _moves(relation: isl.Map, distance: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Find how far the element of an affine access is from that of a point of the iterators so far away; None for
-    others."""
-    rows = linear_part(relation)
-    return None if rows is None else tuple(sum(map(mul, row, distance)) for row in rows)
-
-
-def _of_moves(moves: tuple[int, ...]) -> int:
-    *outer, last = (0, *moves)
-    if any(outer) or abs(last) > NEAR:
-        return APART
-    return COALESCED if abs(last) <= 1 else IN_LINES
-
-
-def _shape(relation: isl.Map) -> str:
-    """The text of an access relation, without its array and the constants that are added to its subscripts."""
-    function = taken_apart(relation)
-    if function is not None:
-        return function[0].replace(f"-> {relation.get_tuple_name(isl.dim_type.out)}[", "-> [")
-    if not relation.is_single_valued():
-        return str(relation)
-    pieces: list[isl.MultiAff] = []
-    relation.as_pw_multi_aff().foreach_piece(lambda _domain, subscripts: pieces.append(subscripts))
-    if len(pieces) != 1:
-        return str(relation)
-    subscripts = pieces[0]
-    for i in range(subscripts.dim(isl.dim_type.out)):
-        subscripts = subscripts.set_at(i, subscripts.get_at(i).set_constant_val(isl.Val(0)))
-    return f"{subscripts} {relation.domain()}"
+    def _of(self, reference: Reference) -> int:
+        if self._distance is None or not reference.exact or any(f.floors for f in reference.linear.forms if f):
+            step = _step(self._mapped.dim(isl.dim_type.out), self._position)
+            return _scattered(self._mapped.reverse().apply_range(reference.access.relation), step)
+        apart = stride(reference, self._distance)
+        if apart is None or magnitude(apart) > NEAR:
+            return APART
+        return COALESCED if magnitude(apart) <= 1 else IN_LINES
 
 
 def _scattered(touched: isl.Map, step: isl.Map) -> int:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytile.frontend.program import read_program
-from polytile.ir.access_boxes import Box, boxes, linear_part, moved, taken_apart, united
+from polytile.ir.access_boxes import Box, boxes, moved, taken_apart, united
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.expr import Access
 from polytile.ir.expr_trees import walk
@@ -127,19 +127,3 @@ def test_numbers_of_accesses(diagonal: bool) -> None:
     assert len(set(found)) == 5
     for numbers in found:
         assert list(numbers) == [k for k, r in enumerate(relations) if r.is_equal(relations[numbers[0]])]
-
-
-@pytest.mark.parametrize(
-    ("subscripts", "rows"),
-    [
-        ("2i + 3, i - j", ((2, 0), (1, -1))),
-        ("n - i, 4", ((-1, 0), (0, 0))),
-        ("floor((i + 1)/2), j", None),
-        ("i mod 3, j", None),
-        ("i, j] : i >= 1", None),
-        ("o, j] : i <= o <= i + 1", None),
-    ],
-)
-def test_linear_parts(subscripts: str, rows: tuple[tuple[int, ...], ...] | None) -> None:
-    closed = subscripts if "]" in subscripts else f"{subscripts}]"
-    assert linear_part(isl.Map(f"[n] -> {{ S[i, j] -> A[{closed} }}")) == rows

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import islpy as isl
 import pytest
 
+from polytile.frontend.program import read_program
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
 from polytile.scheduling.cost.strides import APART, COALESCED, DEPTH_WEIGHT, IN_LINES, strided_accesses, thread_distance
+from tests.unit.scheduling.conftest import c_text
 
 # An access, and how far apart elements are for neighbouring i and for neighbouring j.
 ACCESSES = {
@@ -49,6 +51,23 @@ def test_one_access(scop: Callable[..., Scop], access: str) -> None:
 def test_all_accesses_of_one_statement(scop: Callable[..., Scop]) -> None:
     total = [DEPTH_WEIGHT**2 * sum(column) for column in zip(*ACCESSES.values(), strict=True)]
     assert list(costs(program(scop, *ACCESSES))) == total
+
+
+@pytest.mark.parametrize(
+    ("access", "apart"),
+    [
+        ("w->k[i][j]", (APART, COALESCED)),
+        ("w->k[j][i]", (COALESCED, APART)),
+        ("w->v[i][j].y", (IN_LINES, IN_LINES)),
+        ("p[i].y", (IN_LINES, COALESCED)),
+    ],
+)
+def test_numbers_in_structs(scop: Callable[..., Scop], access: str, apart: tuple[int, int]) -> None:
+    """Neighbours inside a struct are neighbours, and those in small structs are near each other."""
+    structs = "struct point { float x, y; }; struct w { int n; float k[9][9]; struct point v[9][2]; };"
+    body = f"for (int i = 0; i < 9; i++) for (int j = 0; j < 2; j++) x[0] = x[0] + {access};"
+    found = read_program("test.c", structs + c_text("struct w *w, struct point p[9], float x[1]", body)).scops[0]
+    assert costs(found) == tuple(DEPTH_WEIGHT**2 * a for a in apart)
 
 
 TIMES = {  # how far i and j are from one thread to the next

@@ -159,6 +159,22 @@ def test_fields_of_structs() -> None:
     assert not any(r.ideal for r in fields)
 
 
+@pytest.mark.parametrize(("access", "along"), [("t.k[i][j]", INNER), ("t.k[i][j]", OUTER), ("t.k[j][i]", OUTER)])
+def test_arrays_inside_structs(access: str, along: int) -> None:
+    """Behind a whole line, they have the requests of the same array by itself."""
+    loops = "for (int i = 0; i < 6; i++) for (int j = 0; j < 30; j++)"
+    text = (
+        "struct table { double d[16]; float k[30][32]; };\n"
+        "void f(const struct table *t, const float k[30][32], float x[6][32], float y[6][32]) {\n#pragma scop\n"
+        f"{loops} x[i][j] = {access.replace('t.', 't->')};\n{loops} y[i][j] = {access.replace('t.', '')};\n"
+        "#pragma endscop\n}\n"
+    )
+    (program,) = read_program("test.c", text).scops
+    inside, alone = (predict(program, s.name, (Lane(along),))[0] for s in program.statements)
+    assert inside.access.array == "t" and alone.access.array == "k"
+    assert inside.exact and (inside.sectors, inside.lines) == (alone.sectors, alone.lines)
+
+
 def test_neighbours_are_vectors(scop: Callable[..., Scop]) -> None:
     """Where they are next to each other in memory, that many fit, and the array moves with them."""
     tile = Lane(INNER, unit=2, inner=2)
