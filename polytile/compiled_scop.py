@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -29,7 +30,7 @@ from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
 from polytile.settings import Settings, options_of
-from polytile.tracebacks import for_callers
+from polytile.tracebacks import for_callers, for_frequent_callers
 from polytile.version import __version__
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from polytile.runtime.counted import Counted
     from polytile.runtime.engine import Engine
     from polytile.runtime.expectation import Expectation
+    from polytile.runtime.repeated_calls import RepeatedCalls
     from polytile.runtime.timing import Timing
     from polytile.runtime.validate import Validation
 
@@ -55,6 +57,7 @@ class CompiledScop:
     compilation: Compilation
     _engines: dict[str, Engine] = field(default_factory=dict, init=False, repr=False, compare=False)
     _known_sizes: list[KnownSizes] = field(default_factory=list, init=False, repr=False, compare=False)
+    _repeated: list[RepeatedCalls] = field(default_factory=list, init=False, repr=False, compare=False)
     _loops: list[tuple[LoopFacts, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -215,19 +218,46 @@ class CompiledScop:
 
         return fragment(self._facts_alone)
 
-    @for_callers
+    @for_frequent_callers
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Run the SCoP: what the C function takes, in its order or by name; the rest by name (see `signature`).
 
         Sizes may be left out where all arrays are given by name: they follow from the shapes of arrays. NumPy arrays
         are updated where they are (through copies on a GPU); CuPy and other DLPack arrays on a GPU are used in place.
         `on="gpu"`, `"emulator"` or `"auto"` says where the kernels run. `auto` is the GPU, or the emulator where there
-        is none, or no CuPy, with a warning, once. (It is an argument of the C where that has one of this name.)
+        is none, or no CuPy, with a warning, once. `stream=` is a stream of CuPy or torch, or another one with
+        `__cuda_stream__`: kernels run there, and where all arrays are on the GPU a call returns before they end.
+        (Both are arguments of the C where that has some of these names.)
         """
+        on = self._taken("on", named, "auto")
+        stream = self._taken("stream", named, None)
+        if stream is None:
+            return self._called(on, arguments, named)
+        from polytile.runtime.streams import as_current
+
+        with as_current(stream):
+            self._called(on, arguments, named, wait=False)
+
+    def _taken(self, name: str, named: dict[str, Any], default: T) -> T:
+        """What a call says by this name, unless it is an argument of the C."""
+        if name not in named:
+            return default
         from polytile.runtime.binding import names
 
-        on = "auto" if "on" in names(self.scop) else named.pop("on", "auto")
-        self.run(self._bind(arguments, named), on=on)
+        return default if name in names(self.scop) else named.pop(name)
+
+    def _called(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], *, wait: bool = True) -> None:
+        if self._repeated and self._repeated[0].run(on, arguments, named, wait=wait):
+            return
+        with deep_recursion():
+            call = self._bind(arguments, named)
+            self.run(call, on=on)
+        if engine := self._engines.get("gpu"):
+            from polytile.runtime.repeated_calls import RepeatedCalls
+
+            if not self._repeated:
+                self._repeated.append(RepeatedCalls(self.scop))
+            self._repeated[0].remember(on, arguments, named, call, engine)
 
     @for_callers
     def as_torch_op(self, name: str, *, on: str = "auto") -> Any:
@@ -240,10 +270,7 @@ class CompiledScop:
         from polytile.runtime.torch_op import torch_op
 
         check_place(on)
-        return torch_op(self.scop, name, lambda **given: self._call_at(on, given))
-
-    def _call_at(self, on: str, given: Mapping[str, Any]) -> None:
-        self.run(self._bind((), given), on=on)
+        return torch_op(self.scop, name, partial(self._called, on, ()))
 
     def _bind(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
         from polytile.runtime.binding import KnownSizes, bind

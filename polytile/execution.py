@@ -233,7 +233,7 @@ def _with(unit: Unit, program: HostProgram) -> Unit:
 def _tell_of_the_emulator() -> None:
     """Once in a process: who does not ask for the emulator may not expect how slow it is."""
     message = 'polytile: there is no GPU, or no CuPy: kernels run in the emulator, slowly (on="emulator" means it)'
-    warnings.warn(message, RuntimeWarning, stacklevel=7)
+    warnings.warn(message, RuntimeWarning, stacklevel=8)
 
 
 def build_place(on: str) -> str:

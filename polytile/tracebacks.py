@@ -32,14 +32,28 @@ def for_callers(function: Callable[P, R]) -> Callable[P, R]:
         try:
             with deep_recursion():
                 return function(*arguments, **named)
-        except InternalError:
-            raise
         except PolytileError as error:
-            if full():
-                raise
-            raise error.with_traceback(None) from None
+            raise _trimmed(error) from None
 
     return called
+
+
+def for_frequent_callers(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for what is called often, and says itself where it recurses deeply."""
+
+    @wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*arguments, **named)
+        except PolytileError as error:
+            raise _trimmed(error) from None
+
+    return called
+
+
+def _trimmed(error: PolytileError) -> PolytileError:
+    """The error without the frames that it came through, where it is no bug, and nobody wants to see them."""
+    return error if full() or isinstance(error, InternalError) else error.with_traceback(None)
 
 
 def full() -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cache
 from importlib import import_module
@@ -17,16 +16,16 @@ from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, UserError
-from polytile.ir.evaluate import evaluate
-from polytile.ir.host import Buffer, HostProgram
+from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.machine import MAX_GRID
 from polytile.options import Options
 from polytile.runtime.cuda_graphs import Replays
+from polytile.runtime.device_buffers import DeviceBuffer, device_buffers
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.launches import KernelRuns, launches_of
-from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
+from polytile.runtime.layout import Layout, scalar_dtype
 from polytile.runtime.programmatic_dependent_launch import FIRST_CAPABILITY, available, programmatic_launch
 
 Bytes: TypeAlias = np.ndarray[Any, Any]
@@ -64,20 +63,15 @@ def device_arch() -> str:
     return f"sm_{require_cupy().cuda.Device().compute_capability}"
 
 
-@contextmanager
-def _device_errors(cupy: Any, doing: str) -> Iterator[None]:
-    """Turn CuPy's exceptions into DeviceError."""
+def _failures(cupy: Any) -> tuple[type[Exception], ...]:
+    """What CuPy raises where the device, or its compiler, fails."""
     cuda = cupy.cuda
-    failures = (
+    return (
         cuda.runtime.CUDARuntimeError,
         cuda.driver.CUDADriverError,
         cuda.memory.OutOfMemoryError,
         cuda.compiler.CompileException,
     )
-    try:
-        yield
-    except failures as error:
-        raise DeviceError(f"{doing} failed: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +86,10 @@ class Bound:
 
     def launch_all(self) -> None:
         """Run the loops and launches of the host program; kernels run asynchronously."""
-        program = self.engine.program
-        self.engine.replays.run(require_cupy(), self._key(), self.for_each_launch, graphs=program.graphs)
-
-    def _key(self) -> Hashable:
-        """All that the launches depend on."""
-        scalars = tuple((name, np.asarray(value).tobytes()) for name, value in self.scalars.items())
-        device = int(require_cupy().cuda.Device().id)
-        return device, tuple(self.values.items()), tuple(self.pointers.items()), scalars
+        cupy, program = require_cupy(), self.engine.program
+        numbers = [value.tobytes() for value in self.scalars.values()]
+        key = (cupy.cuda.runtime.getDevice(), *self.values.values(), *self.pointers.values(), *numbers)
+        self.engine.replays.run(cupy, key, self.for_each_launch, graphs=program.graphs)
 
     def record(self) -> list[Callable[[], None]]:
         """The launches of one run, to be repeated without the cost of finding them."""
@@ -161,17 +151,11 @@ class CupyEngine:
 
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
         """Run on `memory`: NumPy arrays are copied to the device and back, CuPy arrays are used in place."""
-        cupy = require_cupy()
-        with _device_errors(cupy, f"running {self.program.name}"):
-            copies: dict[str, Any] = {}
-            before: dict[str, Bytes] = {}
-            bound = self.bind(layouts, values, memory, copies, before)
-            bound.launch_all()
-            cupy.cuda.get_current_stream().synchronize()  # not the device: another thread may be recording a graph
-            for buffer in self.program.buffers:
-                if buffer.copy_out and buffer.array.name in copies:
-                    part = _part(memory[buffer.array.name], layouts[buffer.array.name], buffer, values)
-                    _copy_back(buffer, part, copies[buffer.array.name].get(), before)
+        self.sized(layouts, values).run(*self._divided(layouts, memory))
+
+    def sized(self, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> SizedRun:
+        """What runs with these sizes and layouts have in common."""
+        return SizedRun(self, dict(values), device_buffers(self.program, layouts, values))
 
     def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
         return launches_of(self.program, values)
@@ -182,57 +166,99 @@ class CupyEngine:
         values: Mapping[str, int],
         memory: Mapping[str, Any],
         copies: dict[str, Any],
-        before: dict[str, Bytes] | None = None,
+    ) -> Bound:
+        """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host."""
+        return self.sized(layouts, values).bound(*self._divided(layouts, memory), copies, {})
+
+    def _divided(
+        self, layouts: Mapping[str, Layout], memory: Mapping[str, Any]
+    ) -> tuple[dict[str, int], dict[str, Any], dict[str, Any]]:
+        """The addresses of arrays on the device, the arrays of the host, and the numbers that are passed by value."""
+        cupy = require_cupy()
+        scalars = {name: _number(memory[name]) for name in self.program.by_value}
+        resident = {b.array.name for b in self.program.buffers if isinstance(memory.get(b.array.name), cupy.ndarray)}
+        return {name: memory[name].data.ptr for name in resident}, dict(memory), scalars
+
+
+@dataclass(frozen=True, slots=True)
+class SizedRun:
+    """Runs of one program with the same sizes and layouts, on any memory."""
+
+    engine: CupyEngine
+    values: Mapping[str, int]
+    buffers: tuple[DeviceBuffer, ...]
+
+    def run(
+        self, addresses: Mapping[str, int], host: Mapping[str, Any], scalars: Mapping[str, Any], *, wait: bool = True
+    ) -> None:
+        """Run on arrays at `addresses` of the device and on those of the host, which are copied, by name.
+
+        Without `wait` kernels may still run behind it, where no array is the host's. Raises DeviceError.
+        """
+        cupy = require_cupy()
+        try:
+            copies: dict[str, Any] = {}
+            before: dict[str, Bytes] = {}
+            self.bound(addresses, host, scalars, copies, before).launch_all()
+            if wait or copies:  # for the stream, not the device: another thread may be recording a graph
+                cupy.cuda.get_current_stream().synchronize()
+            for b in self.buffers if copies else ():
+                if b.buffer.copy_out and b.name in copies:
+                    _copy_back(b, b.part(host[b.name]), copies[b.name], before)
+        except _failures(cupy) as error:
+            raise DeviceError(f"running {self.engine.program.name} failed: {error}") from error
+
+    def bound(
+        self,
+        addresses: Mapping[str, int],
+        host: Mapping[str, Any],
+        scalars: Mapping[str, Any],
+        copies: dict[str, Any],
+        before: dict[str, Bytes],
     ) -> Bound:
         """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host, and `before`
         what was copied to those of which not all is copied back."""
         cupy = require_cupy()
         pointers: dict[str, int] = {}
         blocks: list[Any] = []
-        for buffer in self.program.buffers:
-            name = buffer.array.name
-            first, size = evaluate(buffer.first, values), element_dtype(buffer.array).itemsize
-            if not buffer.temporary and isinstance(memory[name], cupy.ndarray):
-                pointers[name] = int(memory[name].data.ptr) + layouts[name].lead * size
+        copied = any(not b.temporary and b.name not in addresses for b in self.buffers)
+        for b in self.buffers:
+            address = addresses.get(b.name)
+            if address is not None:
+                pointers[b.name] = address + b.lead
                 continue
-            block = _fresh(cupy, evaluate(buffer.elements, values) * size)
-            if not buffer.temporary:
-                copies[name] = block
-                if buffer.copy_in:
-                    part = _part(memory[name], layouts[name], buffer, values)
-                    if before is not None and buffer.copy_out and not buffer.whole_back:
-                        part = before[name] = part.copy()
+            block = _fresh(cupy, b.size) if copied else cupy.empty(b.size, np.uint8)
+            if not b.temporary:
+                copies[b.name] = block
+                if b.buffer.copy_in:
+                    part = b.part(host[b.name])
+                    if b.buffer.copy_out and not b.buffer.whole_back:
+                        part = before[b.name] = part.copy()
                     block.set(part)
             blocks.append(block)
-            pointers[name] = int(block.data.ptr) - first * size
-        return Bound(self, dict(values), pointers, self._scalars(memory), tuple(blocks))
+            pointers[b.name] = int(block.data.ptr) - b.first
+        return Bound(self.engine, self.values, pointers, scalars, tuple(blocks))
 
-    def _scalars(self, memory: Mapping[str, Any]) -> dict[str, Any]:
-        result = {}
-        for name in self.program.by_value:
-            data = memory[name]
-            host = data if isinstance(data, np.ndarray) else data.get()
-            result[name] = host.reshape(-1)[0]
-        return result
+
+def _number(data: Any) -> np.generic:
+    """The value of an array of one element."""
+    host = data if isinstance(data, np.ndarray) else data.get()
+    return host.reshape(-1)[0]  # type: ignore[no-any-return]
 
 
 def _fresh(cupy: Any, size: int) -> Any:
     """Device memory that holds no value a program could use by accident."""
-    return cupy.full(max(0, size), POISON_FLOAT, dtype=np.uint8)
+    return cupy.full(size, POISON_FLOAT, dtype=np.uint8)
 
 
-def _copy_back(buffer: Buffer, part: Bytes, now: Bytes, before: Mapping[str, Bytes]) -> None:
+def _copy_back(b: DeviceBuffer, part: Bytes, block: Any, before: Mapping[str, Bytes]) -> None:
     """All of it, or what has changed: other threads may change the rest meanwhile."""
-    known = before.get(buffer.array.name)
-    np.copyto(part, now, where=True if known is None else known != now)
-
-
-def _part(data: Any, layout: Layout, buffer: Buffer, values: Mapping[str, int]) -> Bytes:
-    """The bytes of a host array that its buffer holds."""
-    start = layout.lead + evaluate(buffer.first, values)
-    count = max(0, evaluate(buffer.elements, values))
-    flat = data.reshape(-1)[start : start + count]
-    return np.asarray(flat.view(np.uint8))
+    known = before.get(b.name)
+    if known is None:
+        block.get(out=part)
+    else:
+        now = block.get()
+        np.copyto(part, now, where=known != now)
 
 
 def _functions(cupy: Any, program: HostProgram, flags: tuple[str, ...], *, exact: bool) -> dict[str, Any]:
@@ -254,11 +280,13 @@ def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
     """Compile the kernels of a host program with NVRTC; raises DeviceError without CuPy, a GPU or a working NVRTC."""
     cupy = require_cupy()
     flags = ("-std=c++17", "--fmad=false") if options.strict else ("-std=c++17",)
-    with _device_errors(cupy, f"compiling {program.name} with NVRTC"):
+    try:
         functions = _functions(cupy, program, flags, exact=options.strict)
         for kernel in program.kernels:
             if size := dynamic_shared_bytes(kernel):
                 functions[kernel.name].max_dynamic_shared_size_bytes = size
         # CuPy compiles for an older architecture where its NVRTC does not know this one: such kernels wait for nothing
         waits = all(functions[k.name].ptx_version >= FIRST_CAPABILITY for k in program.kernels if k.starts_early)
+    except _failures(cupy) as error:
+        raise DeviceError(f"compiling {program.name} with NVRTC failed: {error}") from error
     return CupyEngine(program, functions, waits and available(cupy))

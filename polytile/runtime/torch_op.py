@@ -14,13 +14,15 @@ from typing import Any
 from polytile.diagnostics import UsageError
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.layout import element_dtype
+from polytile.runtime.streams import as_current
 from polytile.runtime.torch_tensors import check_type, torch_type
 
 INSTALL = "pip install torch"
 
 
 def torch_op(scop: Scop, name: str, run: Callable[..., None]) -> Any:
-    """Register `run`, which takes the arguments of a call by name, as the operator `name`, "namespace::operator"."""
+    """Register `run`, which takes the arguments of a call by name, and `wait`, as the operator `name`,
+    "namespace::operator"."""
     _check_name(name)
     torch = _torch()
     arrays = {array.name: array for array in in_order(scop)}
@@ -30,9 +32,13 @@ def torch_op(scop: Scop, name: str, run: Callable[..., None]) -> Any:
 
     def kernel(*values: Any, **sizes: Any) -> None:
         given = dict(zip(arrays, values, strict=True))
-        for stream in {torch.cuda.current_stream(t.device) for t in values if getattr(t, "is_cuda", False)}:
-            stream.synchronize()  # kernels run on CuPy's
-        run(**given, **{size: value for size, value in sizes.items() if value is not None})
+        given |= {size: value for size, value in sizes.items() if value is not None}
+        device = next((t.device for t in values if getattr(t, "is_cuda", False)), None)
+        if device is None:
+            run(given)
+        else:
+            with as_current(torch.cuda.current_stream(device)):
+                run(given, wait=False)
 
     def fake(*values: Any, **sizes: Any) -> None:
         for array, value in zip(arrays.values(), values, strict=True):

@@ -72,7 +72,9 @@ def gpu() -> Gpu:
 @pytest.fixture
 def cupy(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Any:
     none: tuple[type[Exception], ...] = ()
-    failing = SimpleNamespace(CUDARuntimeError=none, CUDADriverError=none, OutOfMemoryError=none)
+    failing = SimpleNamespace(
+        CUDARuntimeError=none, CUDADriverError=none, OutOfMemoryError=none, getDevice=lambda: 0
+    )
     cuda = SimpleNamespace(
         runtime=failing,
         driver=failing,

@@ -31,8 +31,11 @@ class Block:
     def set(self, data: np.ndarray[Any, Any]) -> None:
         self.host[...] = data
 
-    def get(self) -> np.ndarray[Any, Any]:
-        return self.host.copy()
+    def get(self, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
+        if out is None:
+            return self.host.copy()
+        out[...] = self.host
+        return out
 
 
 class Failure(Exception):
@@ -41,7 +44,9 @@ class Failure(Exception):
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    failing = SimpleNamespace(CUDARuntimeError=Failure, CUDADriverError=Failure, OutOfMemoryError=Failure)
+    failing = SimpleNamespace(
+        CUDARuntimeError=Failure, CUDADriverError=Failure, OutOfMemoryError=Failure, getDevice=lambda: 0
+    )
     cuda = SimpleNamespace(
         runtime=failing,
         driver=failing,

@@ -1,0 +1,50 @@
+"""Where the arrays of a run lie in device memory, in bytes: decided once for the sizes and layouts of a call.
+
+before: Buffer(y, first=m, elements=(n - 1) * m) at n = 3, m = 4
+after:  DeviceBuffer("y", lead=0, first=32, size=64): bytes 32 to 95 from the element that C calls y[0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polytile.dataclass import dataclass
+from polytile.ir.evaluate import evaluate
+from polytile.ir.host import Buffer, HostProgram
+from polytile.runtime.layout import Layout, element_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBuffer:
+    """One buffer at given sizes. `lead` is what the caller's array has in front of element 0, `first` where the buffer
+    begins behind that element."""
+
+    buffer: Buffer
+    name: str
+    temporary: bool
+    lead: int
+    first: int
+    size: int
+
+    def part(self, data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The bytes of a host array that it holds; a view."""
+        start = self.lead + self.first
+        flat: np.ndarray[Any, Any] = data.reshape(-1).view(np.uint8)
+        return flat[start : start + self.size]
+
+
+def device_buffers(
+    program: HostProgram, layouts: Mapping[str, Layout], values: Mapping[str, int]
+) -> tuple[DeviceBuffer, ...]:
+    """The buffers of a program for these values of its parameters."""
+    return tuple(_device_buffer(buffer, layouts, values) for buffer in program.buffers)
+
+
+def _device_buffer(buffer: Buffer, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> DeviceBuffer:
+    name, size = buffer.array.name, element_dtype(buffer.array).itemsize
+    first, elements = evaluate(buffer.first, values), max(0, evaluate(buffer.elements, values))
+    lead = 0 if buffer.temporary else layouts[name].lead
+    return DeviceBuffer(buffer, name, buffer.temporary, lead * size, first * size, elements * size)
