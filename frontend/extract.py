@@ -27,6 +27,7 @@ from polytile.frontend.macro_statements import assignments, changed_names, has_l
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.not_affine import NotAffineError
 from polytile.frontend.order import Leaf, Loop, Order, only
+from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import reduced_variable
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
@@ -206,7 +207,8 @@ class _Extractor:
         state, compared = self.evaluator.state(), len(self.evaluator.compared)
         points = domain(head, self.evaluator, here.points)
         iterator = self.names.loops[id(node)]
-        iterator.value = numbered(head, points, self.evaluator, here.points)
+        used = any(self.names.uses.get(id(inner)) is iterator for inner in nodes_below(node.stmt))
+        iterator.value = numbered(head, points, self.evaluator, here.points, is_used=used)
         if iterator.value is None:
             return head, points
         self.evaluator.restore(state)

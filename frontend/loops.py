@@ -70,15 +70,19 @@ def header(node: c_ast.For, translator: Translator, evaluator: Evaluator, known:
     return Header(iterator.name, iterator.type, lower, condition, step, *places, iterator.value)
 
 
-def numbered(head: Header, values: isl.Set, evaluator: Evaluator, known: isl.Set) -> IteratorValue | None:
+def numbered(
+    head: Header, values: isl.Set, evaluator: Evaluator, known: isl.Set, *, is_used: bool
+) -> IteratorValue | None:
     """The iterator as a sum of its first value and a multiple of the number of the iteration, for loops with another
     step than 1 and those that start at no number that is known: counting from 0, iterators and what is made of them are
-    as small as the number of iterations, and each number is of one.
+    as small as the number of iterations, and each number is of one. So for loops that count down while nothing in them
+    `is_used` of that: they are like others then.
 
-    before: for (t = t0; t < t1; t += 7) S(t);                for (i = 0; i < n; i++) S(i);
-    after:  for (t = 0; 7 * t < t1 - t0; t++) S(t0 + 7 * t);  the same
+    before: for (t = t0; t < t1; t += 7) S(t);                for (t = n; t > 0; t--) S();
+    after:  for (t = 0; 7 * t < t1 - t0; t++) S(t0 + 7 * t);  for (t = 0; t < n; t++) S();
     """
-    if head.type.size < INT.size or (abs(head.step) == 1 and _starts_known(values, head.iterator)):
+    one = head.step == 1 or (head.step == -1 and is_used)
+    if head.type.size < INT.size or (one and _starts_known(values, head.iterator)):
         return None
     if any(isinstance(node, Access) and (node.subscripts or node.field) for node in walk(head.lower)):
         return None

@@ -106,6 +106,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
             **statements(scop),
             "arrays": {a.name: a.root for a in scop.arrays},
             "privatised": [asdict(p) for p in scop.privatised],
+            **({"backwards": [asdict(r) for r in scop.backwards]} if scop.backwards else {}),
         },
         "visible": [a.name for a in source.arrays if a.origin is Origin.EXTERNAL and a.live_out],
         "run": _run(state),

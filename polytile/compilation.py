@@ -106,12 +106,12 @@ class Compilation:
         return self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
 
     def schedule_text(self) -> str:
-        """The tree, behind lines on reductions that were split; empty when the SCoP stays on the host."""
+        """The tree, behind lines on reductions that were changed; empty when the SCoP stays on the host."""
         if self.schedule is None:
             return ""
-        from polytile.scheduling.transform.reductions.text import with_partials
+        from polytile.scheduling.transform.reductions.text import with_reductions
 
-        return with_partials(self.scop, self.schedule.to_text())
+        return with_reductions(self.scop, self.schedule.to_text())
 
     def plan_text(self) -> str:
         """The plans of kernels, for a person."""

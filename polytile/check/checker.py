@@ -233,7 +233,8 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
     given = {array: seen(program, array, root, array in visible) for array, root in program["arrays"].items()}
     into = union(list(given.values()), isl.UnionMap).intersect_range(copies)
     for array in (a for a in source["arrays"] if not any(a in group for group in shared)):
-        wanted, theirs = isl.UnionMap("{ }"), union([r.source for r in made if r.root == array], isl.UnionMap)
+        own, wanted = [r for r in made if r.root == array], isl.UnionMap("{ }")
+        theirs = union([r.source for r in own], isl.UnionMap)
         for pairs in maps(condensed(seen(source, array, array, array in visible).intersect_params(context), theirs)):
             first, then = (str(pairs.get_tuple_name(kind)) for kind in (IN, OUT))
             pairs = pairs.set_tuple_name(IN, runs.get(first, first)).set_tuple_name(OUT, runs.get(then, then))
@@ -245,7 +246,7 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
         found = union(flows, isl.UnionMap)
         for _ in program["statements"]:  # a copy of a copy of ...
             found = found.subtract_domain(copies).union(into.apply_range(found.intersect_domain(copies)))
-        found = condensed(found.intersect_params(context), union([r.program for r in made], isl.UnionMap))
+        found = condensed(found.intersect_params(context), union([r.program for r in own], isl.UnionMap))
         if not equal(wanted, found, context):
             yield f"the scheduled program does not pass on the source's values of {array}"
 

@@ -53,6 +53,9 @@ def main(words: Sequence[str]) -> int:
             print(f"{found.certificate}: {scop['name']}: {call['function']} is trusted: {accesses}")
         for made in scop.get("program", {}).get("privatised", ()):
             print(f"{found.certificate}: {scop['name']}: {_trusted(made)}")
+        for made in scop.get("program", {}).get("backwards", ()):
+            trusted = f"{made['update']} is trusted to give the same in the reverse order, but for rounding"
+            print(f"{found.certificate}: {scop['name']}: {trusted}")
     for name in content.get("on_host", ()):
         print(f"{found.certificate}: {name} stays sequential C")
     if not content["scops"]:

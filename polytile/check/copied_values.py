@@ -12,6 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polytile.check.reductions import regrouped
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, equal, maps, seen, union
 
 Groups = list[frozenset[str]]
@@ -61,7 +62,7 @@ def wrong_values(
     gone = left_out(source, program)
     added = [name for name, s in program["statements"].items() if not s["parts"]]
     holders = {array: root for array, root in program["arrays"].items() if root in group}
-    if any(program["arrays"][entry["array"]] in group for entry in program.get("privatised", ())):
+    if any(program["arrays"][array] in group for array in regrouped(program)):
         yield f"values of {where} come through copies that are gone, and through partial results"
         return
     wanted = _origins(source, {array: array for array in group}, gone, apart, visible, context)

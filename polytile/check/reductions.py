@@ -1,4 +1,5 @@
-"""Reductions in partial results: what adds them up gets each value of the source's, once, in an uninterrupted chain.
+"""Reductions in partial results: what adds them up gets each value of the source's, once, in an uninterrupted chain. So
+do reductions that run backwards.
 
 What the statements do to single values is not in a certificate: that `initial` writes what is neutral to the operation,
 that the others combine by it, and that a reduction which may leave its element writes back what it read.
@@ -20,6 +21,7 @@ class Result:
     """The results of one reduction: `parts` of the source and `last` of the program add to them; both are mapped."""
 
     entry: Check
+    array: str
     root: str
     parts: tuple[str, ...]
     last: str
@@ -30,17 +32,34 @@ class Result:
 def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
     """What was regrouped. Raises ValueError where a statement is not that of a reduction."""
     found = []
-    for entry in program.get("privatised", ()):
-        root, parts = program["arrays"][entry["array"]], program["statements"][entry["update"]]["parts"]
+    for entry, array in _entries(program):
+        update, group, root = program["statements"][entry["update"]], entry["group"], program["arrays"][array]
         claim = {"op": entry["op"], "array": root}
-        own = tuple(p for p in parts if source["statements"][p]["reduction"] == claim)
+        own = tuple(p for p in update["parts"] if source["statements"][p]["reduction"] == claim)
         if not own:
             raise ValueError(f"{entry['update']} is no reduction into {root}")
-        last = (entry.get("gathering") or {}).get("total") or entry["finish"] or entry["combine"]
-        theirs = union([_keys(source, p, entry["group"], entry["update"], context) for p in own], isl.UnionMap)
-        ours = _keys(program, last, range(len(entry["group"])), entry["update"], context)
-        found.append(Result(entry, root, own, last, theirs, ours))
+        last, keys = entry["update"], group
+        if "partial" in entry:  # which one that runs backwards has not
+            last = (entry.get("gathering") or {}).get("total") or entry["finish"] or entry["combine"]
+            keys = range(len(group))
+        elif update["reduction"]["op"] != entry["op"]:
+            raise ValueError(f"{last} is no reduction by {entry['op']}")
+        theirs = union([_keys(source, p, group, entry["update"], context) for p in own], isl.UnionMap)
+        ours = _keys(program, last, keys, entry["update"], context)
+        found.append(Result(entry, array, root, own, last, theirs, ours))
     return found
+
+
+def regrouped(program: Check) -> list[str]:
+    """The arrays that reductions add to in another way than the source's."""
+    return [array for _, array in _entries(program)]
+
+
+def _entries(program: Check) -> Iterator[tuple[Check, str]]:
+    """What became of each such reduction, with the array."""
+    yield from ((entry, entry["array"]) for entry in program.get("privatised", ()))
+    for entry in program.get("backwards", ()):
+        yield entry, program["statements"][entry["update"]]["reduction"]["array"]
 
 
 def _keys(side: Check, statement: str, kept: list[int] | range, name: str, context: isl.Set) -> isl.UnionMap:
@@ -78,15 +97,15 @@ def wrong_results(
 ) -> Iterator[str]:
     """What is wrong with partial results, a line each."""
     for r in found:
-        where = f"the partial results of {' and '.join(r.parts)} in {r.entry['partial']}"
+        where = f"the results of {' and '.join(r.parts)} in {r.entry.get('partial', r.array)}"
         theirs, ours = (
             seen(side, array, r.root, array in visible).intersect_params(context)
-            for side, array in ((source, r.root), (program, r.entry["array"]))
+            for side, array in ((source, r.root), (program, r.array))
         )
         alone = all(_one_element(source, part, r.root) for part in r.parts)
         if not alone or not _is_chain(theirs, r.source):
             yield f"{where}: the source's values are no uninterrupted chain for each result"
-        if not _one_element(program, r.last, r.entry["array"]) or not _is_chain(ours, r.program):
+        if not _one_element(program, r.last, r.array) or not _is_chain(ours, r.program):
             yield f"{where}: {r.last} is no uninterrupted chain for each result"
         if not all(_arrive(program, r.entry, *step, context) for step in _steps(r.entry)):
             yield f"{where}: not every value goes to its result, once"
@@ -115,6 +134,8 @@ def _is_chain(flow: isl.UnionMap, results: isl.UnionMap) -> bool:
 
 def _steps(entry: Check) -> Iterator[tuple[str, str, list[str], list[str]]]:
     """The arrays on the way: the statement whose values they hold, and all that write and read them."""
+    if "partial" not in entry:
+        return
     update, combine, finish = entry["update"], entry["combine"], entry["finish"]
     yield entry["partial"], update, [entry["initial"], update], [update, combine or finish]
     if combine and finish:

@@ -1,4 +1,5 @@
-"""Records of reductions that were split into partial results: what was split, and which statements combine them."""
+"""Records of reductions whose steps were regrouped: what was split into partial results, which statements combine them,
+and what runs backwards."""
 
 from __future__ import annotations
 
@@ -84,6 +85,11 @@ class Privatised:
         return self.gathering.total if self.gathering else self.finish or self.combine
 
     @property
+    def keys(self) -> tuple[int, ...]:
+        """Which iterators of that statement its results are indexed by."""
+        return tuple(range(len(self.group)))
+
+    @property
     def folds(self) -> tuple[str, ...]:
         """The statements that read an element of each lane."""
         return tuple(s for s in (self.combine, self.gathering and self.gathering.total) if s)
@@ -99,3 +105,28 @@ class Privatised:
         """The statements that stand in the place of no other."""
         gathering = (self.gathering.initial, self.gathering.total) if self.gathering else ()
         return tuple(s for s in (self.initial, self.combine, self.finish, *gathering) if s)
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed:
+    """A reduction that runs through some of its loops the other way round than the source
+    (see scheduling/transform/reductions/term_order.py).
+
+    `update` is its statement; of its iterators, by position, `group` are those that its results are indexed by, and
+    `loops` those of the loops that were turned round.
+    """
+
+    update: str
+    op: str
+    group: tuple[int, ...]
+    loops: tuple[int, ...]
+
+    @property
+    def last(self) -> str:
+        """The statement that adds to the array."""
+        return self.update
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Which iterators of that statement its results are indexed by."""
+        return self.group

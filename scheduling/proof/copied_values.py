@@ -22,6 +22,7 @@ from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.scop import AccessKind, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_writers import last_writers
+from polytile.scheduling.proof.reductions import regroupings
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
 READ, WRITE, MAY_WRITE = AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE
@@ -140,7 +141,7 @@ def compared(
     them, and in the program's as that does; None where they are not known."""
     added = {s.name for s in program.statements if not s.parts} - {s.name for s in source.statements}
     apart = frozenset(s.name for s in source.statements if _is_same_statement(s, program))
-    regrouped = {program.array(p.array).root for p in program.privatised}
+    regrouped = {result.root for result in regroupings(source, program)}
     for group in gone.groups:
         holders = frozenset(a.name for a in program.arrays if a.root in group)
         ours = Side(program, after, holders, frozenset(added), apart)

@@ -56,12 +56,12 @@ def changed_values(
     source, before = settled_source(source, before, results)
     carry = _carrier(source, program, results)
     copies = _copies(source, program)
-    ours = _union([r.program for r in results], carry)
     gone = wires(source, program)
     found = [*_left_out(source, gone), *_wrong_copies(program, copies, gone)]
     found += _changed_copies(source, before, program, after, gone, carry)
     for array in (a for a in source.arrays if a.name not in kept and len(gone.group(a.name)) == 1):
-        theirs = _union([r.source for r in results if r.root == array.name], carry)
+        own = [r for r in results if r.root == array.name]
+        theirs, ours = _union([r.source for r in own], carry), _union([r.program for r in own], carry)
         holders = [a.name for a in program.arrays if a.root == array.name]
         wanted = _between_statements(_condensed(before.of(array.name).flow, theirs), carry, program)
         given = _condensed(_union([_direct(after, copies, name) for name in holders], wanted), ours)

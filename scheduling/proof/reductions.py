@@ -1,7 +1,7 @@
-"""The proof that partial results of reductions add up to what the source does.
+"""The proof that partial results of reductions, and reductions in another order, add up to what the source does.
 
 The instances of a reduction that make one result are one node in the source; in the program, what adds partial results
-up to it is. Three things are shown here:
+up to it is, or they themselves in another order. Three things are shown here:
 
 - in the source, the instances of each result are one uninterrupted chain `x op= e`;
 - in the program, so are those that add to the result, and each instance's partial result goes to exactly one of them,
@@ -23,7 +23,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, covers, union_of, with_tuple_names
-from polytile.ir.partial_results import Privatised
+from polytile.ir.partial_results import Privatised, Reversed
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.options import MAX_OPERATIONS
@@ -36,13 +36,14 @@ WORDS = {"+": "sum", "*": "product", "min": "minimum", "max": "maximum"}
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """One privatised reduction: `parts` are the source's statements, `root` the source's array. `source` and `program`
-    map instances to the results that they make up: those of the source, and those that add partial results to the
-    array.
+    """One reduction in partial results, or backwards: `parts` are the source's statements, `array` is what is added to,
+    `root` the source's. `source` and `program` map instances to the results that they make up: those of the source, and
+    those that add to the array.
     """
 
-    made: Privatised
+    made: Privatised | Reversed
     parts: tuple[str, ...]
+    array: str
     root: str
     source: isl.UnionMap = field(compare=False)
     program: isl.UnionMap = field(compare=False)
@@ -53,6 +54,8 @@ class Regrouping:
         return self.made.last or ""
 
     def __str__(self) -> str:
+        if isinstance(self.made, Reversed):
+            return f"the steps of {self.made.update} into {self.array} run in the reverse order"
         splits = (f"{s.size} partial accumulators" if s.lanes else f"tiles of {s.size}" for s in self.made.splits)
         what = WORDS.get(self.made.op, self.made.op)
         adders = f", added up by {self.made.gathering.lanes} threads" if self.made.gathering else ""
@@ -60,25 +63,33 @@ class Regrouping:
 
 
 def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
-    """The reductions that were privatised on the way from `source` to `program`."""
-    return tuple(_regrouping(source, program, made) for made in program.privatised)
+    """The reductions that were privatised, or turned round, on the way from `source` to `program`."""
+    split = (_regrouping(source, program, made, made.array) for made in program.privatised)
+    turned = (_regrouping(source, program, made, _accumulator(program, made)) for made in program.backwards)
+    return (*split, *turned)
 
 
-def _regrouping(source: Scop, program: Scop, made: Privatised) -> Regrouping:
-    root, parts = program.array(made.array).root, program.statement(made.update).parts
+def _accumulator(program: Scop, made: Reversed) -> str:
+    reduction = program.statement(made.update).reduction
+    if reduction is None:
+        raise InternalError(f"{program.name}: {made.update} runs backwards and is no reduction")
+    return reduction.array
+
+
+def _regrouping(source: Scop, program: Scop, made: Privatised | Reversed, array: str) -> Regrouping:
+    root, parts = program.array(array).root, program.statement(made.update).parts or (made.update,)
     own = (source.statement(name) for name in parts)
     writers = [s for s in own if any(a.writes and a.array == root for a in s.accesses)]
     last = program.statement(made.last or made.update)
     if not writers:
-        raise InternalError(f"{source.name}: no statement of the source is the reduction into {made.array}")
+        raise InternalError(f"{source.name}: no statement of the source is the reduction into {array}")
     domains = [s.domain.intersect_params(source.context) for s in writers]
     ours = union_of(
         (isl.UnionMap.from_map(projection(d, made.group, f"{made.update}_result")) for d in domains),
         source.context.get_space(),
     )
-    keys = tuple(range(len(made.group)))
-    theirs = projection(last.domain.intersect_params(source.context), keys, f"{made.update}_result")
-    return Regrouping(made, tuple(s.name for s in writers), root, ours, isl.UnionMap.from_map(theirs))
+    theirs = projection(last.domain.intersect_params(source.context), made.keys, f"{made.update}_result")
+    return Regrouping(made, tuple(s.name for s in writers), array, root, ours, isl.UnionMap.from_map(theirs))
 
 
 def settled_source(
@@ -107,17 +118,23 @@ def wrong_regroupings(
     source, before = settled_source(source, before, results)
     found = []
     for result in results:
-        if (result.made.middle is None) == bool(result.made.combine and result.made.finish) or not result.last:
+        made = result.made
+        if isinstance(made, Privatised) and not _is_complete(made):
             found.append((result, "nothing adds the partial results up"))
             continue
         reasons = [
             *_wrong_source(source, before, result),
-            *wrong_parts(program, after, result.made),
+            *(wrong_parts(program, after, made) if isinstance(made, Privatised) else ()),
             *_wrong_sums(program, after, result),
             *_wrong_bodies(source, program, result),
         ]
         found += [(result, reason) for reason in reasons]
     return tuple(found)
+
+
+def _is_complete(made: Privatised) -> bool:
+    """Whether something adds up all partial results."""
+    return (made.middle is None) != bool(made.combine and made.finish) and made.last is not None
 
 
 # The source ----------------------------------------------------------------------------------------------------------
@@ -227,7 +244,7 @@ def _instances(program: Scop, roles: Mapping[str, str]) -> isl.UnionSet:
 
 def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterator[str]:
     """What adds to each result is one uninterrupted chain, too."""
-    array, last = result.made.array, result.last
+    array, last = result.array, result.last
     if not after.of(array).exact or own_element(program.statement(last), array) is None:
         yield f"{last} uses other elements of {array}"
         return
@@ -239,10 +256,14 @@ def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterat
 # Bodies --------------------------------------------------------------------------------------------------------------
 def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[str]:
     made = result.made
-    element = program.array(made.partial).element
-    if not _same_updates(source, program, result):
+    element = program.array(made.partial if isinstance(made, Privatised) else result.array).element
+    if not _same_updates(source, program, result, element):
         yield f"{made.update} does not do what {' and '.join(result.parts)} {'do' if result.parts[1:] else 'does'}"
-        return
+    elif isinstance(made, Privatised):
+        yield from _wrong_combination(program, made, element)
+
+
+def _wrong_combination(program: Scop, made: Privatised, element: CType) -> Iterator[str]:
     starts = [(made.initial, made.partial)]
     starts += [(made.gathering.initial, made.gathering.partial)] if made.gathering else []
     for name, array in starts:
@@ -261,15 +282,15 @@ def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[s
         yield f"{given.total} does not combine all accumulators"
 
 
-def _same_updates(source: Scop, program: Scop, result: Regrouping) -> bool:
-    """Whether what partial results accumulate is what the source's statements do, one after the other."""
+def _same_updates(source: Scop, program: Scop, result: Regrouping, element: CType) -> bool:
+    """Whether what is accumulated, in values of type `element`, is what the source's statements do, one after the
+    other."""
     made, theirs = result.made, [accumulated(source.statement(part)) for part in result.parts]
     wanted = [found for own in theirs for _, found in own]
     given = [found for _, found in accumulated(program.statement(made.update))]
     if not all(theirs) or [(f.op, f.inverse) for f in wanted] != [(f.op, f.inverse) for f in given]:
         return False
-    types = {partial_type(found) for found in wanted}
-    return types == {program.array(made.partial).element} and {found.op for found in wanted} == {made.op}
+    return {partial_type(found) for found in wanted} == {element} and {found.op for found in wanted} == {made.op}
 
 
 def _starts(statement: Statement, partial: str, op: str, element: CType) -> bool:

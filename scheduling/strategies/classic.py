@@ -27,16 +27,30 @@ MOST_INEXACT = 8000
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """One candidate: a mapped schedule, or that the SCoP stays on the host. More expansion has to pay."""
+    """One candidate: a mapped schedule, or that the SCoP stays on the host. More expansion has to pay, and sums run
+    backwards where that is cheaper."""
     plain = _scheduled(problem)
     parallel = plain.schedule is not None and not few_threads(plain.schedule.tree)
-    expanded = None if parallel or is_unscheduled(plain.notes) else further_expansion(problem)
-    if expanded is None:
-        yield plain
-        return
-    other = of_expanded(problem, expanded)
-    found = _scheduled(other)
-    yield found if _cost(other, found) < CLEARLY * _cost(problem, plain) else plain
+    if not parallel and not is_unscheduled(plain.notes):
+        plain = _expanded(problem, plain)
+    yield plain
+
+
+def _expanded(problem: Problem, plain: Candidate) -> Candidate:
+    """That of the problem with more expansion, and with sums backwards as well, where it is clearly cheaper."""
+    found, least = plain, inf
+    for backwards in (False, True):
+        expanded = further_expansion(problem, backwards=backwards)
+        if expanded is None:
+            continue
+        if found is plain:
+            least = CLEARLY * _cost(problem, plain)
+        other = of_expanded(problem, expanded)
+        tried = _scheduled(other)
+        cost = _cost(other, tried)
+        if cost < least:
+            found, least = tried, cost
+    return found
 
 
 def _cost(problem: Problem, candidate: Candidate) -> float:

@@ -3,6 +3,7 @@ versions of an array in turns."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from polytile.ir.external_functions import addressed_arrays
@@ -14,22 +15,38 @@ from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.carried_scalars import expand_carried
 from polytile.scheduling.transform.copy_back_elimination import eliminate_copy_back
 from polytile.scheduling.transform.input_snapshot import awaits_expansion, snapshot_inputs
+from polytile.scheduling.transform.reductions.term_order import in_order_of_terms
 
 Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
 
 
-def further_expansion(problem: Problem) -> Expanded | None:
+def further_expansion(problem: Problem, *, backwards: bool = False) -> Expanded | None:
     """The Scop with its own arrays expanded over loops that other values keep serial, too, and with a cell for each
-    value that a scalar carries to the next iteration; None where that is the same."""
+    value that a scalar carries to the next iteration; None where that is the same. `backwards`: with reductions in the
+    order in which their terms are made; None where all are already."""
     if problem.unexpanded is None:
         return None
-    before, dependences = problem.unexpanded
-    carried, said = expand_carried(before, dependences)
+    known, operations = problem.unexpanded, problem.options.array_operations
+    carried, said = expand_carried(*known)
     if said:
-        dependences = analyse(carried, problem.options.array_operations, problem.unexpanded)
-    scop, notes = expand(carried, dependences, serial_loops=True, strict=problem.options.strict)
+        known = carried, analyse(carried, operations, known)
+    if backwards:
+        turned = in_order_of_terms(*known, strict=problem.options.strict)
+        if turned is None:
+            return None
+        known, said = (turned, analyse(turned, operations, known)), (*said, *_turned_round(turned))
+    scop, notes = expand(*known, serial_loops=True, strict=problem.options.strict)
     notes = (*said, *notes)
     return None if notes == problem.notes else (scop, notes)
+
+
+def _turned_round(scop: Scop) -> Iterator[str]:
+    """What is said of reductions that run backwards."""
+    for made in scop.backwards:
+        statement = scop.statement(made.update)
+        assert statement.reduction is not None
+        loops = ", ".join(statement.iterators[k] for k in made.loops)
+        yield f"the reduction into {statement.reduction.array} runs through {loops} backwards, as its terms are made"
 
 
 def of_expanded(problem: Problem, expanded: Expanded) -> Problem:

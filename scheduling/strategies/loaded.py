@@ -21,7 +21,7 @@ from polytile.scheduling.strategies.classic import inexact, mapped
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded, with_snapshots, without_copy_back
 from polytile.scheduling.strategies.pluto import BandTree
 from polytile.scheduling.transform.fused_sums import begin_with_addends
-from polytile.scheduling.transform.reductions.text import split_as_in
+from polytile.scheduling.transform.reductions.text import with_reductions_of
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -68,7 +68,7 @@ def _loaded(problem: Problem) -> Candidate:
             hint="leave out --fp strict, or save a schedule that was made with it",
         )
     plain = begin_with_addends(problem.scop) if stream is not None and not problem.options.strict else problem.scop
-    scop, dependences, text = split_as_in(plain, problem.dependences, text)
+    scop, dependences, text = with_reductions_of(plain, problem.dependences, text)
     problem = replace(problem, scop=scop, dependences=dependences)
     tree = read_schedule(scop, text)
     if not is_mapped(tree):

@@ -157,6 +157,8 @@ def _check_domains(scop: Scop, form: StencilForm) -> None:
     if not steps.apply(later).intersect(steps.apply(later.reverse())).is_subset(steps):
         raise NoRegisterTilesError("the loop over steps leaves steps out")
     for statement, one in zip(form.statements, placed, strict=True):
+        if not statement.placed.is_subset(statement.placed.equate(IN, 0, OUT, 0)):
+            raise NoRegisterTilesError(f"the loop over steps around {statement.name} runs downwards")
         places = one.project_out(SET, 0, 1)
         if not steps.flat_product(places).is_equal(one):
             raise NoRegisterTilesError(f"{statement.name} does not run at the same places in each step")

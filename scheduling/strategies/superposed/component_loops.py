@@ -124,7 +124,7 @@ class Distribution:
     def _free(self, name: str, edges: Sequence[Edge], used: Used) -> Tree | None:
         """All loops of a statement that depends on itself through a reduction at most: parallel ones outermost, then
         those of the reduction; the one for thread.x last of its kind, or first where it is the reduction's."""
-        rows = [Row(name, i, sign) for i, sign in self._preferred[name] if i not in used[name]]
+        rows = [Row(name, i) for i, _ in self._preferred[name] if i not in used[name]]
         parallel = [r for r in rows if all(e.distance({name: r}) == (0, 0) for e in edges)]
         others = [r for r in rows if r not in parallel]
         x = self.ranking.along_x(name, [r.iterator for r in parallel], [r.iterator for r in others])

@@ -14,7 +14,7 @@ stands before what the threads run, their combination behind it, and the sum ove
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 import islpy as isl
@@ -62,6 +62,8 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     tilings: dict[str, Tiling] = {}
     tuning = planner.sizes.machine.tuning
     lanes = dict(enumerate(tuning.blocks.combining))
+    shared = [name for plan in planner.plans.values() for name in plan.splits() if name not in plan.tilings]
+    scop = _upwards(scop, dependences, shared) if shared else scop
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():
             from polytile.scheduling.transform.reductions.privatise import NONE, privatised  # few have splits
@@ -77,6 +79,13 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
                 tilings |= {name: plan.tilings[name]} if tiled else {}
     builder = _Builder(Parts(scop, private, tilings), planner.plans, tilings, tuning)
     return Superposed(scop, dependences, builder.host(host))
+
+
+def _upwards(scop: Scop, dependences: Dependences, names: Iterable[str]) -> Scop:
+    """The Scop with the sums that are to be split upwards, as blocks and threads run through loops."""
+    from polytile.scheduling.transform.reductions.loop_direction import upwards  # few have splits
+
+    return upwards(scop, dependences, names)
 
 
 @dataclass(frozen=True, slots=True)

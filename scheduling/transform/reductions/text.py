@@ -1,7 +1,8 @@
-"""Partial results in schedule files: which reductions were split before the tree was made, a line each.
+"""Reductions in schedule files: which ones were split, or turned round, before the tree was made, a line each.
 
+    # S1 runs backwards through j
     # partial results of S2: chunks of i by 64, lanes of i by 8, tiles of j by 64 x 2, added up by 8 x 32 threads
-    domain: "{ S2_update[i, j] : ... }"
+    domain: "{ S1[i, j] : ...; S2_update[i, j] : ... }"
 
 Tiles of 64 with tiles of 2 within them are 64 x 2, and 32 lanes of 2 neighbours each are lanes by 32 x 2.
 """
@@ -10,23 +11,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from polytile.diagnostics import UserError
-from polytile.ir.partial_results import Privatised, Split
-from polytile.ir.scop import Scop
-from polytile.scheduling.analysis.dependences import Dependences
+from polytile.ir.partial_results import Privatised, Reversed, Split
+from polytile.ir.scop import Scop, Statement
+from polytile.options import MAX_OPERATIONS
+from polytile.scheduling.analysis.dependences import Dependences, analyse
+from polytile.scheduling.transform.reductions.loop_direction import turned, upwards
 from polytile.scheduling.transform.reductions.privatise import privatised
+from polytile.scheduling.transform.reductions.term_order import reversible
 
 _LINE = r"(?m)^# partial results of (\w+): ([^\n]*)$"
+_BACKWARDS = r"(?m)^# (\w+) runs backwards through (\w+(?:, \w+)*)$"
 _PART = r"(chunks|lanes|tiles) of (\w+) by (\d+(?: x \d+)*)"
 _ADDERS = r", added up by (\d+(?: x \d+)*) threads$"
+_WHOLE = "only loops can that carry nothing but sums"
 _HINT = "for example `# partial results of S2: chunks of i by 64, lanes of i by 8`"
 
 
-def with_partials(scop: Scop, tree: str) -> str:
-    """The text of a tree behind a line for each reduction of the Scop that was split."""
-    return "".join(f"{_line(scop, made)}\n" for made in scop.privatised) + tree
+def with_reductions(scop: Scop, tree: str) -> str:
+    """The text of a tree behind a line for each reduction of the Scop that was split or turned round."""
+    turned = (f"# {made.update} runs backwards through {_loops(scop, made)}" for made in scop.backwards)
+    split = (_line(scop, made) for made in scop.privatised)
+    return "".join(f"{line}\n" for line in (*turned, *split)) + tree
+
+
+def _loops(scop: Scop, made: Reversed) -> str:
+    return ", ".join(scop.statement(made.update).iterators[k] for k in made.loops)
 
 
 def _line(scop: Scop, made: Privatised) -> str:
@@ -42,15 +55,18 @@ def _size(split: Split) -> str:
     return f"{split.size} x {split.unit}" if split.unit > 1 else f"{split.size}"
 
 
-def split_as_in(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, Dependences, str]:
-    """The Scop with reductions split as a schedule's text says, and the text of the tree.
+def with_reductions_of(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, Dependences, str]:
+    """The Scop with reductions split and turned round as a schedule's text says, and the text of the tree.
 
     Raises UserError where a line is not one, or a reduction cannot be split so.
     """
-    for name, parts, threads in _lines(scop, text):
-        statement = next((s for s in scop.statements if s.name == name), None)
-        if statement is None:
-            raise _refused(scop, f"there is no statement {name} with partial results", "use the statements' names")
+    turned = _turned_as_in(scop, dependences, text)
+    if turned is not scop:
+        scop, dependences = turned, analyse(turned, MAX_OPERATIONS, (scop, dependences))
+    lines = list(_lines(scop, text))
+    scop = upwards(scop, dependences, [_statement(scop, name, "with partial results").name for name, _, _ in lines])
+    for name, parts, threads in lines:
+        statement = scop.statement(name)
         splits: list[Split] = []
         blocked: dict[int, tuple[int, ...]] = {}
         for kind, iterator, sizes in parts:
@@ -66,7 +82,30 @@ def split_as_in(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, 
         if result is None:
             raise _refused(scop, f"{name} has no such partial results", "only reductions over whole loops can be split")
         scop, dependences = result
-    return scop, dependences, re.sub(_LINE, "", text).lstrip("\n")
+    return scop, dependences, re.sub(f"{_LINE}|{_BACKWARDS[4:]}", "", text).lstrip("\n")
+
+
+def _turned_as_in(scop: Scop, dependences: Dependences, text: str) -> Scop:
+    """The Scop with the reductions backwards that a schedule's text names."""
+    wanted: list[Reversed] = []
+    for match in re.finditer(_BACKWARDS, text):
+        statement = _statement(scop, match[1], "that could run backwards")
+        made = reversible(scop, dependences, statement)
+        names = match[2].split(", ")
+        if made is None or not {statement.iterators[k] for k in made.loops}.issuperset(names):
+            raise _refused(scop, f"{match[1]} cannot run backwards through {match[2]}", _WHOLE)
+        wanted.append(replace(made, loops=tuple(k for k in made.loops if statement.iterators[k] in names)))
+    found = turned(scop, dependences, wanted) if wanted else scop
+    if found is None or found.backwards != (*scop.backwards, *wanted):
+        raise _refused(scop, "a loop that is to run backwards carries more than sums", _WHOLE)
+    return found
+
+
+def _statement(scop: Scop, name: str, what: str) -> Statement:
+    found = next((s for s in scop.statements if s.name == name), None)
+    if found is None:
+        raise _refused(scop, f"there is no statement {name} {what}", "use the statements' names")
+    return found
 
 
 def _fits(kind: str, sizes: tuple[int, ...]) -> bool:

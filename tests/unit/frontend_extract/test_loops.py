@@ -8,6 +8,8 @@ CASES = {  # iterators of other steps than 1, and from sizes, are the number of 
     "up": ("for (int i = 0; i < n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
     "inclusive": ("for (int i = 1; i <= n; ++i) A[i] = 0;", "[n] -> { S0[i] : 1 <= i <= n }"),
     "down": ("for (int i = n - 1; i >= 0; i--) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
+    "down without a name": ("for (int i = n - 1; i >= 0; i--) A[0] += 1;", "[n] -> { S0[i] : 0 <= i < n }"),
+    "down to m without a name": ("for (int i = n; i > 3; i--) A[0] += 1;", "[n] -> { S0[i] : 0 <= i < n - 3 }"),
     "down by two": (
         "for (int i = n; i > 0; i -= 2) A[i] = 0;",
         "[n] -> { S0[i] : 0 <= i and 0 < n - 2i }",

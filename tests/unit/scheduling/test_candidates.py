@@ -352,9 +352,9 @@ def expanded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The SCoPs of which more expansion was looked at."""
     names: list[str] = []
 
-    def recorded(problem: Problem) -> expansion.Expanded | None:
-        names.append(problem.scop.name)
-        return expansion.further_expansion(problem)
+    def recorded(problem: Problem, *, backwards: bool = False) -> expansion.Expanded | None:
+        names.extend(() if backwards else (problem.scop.name,))
+        return expansion.further_expansion(problem, backwards=backwards)
 
     for module in (classic, loaded):
         monkeypatch.setattr(module, "further_expansion", recorded)

@@ -1,0 +1,96 @@
+"""Reductions that run through a loop backwards where their terms are made in that order.
+
+before: for (i = n - 1; i >= 0; i--) { w = y[i]; for (j = i + 1; j < n; j++) w -= A[i][j] * x[j]; x[i] = w / A[i][i]; }
+after:  the same with for (j = n - 1; j > i; j--)
+
+x[n - 1] is known first, and now is what each w starts with, so that a schedule may take a column at a time:
+
+        for (j = n - 1; j >= 0; j--) { x[j] = w[j] / A[j][j]; for (i < j) w[i] -= A[i][j] * x[j]; }     i is parallel
+
+Nothing is relaxed after that: the new order of the steps is kept as any is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+import islpy as isl
+
+from polytile.ir.digraph import condensed, graph_of
+from polytile.ir.isl_util import maps, union_of
+from polytile.ir.partial_results import Reversed
+from polytile.ir.reductions import partial_type
+from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.scheduling.analysis.chains import accumulated, own_element
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.source_order import SourceOrder
+from polytile.scheduling.transform.reductions.exact import is_exact
+from polytile.scheduling.transform.reductions.loop_direction import turned
+from polytile.scheduling.transform.reductions.privatise import result_group
+
+IN, OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+def in_order_of_terms(scop: Scop, dependences: Dependences, *, strict: bool = False) -> Scop | None:
+    """The Scop whose reductions run backwards through loops along which their terms are made backwards (see the top of
+    this file); None where there is no such loop. `strict`: only those whose results do not depend on the order."""
+    sums = [s for s in scop.main if s.reduction is not None and (not strict or is_exact(s))]
+    if not sums:
+        return None
+    components, _ = condensed(graph_of((s.name for s in scop.statements), map(_names, maps(dependences.flow))))
+    found: list[Reversed] = []
+    for statement in sums:
+        together = next(c for c in components if statement.name in c)
+        terms = _terms(dependences, statement, together)
+        made = None if terms.is_empty() else reversible(scop, dependences, statement)
+        if made is not None:
+            order = SourceOrder.of(scop.schedule.get_map().intersect_domain(scop.domain))
+            loops = (k for k in made.loops if _are_made_backwards(statement, (*made.group, *range(k)), k, terms, order))
+            found.append(replace(made, loops=tuple(loops)))
+    return turned(scop, dependences, [made for made in found if made.loops])
+
+
+def _terms(dependences: Dependences, statement: Statement, together: Collection[str]) -> isl.UnionMap:
+    """From the statements that wait for a reduction to its instances that read what they made, `{ S2[j] -> S1[i, j] }`,
+    but through the array that it accumulates into."""
+    assert statement.reduction is not None
+    own = (d for d in dependences.by_array if d.array != statement.reduction.array)
+    found = (m for d in own for m in maps(d.flow) if m.get_tuple_name(OUT) == statement.name)
+    kept = (isl.UnionMap.from_map(m) for m in found if m.get_tuple_name(IN) in together)
+    return union_of(kept, dependences.flow.get_space())
+
+
+def reversible(scop: Scop, dependences: Dependences, statement: Statement) -> Reversed | None:
+    """A reduction with all of its loops turned round; None where its steps have to come in order, as where sums of
+    signed integers could overflow in another one."""
+    if statement.reduction is None:
+        return None
+    array, types = statement.reduction.array, {partial_type(update) for _, update in accumulated(statement)}
+    if any(a.kind is AccessKind.MAY_WRITE and a.array == array for a in statement.accesses):
+        return None
+    if types != {scop.array(array).element} or own_element(statement, array) is None or not dependences.of(array).exact:
+        return None
+    group = result_group(scop, statement)
+    if group is None:
+        return None
+    loops = tuple(k for k in range(len(statement.iterators)) if k not in group)
+    return Reversed(statement.name, statement.reduction.op, group, loops)
+
+
+def _are_made_backwards(
+    statement: Statement, fixed: Iterable[int], k: int, terms: isl.UnionMap, order: SourceOrder
+) -> bool:
+    """Whether of two steps in one iteration of the `fixed` loops the later one's terms are always made first, where
+    these are in different iterations of loop k."""
+    steps = order.before(statement.name, statement.name)
+    for position in fixed:
+        steps = steps.equate(IN, position, OUT, position)
+    steps = steps.subtract(steps.equate(IN, k, OUT, k))
+    made = isl.UnionMap.from_map(steps).apply_domain(terms.reverse()).apply_range(terms.reverse())
+    pairs = [m for m in maps(made) if not m.is_empty()]
+    return bool(pairs) and all(m.is_subset(order.before(*reversed(_names(m))).reverse()) for m in pairs)
+
+
+def _names(m: isl.Map) -> tuple[str, str]:
+    return str(m.get_tuple_name(IN)), str(m.get_tuple_name(OUT))
