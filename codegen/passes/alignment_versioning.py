@@ -6,9 +6,11 @@ after:  const bool aligned = polytile_aligned<16>(&A[i][4 * t]);
         else { float A_at0 = A[i][4 * t], A1_at0 = A[i][4 * t + 1], ... }
 
 Rows of a length that is no multiple of the vector's begin anywhere, so that it is asked when the kernel runs: all
-threads have the same answer. Where constants exclude that all vectors are aligned at once, fewer elements are in
-vectors. What an iteration of a batch runs below conditions that hold in all but the last of them, as those of a
-thread's neighbouring columns, is there once more without them.
+threads of a row have the same answer. Where constants exclude that all vectors of all lanes are aligned at once, fewer
+elements are in vectors: of A[i][t] and A[i][t + 1] every second lane's would be, and warps would run both branches.
+
+What an iteration of a batch runs below conditions that hold in all but the last of them, as those of a thread's
+neighbouring columns, is there once more without them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, Iteration, mentions, needed
+from polytile.codegen.passes.warp_lanes import WarpLanes
 from polytile.dataclass import dataclass
 from polytile.ir.arith import both
 from polytile.ir.expr import BOOL, Access, Assign, Binary, Declare, Expr, For, If, Name, Scope, Stmt
@@ -30,9 +33,11 @@ from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS
 Group = tuple[int, ...]  # numbers of loads, in the order of their addresses
 
 
-def vectors(loads: Sequence[HeldLoad], iterator: str, extents: Mapping[str, Extents]) -> list[Group]:
+def vectors(
+    loads: Sequence[HeldLoad], iterator: str, extents: Mapping[str, Extents], lanes: WarpLanes
+) -> list[Group]:
     """The loads that are neighbours, as many together as a vector has, where all of these may be aligned at once in
-    all iterations."""
+    all iterations and lanes of a warp."""
     rows: dict[object, dict[int, int]] = {}
     for number, load in enumerate(loads):
         ctype = load.access.type
@@ -41,7 +46,7 @@ def vectors(loads: Sequence[HeldLoad], iterator: str, extents: Mapping[str, Exte
             place = dict(last).get("", 0)
             row = (load.access.array, tuple(outer), frozenset(pair for pair in last if pair[0]))
             rows.setdefault(row, {})[place] = number
-    found = _Vectors(loads, iterator, extents)
+    found = _Vectors(loads, iterator, extents, lanes)
     for numbers in rows.values():
         found.add(numbers)
     return found.groups
@@ -58,6 +63,7 @@ class _Vectors:
     loads: Sequence[HeldLoad]
     iterator: str
     extents: Mapping[str, Extents]
+    lanes: WarpLanes
     groups: list[Group] = field(default_factory=list)
 
     def add(self, row: dict[int, int]) -> None:
@@ -74,7 +80,7 @@ class _Vectors:
 
     def _may_be_aligned(self, number: int, count: int) -> bool:
         """Whether nothing that is constant excludes it: the element's place, how far iterations move it, and how far
-        it is from the other vectors of its array."""
+        it is from that of other lanes and from the other vectors of its array."""
         here, array = self._place(number), self.loads[number].access.array
         step = slope(here, self.iterator)
         apart = [
@@ -83,7 +89,7 @@ class _Vectors:
             if self.loads[group[0]].access.array == array
         ]
         moves = None if step is None else residue([step], count)
-        return not any((moves, residue([here], count), *apart))
+        return not any((moves, residue([here], count), *apart)) and not self.lanes.exclude(here, count)
 
     def _place(self, number: int) -> Polynomial:
         access = self.loads[number].access

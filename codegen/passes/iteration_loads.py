@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 
+from polytile.codegen.passes.warp_lanes import WarpLanes
 from polytile.dataclass import dataclass
 from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import both, least, select, zero
@@ -32,7 +33,7 @@ class Setting:
     """The kernel around a loop: the arrays in device memory that it changes, and those that live inside it; the name
     of a thread's lane; how many threads a block has, and how many registers are there for each; the machine's tuning;
     what is planned of loops, by label, and which of these keep a tile in registers; whether half of the threads there
-    can be share the registers; the extents of the arrays."""
+    can be share the registers; the extents of the arrays; what lanes of a warp differ in."""
 
     changing: frozenset[str]
     kept: frozenset[str]
@@ -44,6 +45,7 @@ class Setting:
     tiles: frozenset[str] = frozenset()
     half: bool = False
     extents: Mapping[str, Extents] = field(default_factory=dict)
+    lanes: WarpLanes = field(default_factory=WarpLanes)
 
 
 @dataclass(frozen=True, slots=True)

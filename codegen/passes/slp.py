@@ -67,7 +67,7 @@ def _in_vectors(run: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[
     loop = replace(once, body=free.body)
     loads = [load for load in distinct(loads_of(loop, setting)) if not load.guard]
     held = [*loads, *_only_stored(free.body, setting.kept)]
-    groups = vectors(held, _ONCE, setting.extents)
+    groups = vectors(held, _ONCE, setting.extents, setting.lanes)
     within = {number for group in groups for number in group}
     # Elements that are only stored, and belong to no vector, are stored where they are.
     left = [number for number in range(len(held)) if number < len(loads) or number in within]

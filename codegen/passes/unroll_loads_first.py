@@ -51,6 +51,7 @@ from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.strip_mine import in_batches, iterations, reaches
 from polytile.codegen.passes.unroll_tile_loads_first import of_tile
+from polytile.codegen.passes.warp_lanes import warp_lanes
 from polytile.dataclass import dataclass
 from polytile.ir.arith import zero
 from polytile.ir.def_use import reads_memory
@@ -83,6 +84,7 @@ def unroll_loads_first(kernel: Kernel, plan: LoweredPlan, context: Context) -> K
         plan.loops,
         plan.register_tiles,
         extents={s.array: s.extents for s in kernel.storage},
+        lanes=warp_lanes(kernel),
     )
     body, registers = batched(kernel.body, setting, context.names)
     return replace(kernel, body=body, wanted_registers=registers)
@@ -191,7 +193,7 @@ def _wide(loop: For, setting: Setting) -> _Wide | None:
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
     loads = tuple(f for f in lasting(plain, setting) if f.varies(loop.iterator) and not f.guard)
-    groups = tuple(vectors(loads, loop.iterator, setting.extents))
+    groups = tuple(vectors(loads, loop.iterator, setting.extents, setting.lanes))
     return _Wide(setting, plain, free, loads, groups) if groups else None
 
 

@@ -49,7 +49,7 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
         return tuple(in_batches(one, batch, many, last, names, tuning))
 
     found = [load for load in lasting(plain, setting) if load.varies(loop.iterator) and not load.guard]
-    groups = vectors(found, loop.iterator, setting.extents)
+    groups = vectors(found, loop.iterator, setting.extents, setting.lanes)
     guarded = [load for load in lasting(loop, setting) if load.varies(loop.iterator)]
     whole = batches(plain, found, groups)
     second = folded(Binary("+", loop.lower, Literal("1"), loop.type))

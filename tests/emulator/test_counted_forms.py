@@ -56,3 +56,40 @@ def test_arrays_inside_structs(type: str) -> None:
     arguments = f"const {type} wconv[6][5][5], const {type} bconv[6]"
     plain = cost(CONVOLUTION.format(arguments=arguments, w="", type=type))
     assert inside.requests <= MORE * plain.requests and inside.sectors <= MORE * plain.sectors
+
+
+NEIGHBOUR_SUM = """
+{type} {maximum}({type}, {type});
+{type} f(int n, {array})
+{{
+    {type} s = 0;
+#pragma scop
+    {loops}
+#pragma endscop
+    return s;
+}}
+"""
+NEIGHBOURS = {  # arrays, and loops over elements that are `{d}` apart
+    "sum": ("a[n]", "for (int i = 3; i < n; i++) s += a[i] * a[i - {d}];"),
+    "maximum": ("a[n]", "for (int i = 3; i < n; i++) s = {maximum}(s, a[i] - a[i - {d}]);"),
+    "rows": (
+        "a[3][n]",
+        "for (int i = 0; i < 3; i++) for (int j = 3; j < n; j++) s += (a[i][j] - a[i][j - {d}]) * a[i][j];",
+    ),
+}
+
+
+@pytest.mark.parametrize("type", ["float", "double"])
+@pytest.mark.parametrize("form", NEIGHBOURS)
+def test_sums_over_neighbours(form: str, type: str) -> None:
+    """Of elements next to each other, beside elements three apart: every second lane could load both at once."""
+    array, loops = NEIGHBOURS[form]
+    maximum = {"float": "fmaxf", "double": "fmax"}[type]
+
+    def of(d: int) -> Cost:
+        own = loops.format(d=d, maximum=maximum)
+        return cost(NEIGHBOUR_SUM.format(type=type, array=f"{type} {array}", loops=own, maximum=maximum), {"n": 20000})
+
+    near, apart = of(1), of(3)
+    assert near.requests <= MORE * apart.requests and near.sectors <= MORE * apart.sectors
+    assert near.branches <= MORE * apart.branches

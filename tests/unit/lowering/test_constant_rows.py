@@ -9,6 +9,7 @@ import pytest
 
 from polytile.codegen.passes.alignment_versioning import vectors
 from polytile.codegen.passes.iteration_loads import HeldLoad
+from polytile.codegen.passes.warp_lanes import WarpLanes
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Binary, CType, Expr, Literal, Name
 from polytile.ir.polynomial import linear
 
@@ -72,12 +73,14 @@ def plus(by: int, name: Name, more: int) -> Expr:
     return Binary("+", Binary("*", Literal(str(by)), name, INT), Literal(str(more)), INT)
 
 
-def groups(row: Expr, *elements: Expr, of: Expr | None, ctype: CType = DOUBLE) -> list[tuple[int, ...]]:
+def groups(
+    row: Expr, *elements: Expr, of: Expr | None, ctype: CType = DOUBLE, lanes: WarpLanes | None = None
+) -> list[tuple[int, ...]]:
     """Of A[row][element], of each element of an iteration i, the numbers of those that are together."""
     accesses = [Access("A", (row, e), ctype) for e in elements]
     forms = [tuple(form for s in a.subscripts if (form := linear(s)) is not None) for a in accesses]
     loads = [HeldLoad(a, form, ()) for a, form in zip(accesses, forms, strict=True)]
-    return vectors(loads, "i", {"A": (None, of)})
+    return vectors(loads, "i", {"A": (None, of)}, lanes or WarpLanes())
 
 
 def neighbours(count: int, start: int = 0, by: int = 4) -> list[Expr]:
@@ -116,3 +119,13 @@ def test_vectors_of_one_array_that_are_never_aligned_together() -> None:
     both = [Binary("+", e, outer, INT) for e in (*neighbours(2), *neighbours(2, 5))]
     assert groups(outer, *both, of=N) == [(0, 1)]
     assert groups(outer, *both[:2], *[Binary("+", e, outer, INT) for e in neighbours(2, 6)], of=N) == [(0, 1), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [(1, []), (2, [(0, 1), (2, 3)]), (3, []), (4, [(0, 1, 2, 3)]), (6, [(0, 1), (2, 3)])],
+)
+def test_lanes_that_are_not_aligned_at_once(apart: int, expected: list[tuple[int, ...]]) -> None:
+    """Neighbouring lanes are so many elements apart, in rows of a length that is not known."""
+    lanes = WarpLanes(frozenset({"j"}))
+    assert groups(ROW, *neighbours(4, by=apart), of=N, ctype=FLOAT, lanes=lanes) == expected
