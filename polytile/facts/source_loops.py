@@ -77,7 +77,9 @@ class _Examined:
 
     def _kind(self, loop: SourceLoop) -> tuple[LoopKind, tuple[str, ...], Witness | None]:
         carried = [one for parts in self.arrays if (one := _Carried.of(parts, loop)).any]
-        binding = [one for one in carried if one.flow or ((one.anti or one.output) and self._lasts(one, loop))]
+        binding = [
+            one for one in carried if one.flow or one.is_read or ((one.anti or one.output) and self._lasts(one, loop))
+        ]
         if binding:
             return LoopKind.SERIAL, (), self._witness(binding)
         sums = tuple(one.known.array for one in carried if one.reduction)
@@ -162,6 +164,10 @@ def _assumed(pairs: isl.UnionMap, context: isl.Set) -> tuple[isl.Map, ...]:
     return tuple(m for m in maps(pairs.intersect_params(context)) if not m.is_empty())
 
 
+def _meet(one: isl.Set, other: isl.Set) -> bool:
+    return one.get_tuple_name() == other.get_tuple_name() and not one.is_disjoint(other)
+
+
 def _ends(m: isl.Map) -> tuple[str, str]:
     return str(m.get_tuple_name(IN)), str(m.get_tuple_name(OUT))
 
@@ -169,19 +175,24 @@ def _ends(m: isl.Map) -> tuple[str, str]:
 @dataclass(frozen=True, slots=True)
 class _Carried:
     """What a loop carries through one array: the parts of its relations; `reduction` is the flow of `x op= e` to
-    itself, and between updates of elements that data choose, `h[p[i]] += e`."""
+    itself, and between updates of elements that data choose, `h[p[i]] += e`. `is_read`: an iteration reads what the
+    next one adds to."""
 
     known: ArrayDependences
     flow: list[isl.Map]
     reduction: list[isl.Map]
     anti: list[isl.Map]
     output: list[isl.Map]
+    is_read: bool
 
     @classmethod
     def of(cls, parts: _Relations, loop: SourceLoop) -> _Carried:
         flow, anti, output = (list(carried_by(parts.without_sums(kind, loop), loop)) for kind in range(3))
         sums = [*parts.of_sums(loop), *(() if parts.free is None else maps(parts.free))]
-        return cls(parts.known, flow, list(carried_by(sums, loop)), anti, output)
+        reduction = list(carried_by(sums, loop))
+        seen = list(parts.without_sums(0, loop)) if reduction else []
+        is_read = any(_meet(one.domain(), other.domain()) for one in reduction for other in seen)
+        return cls(parts.known, flow, reduction, anti, output, is_read)
 
     @property
     def any(self) -> bool:

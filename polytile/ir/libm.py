@@ -8,6 +8,10 @@ _ONE_REAL = """
     sqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p logb sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
     fabs ceil floor round trunc rint nearbyint erf erfc tgamma lgamma lround llround lrint llrint ilogb
 """
+_FEW_INSTRUCTIONS = """
+    fabs ceil floor round trunc rint nearbyint sqrt fmin fmax fdim copysign nextafter fma ldexp scalbn
+    lround llround lrint llrint ilogb
+"""
 _TWO_REALS = "pow fmod remainder atan2 hypot fmin fmax fdim copysign nextafter"
 
 
@@ -22,3 +26,9 @@ def _signatures() -> dict[str, tuple[CType, ...]]:
 
 
 MATH_SIGNATURES = _signatures()
+_SHORT = {"abs", "labs", "llabs", *(name + suffix for name in _FEW_INSTRUCTIONS.split() for suffix in ("", "f"))}
+
+
+def is_long(function: str) -> bool:
+    """Whether a function of C's library takes tens of instructions, on any processor: `exp`, not `fabs` or `sqrt`."""
+    return function in MATH_SIGNATURES and function not in _SHORT

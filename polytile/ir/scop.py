@@ -150,6 +150,7 @@ class Array:
     members: tuple[tuple[str, CType], ...] = ()  # `fields` and, as integers, the pointers among them, where it has such
     offsets: tuple[int, ...] = ()  # in bytes, of `members` or `fields` in an element; () as C puts these
     may_interleave: bool = False  # a `restrict` pointer: elements of others may lie between its own
+    by_pointer: bool = False  # a scalar that the SCoP only reads where the source writes it, too
 
     @property
     def root(self) -> str:
@@ -339,5 +340,6 @@ class Scop:
         return names if self.arguments is None else tuple(name for name in self.arguments if name in names)
 
     def by_value(self, array: Array) -> bool:
-        """Whether `array` is a scalar that the SCoP only reads, and so travels by value."""
-        return array.rank == 0 and array.origin is Origin.EXTERNAL and not self.written(array.name)
+        """Whether `array` is a scalar that the source only reads, and so travels by value."""
+        own = array.rank == 0 and array.origin is Origin.EXTERNAL
+        return own and not array.by_pointer and not self.written(array.name)

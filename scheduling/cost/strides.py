@@ -11,10 +11,13 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polytile.ir.expr import Call
+from polytile.ir.expr_trees import walk
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import CONTEXT, affine_rank, band_members, is_constant, maps, mark_name, sets, times_at
+from polytile.ir.libm import is_long
 from polytile.ir.schedule import BLOCK, thread_sizes
-from polytile.ir.scop import AccessKind, AccessRelation, Scop
+from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
 from polytile.scheduling.analysis.affine_references import Reference, magnitude, references
 from polytile.scheduling.cost.array_layout import stride
 
@@ -23,8 +26,8 @@ DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it,
 
 def mapped_cost(scop: Scop, kernel: isl.ScheduleNode) -> Counter[str]:
     """A guess at the memory time of one mapped kernel, to compare schedules of the same program, by array and for the
-    launch (""): every access counts once for each instance, more when a warp's request is not coalesced, more again
-    when few threads share the work; and every launch counts."""
+    rest (""): every access counts once for each instance, more when a warp's request is not coalesced, more again
+    when few threads share the work; and every launch counts, and functions that one thread computes."""
     cost = Counter({"": LAUNCH * DEPTH_WEIGHT ** _host_loops(kernel)})
     for leaf in _leaves(kernel):
         cost.update(_leaf_cost(scop, leaf, _thread_band(leaf)))
@@ -36,6 +39,7 @@ NEAR = 4  # elements between those of neighbouring lanes, of which a line of 128
 STRIDED = 8  # a request of 32 lines against one of 4 to 8
 LAUNCH = DEPTH_WEIGHT**2  # a launch takes about as long as one access to each element of a matrix
 FEW_THREADS = {0: 64, 1: 8}  # by the number of loops that run in parallel
+FUNCTION = 4  # accesses that take one thread as long as a function of C's library
 
 
 def few_threads(tree: isl.Schedule) -> bool:
@@ -110,7 +114,13 @@ def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | No
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
             coalesced = requests is None or requests.scattered(access) == COALESCED
             cost[access.array] += instances * few * (1 if coalesced else STRIDED)
+        if threads is None:
+            cost[""] += instances * few * FUNCTION * _functions(statement)
     return cost
+
+
+def _functions(statement: Statement) -> int:
+    return sum(isinstance(n, Call) and is_long(n.function) for part in statement.body for n in walk(part))
 
 
 def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int]) -> dict[int, int]:

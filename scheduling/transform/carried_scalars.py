@@ -6,10 +6,12 @@ after:  S0: x[0] = b[n - 1]; for (i) { S1: a[i] = b[i] + x[i]; S2: x[i + 1] = b[
 Reads see the value of the iteration before, that of their own, or what was set before the loop; nobody reads the scalar
 behind it. The values are the same, so that another order of the statements may be parallel where the value that is
 carried does not depend on the one before. Where it does, one thread finds all of them; that pays where the others have
-loops inside:
+loops inside, or functions to compute:
 
 before: for (i) { for (j) S1: x[i][j] *= t; S2: t = t + dt; }          each S1 and S2 a kernel of its own
 after:  for (i) { for (j) S1: x[i][j] *= t[i]; S2: t[i + 1] = t[i] + dt; }      all S2 in one thread, then all S1
+
+A scalar that has its first value from before the SCoP is copied first, `t_x[0] = t`.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt
-from polytile.ir.expr_trees import rewrite
+from polytile.ir.expr import LONG, Access, Assign, Binary, Call, Expr, Literal, Name, Stmt
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value, maps
+from polytile.ir.libm import is_long
+from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.analysis.source_loops import SourceNest, nest_of
+from polytile.scheduling.transform.array_expansion import copy_schedule, unused_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,7 @@ class _Carried:
     reads the value before, which is not ahead."""
 
     array: Array
+    name: str  # of the cells: another one where the scalar has its first value from before the SCoP
     first: int
     ahead: dict[str, int]
     cells: Expr
@@ -46,7 +52,7 @@ def expand_carried(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[st
     nest = nest_of(scop)
     notes: list[str] = []
     for array in scop.arrays:
-        if array.rank or array.fields or array.origin is Origin.EXTERNAL:
+        if array.rank or array.fields or (array.origin is Origin.EXTERNAL and array.live_out):
             continue
         found = _carried(scop, array, dependences.of(array.name), nest)
         if found is not None and (not found.again or _may_be_parallel(scop, array.name)):
@@ -67,12 +73,15 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
     users = [s for s in scop.statements if any(a.array == array.name for a in s.accesses)]
     inside = [s for s in users if s.iterators]
     writers = [s for s in inside if _kinds(s, array.name) - {AccessKind.READ}]
-    if len(writers) != 1 or not found.exact or not found.uninitialised.is_empty():
+    if len(writers) != 1 or not found.exact:
+        return None
+    before = array.origin is Origin.EXTERNAL
+    if not before and not found.uninitialised.is_empty():
         return None
     (writer,) = writers
     again = AccessKind.READ in _kinds(writer, array.name)
     plain = len(writer.iterators) == 1 and _kinds(writer, array.name) - {AccessKind.READ} == {AccessKind.WRITE}
-    if again and (not _sets_anew(writer, array.name) or all(len(s.iterators) == 1 for s in inside)):
+    if again and (not _sets_anew(writer, array.name) or not any(_is_much(s) for s in inside if s is not writer)):
         return None
     if not plain or not nest.shared(*_names(inside)):
         return None
@@ -80,13 +89,30 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
     first = constant_value(domain.reset_tuple_id().dim_min(0))
     if first is None or not _is_whole(domain):
         return None
-    ahead = _ahead(found.flow, writer, inside, first)
-    if ahead is None:
+    flow = found.flow.union(_from_before(found.uninitialised)) if before else found.flow
+    ahead = _ahead(flow, writer, inside, first)
+    if ahead is None or not (again or 0 in ahead.values() or any(len(s.iterators) > 1 for s in inside)):
         return None
+    name = fresh(f"{array.name}_x", names_of_scop(scop)) if before else array.name
+    return _Carried(array, name, first, ahead, _cells(scop, domain, first), writer.name if again else "")
+
+
+def _cells(scop: Scop, domain: isl.Set, first: int) -> Expr:
+    """One for each iteration, and one for what is set before the loop, also where that does not run."""
     cells = domain.reset_tuple_id().dim_max(0).add_constant_val(isl.Val(2 - first))
     one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(cells.get_domain_space()), isl.Val(1)))
-    cells = cells.union_max(one).coalesce()  # what is set before the loop is set where that does not run, too
-    return _Carried(array, first, ahead, parameter_expression(cells, scop.context, LONG), writer.name if again else "")
+    return parameter_expression(cells.union_max(one).coalesce(), scop.context, LONG)
+
+
+def _from_before(unset: isl.UnionMap) -> isl.UnionMap:
+    """Those who see what was there before the SCoP, as if a statement in front had set it."""
+    return isl.UnionMap.from_domain_and_range(isl.UnionSet("{ before[] }"), unset.domain())
+
+
+def _is_much(statement: Statement) -> bool:
+    """Whether an iteration takes much longer than the sum that one thread finds."""
+    calls = (n.function for part in statement.body for n in walk(part) if isinstance(n, Call))
+    return len(statement.iterators) > 1 or any(map(is_long, calls))
 
 
 def _sets_anew(statement: Statement, array: str) -> bool:
@@ -128,8 +154,7 @@ def _ahead(flow: isl.UnionMap, writer: Statement, inside: list[Statement], first
             continue  # the value before, which it reads itself
         if distance is None or ahead.setdefault(sink, 1 - distance) != 1 - distance or sink == writer.name:
             return None
-    carried = 0 in ahead.values() or any(len(s.iterators) > 1 for s in inside)
-    return ahead if set(ahead) == set(_names(inside)) and carried else None
+    return ahead if set(ahead) == set(_names(inside)) else None
 
 
 def _distance(m: isl.Map, first: int) -> int | None:
@@ -149,13 +174,35 @@ def _distance(m: isl.Map, first: int) -> int | None:
 
 # The Scop with cells -------------------------------------------------------------------------------------------------
 def _with_cells(scop: Scop, found: _Carried) -> Scop:
-    array = replace(found.array, extents=(found.cells,), origin=Origin.TEMPORARY, live_in=False, live_out=False)
-    array = replace(array, holds=found.array.root)
+    old = found.array
+    cells = replace(old, name=found.name, holds=old.root, extents=(found.cells,), origin=Origin.TEMPORARY)
+    cells = replace(cells, live_in=False, live_out=False, may_alias=False)
+    before = cells.name != old.name
+    kept = replace(old, by_pointer=True) if before else cells
+    arrays = (*(kept if a.name == old.name else a for a in scop.arrays), *([cells] if before else []))
+    statements = tuple(_rewritten(s, found) for s in scop.statements)
+    if not before:
+        return replace(scop, arrays=arrays, statements=statements)
+    first = _first_value(scop, found)
     return replace(
         scop,
-        arrays=tuple(array if a.name == array.name else a for a in scop.arrays),
-        statements=tuple(_rewritten(s, found) for s in scop.statements),
+        arrays=arrays,
+        statements=(*statements, first),
+        schedule=copy_schedule(first).sequence(scop.schedule),
+        prologue=(first.name, *scop.prologue),
     )
+
+
+def _first_value(scop: Scop, found: _Carried) -> Statement:
+    """`t_x[0] = t`, in front of everything."""
+    name, old = f"S{unused_number(scop)}", found.array
+    location = next(s.location for s in scop.statements if s.name in found.ahead)
+    domain = isl.Set.from_params(scop.context).set_tuple_name(name)
+    element = isl.Map.from_domain(domain).set_tuple_name(isl.dim_type.out, old.name)
+    read = AccessRelation(old.name, AccessKind.READ, element)
+    written = _relation(replace(read, kind=AccessKind.WRITE), found, 0)
+    value = Assign(Access(found.name, (Literal("0"),), old.element), "", Access(old.name, (), old.element), location)
+    return Statement(name, (), domain, (value,), (read, written), location, text=f"the first value of {old.name}")
 
 
 def _rewritten(statement: Statement, found: _Carried) -> Statement:
@@ -168,7 +215,9 @@ def _rewritten(statement: Statement, found: _Carried) -> Statement:
     read, written = (_cell(statement, steps[kind]) for kind in (AccessKind.READ, AccessKind.WRITE))
 
     def change(node: Expr | Stmt) -> Expr | Stmt:
-        return replace(node, subscripts=(read,)) if isinstance(node, Access) and node.array == name else node
+        if isinstance(node, Access) and node.array == name:
+            return replace(node, array=found.name, subscripts=(read,))
+        return node
 
     body = tuple(rewrite(_apart(s) if own else s, change) for s in statement.body)
     if own:
@@ -176,7 +225,8 @@ def _rewritten(statement: Statement, found: _Carried) -> Statement:
         assert isinstance(update, Assign) and isinstance(update.target, Access)
         body = (replace(update, target=replace(update.target, subscripts=(written,))),)
         statement = replace(statement, reduction=None)
-    return replace(statement, body=body, accesses=tuple(_relation(a, name, steps[a.kind]) for a in statement.accesses))
+    accesses = tuple(_relation(a, found, steps[a.kind]) for a in statement.accesses)
+    return replace(statement, body=body, accesses=accesses)
 
 
 def _cell(statement: Statement, step: int) -> Expr:
@@ -192,8 +242,8 @@ def _apart(statement: Stmt) -> Stmt:
     return replace(statement, op="", value=value)
 
 
-def _relation(access: AccessRelation, name: str, step: int) -> AccessRelation:
-    if access.array != name:
+def _relation(access: AccessRelation, found: _Carried, step: int) -> AccessRelation:
+    if access.array != found.array.name:
         return access
     space = access.relation.get_space().domain()
     local = isl.LocalSpace.from_space(space)
@@ -202,4 +252,4 @@ def _relation(access: AccessRelation, name: str, step: int) -> AccessRelation:
     else:
         cell = isl.Aff.val_on_domain(local, isl.Val(0))
     relation = isl.Map.from_aff(cell).intersect_domain(access.relation.domain())
-    return replace(access, relation=relation.set_tuple_name(isl.dim_type.out, name))
+    return replace(access, array=found.name, relation=relation.set_tuple_name(isl.dim_type.out, found.name))

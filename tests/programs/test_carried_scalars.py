@@ -37,12 +37,29 @@ PARALLEL = {
     "the time of each step": (
         "double t = 0; for (int i = 0; i < 4; i++) { t += 0.25; for (int j = 0; j < n; j++) d[j] = d[j] * t + x0; }"
     ),
+    "added up, for a function": "double t = 1; for (int i = 0; i < n; i++) { t += 0.1; d[i] = sin(t) * exp(-t); }",
+    "added up behind a function": (
+        "float t = x0; for (int i = 1; i < n; i++) { a[i] = cosf(t); t *= 0.75f; }"
+        " for (int i = 0; i < n; i++) b[i] += a[i];"
+    ),
+    "from before": "for (int i = 0; i < n; i++) { a[i] = (b[i] + x0) * 0.5f; x0 = b[i]; }",
+    "from before, in inner loops": (
+        "for (int i = 2; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] = x0; x0 = c[i]; }"
+    ),
+    "from before, added up": (
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] = x0 * j; x0 += b[i]; }"
+    ),
+    "from before, for a function": "for (int i = 1; i < n; i++) { x0 = x0 * 0.5f + b[i]; a[i] = expf(x0); }",
+    "from before, and set before the loop": (
+        "if (n > 0) d[0] = x0; x0 = 2; for (int i = 1; i < n; i++) { d[i] = x0 + b[i]; x0 = c[i]; }"
+    ),
     "a local of two purposes": (
         "for (int i = 1; i < n; i++) { float t = a[i] + b[i]; a[i] = t + c[i - 1]; t = c[i] * 2; c[i] = t; }"
     ),
 }
 SERIAL = {
     "a recurrence": "float x = x0; for (int i = 0; i < n; i++) { a[i] = x; x = x * 0.5f + b[i]; }",
+    "few operations": "double t = x0; for (int i = 0; i < n; i++) { t += 0.1; d[i] = sqrt(t) * b[i]; }",
     "under a condition on data": "float x = x0; for (int i = 0; i < n; i++) { a[i] = x; if (b[i] > 0) x = b[i]; }",
     "read behind the loop": "float x = x0; for (int i = 0; i < n; i++) { a[i] = x; x = b[i]; } d[0] = x;",
 }
@@ -51,7 +68,7 @@ SERIAL = {
 @pytest.mark.quick
 @pytest.mark.parametrize("name", PARALLEL)
 def test_a_cell_for_each_iteration(name: str) -> None:
-    text = source(f"{DATA}, float w[n][3]", PARALLEL[name])
+    text = "#include <math.h>\n" + source(f"{DATA}, float w[n][3]", PARALLEL[name])
     scop = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops[0]
     assert scop.program is not None
     for n in (0, 1, 2, 3, 300):
@@ -68,6 +85,17 @@ def test_values_that_are_added_up_are_found_once() -> None:
     assert any("runs in one GPU thread" in remark.message for remark in scop.remarks)
 
 
+def test_functions_are_not_computed_by_the_thread_that_adds_up() -> None:
+    """Also where other loops have kernels anyway; the loop is no reduction, as each iteration reads the sum."""
+    body = "for (int i = 0; i < n; i++) { t += 0.1; x[i] = sin(t); } for (int i = 0; i < n; i++) y[i] += x[i];"
+    text = "#include <math.h>\n" + source("double t, double x[n], double y[n]", body)
+    (scop,) = polytile.compile(text, name="f.c").scops
+    assert scop.program is not None
+    assert [max(k.block) == 1 for k in scop.program.kernels] == [True, False]
+    (remark,) = (remark for remark in scop.remarks if "one GPU thread" in remark.message)
+    assert "loop i is serial: t written at i=0 is read at i=1" in str(remark.hint)
+
+
 def test_values_that_are_added_up_stay_where_they_are_used_in_order() -> None:
     """One kernel of one thread as before: another one in front of it would gain nothing."""
     body = "int l = m; for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) A[l][j] = A[i][j] + 1; l -= P[i]; }"
@@ -77,4 +105,5 @@ def test_values_that_are_added_up_stay_where_they_are_used_in_order() -> None:
 
 @pytest.mark.parametrize("name", SERIAL)
 def test_what_waits_for_the_iteration_before(name: str) -> None:
-    assert polytile.compile(source(DATA, SERIAL[name]), name="f.c").scops[0].program is None
+    text = "#include <math.h>\n" + source(DATA, SERIAL[name])
+    assert polytile.compile(text, name="f.c").scops[0].program is None
