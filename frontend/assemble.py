@@ -33,6 +33,7 @@ from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
 from polytile.frontend.flattened_loops import Unflattened, without_flattened_loops
 from polytile.frontend.guarded_reductions import with_guarded_reductions
+from polytile.frontend.hidden_names import check_names
 from polytile.frontend.host_reads import host_reads
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
@@ -58,7 +59,7 @@ from polytile.frontend.rotating_pointers import Surroundings, with_rotating_poin
 from polytile.frontend.row_pointers import with_row_pointers
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import PointerTable, Region, Symbol
-from polytile.frontend.scope import VOLATILE, Binding, Scope
+from polytile.frontend.scope import VOLATILE, Scope
 from polytile.frontend.searches import with_searches
 from polytile.frontend.separate_accumulators import with_separate_accumulators
 from polytile.frontend.separate_increments import with_increments_before_conditions
@@ -69,7 +70,7 @@ from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of, unusable
 from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
 from polytile.frontend.type_shapes import Shape, StructType
-from polytile.ir.expr import INT, UCHAR, CType
+from polytile.ir.expr import UCHAR, CType
 from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_span import Span
 
@@ -184,6 +185,7 @@ class _Loops:
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
     span = _checked_span(context, place)
+    check_names(place)
     _check_volatile(context, place)
     function = NodeIndex.of([place.function.body])
     assumptions = assumptions_of(context.file, place, function)
@@ -274,7 +276,6 @@ def _checked_span(context: FileContext, place: ScopPlace) -> Span:
     check_directives(context.file.source.raw, span, context.file.source.path)
     _check_attributes(context.file, place, span)
     _check_declarations_after(place)
-    _check_exit(place.scope)
     return span
 
 
@@ -370,30 +371,3 @@ def _check_declarations_after(place: ScopPlace) -> None:
                     location=location_of(declared[use.name]),
                     hint=f"declare '{use.name}' before '#pragma scop'",
                 )
-
-
-def _check_exit(scope: Scope) -> None:
-    """Refuse a file whose `exit` is not C's, which the program calls when a kernel fails."""
-    while scope.parent is not None:
-        scope = scope.parent
-    binding = scope.names.get("exit")
-    if binding is not None and not _is_exit(binding, scope):
-        raise UserError(
-            "this `exit` hides the function of C's library, which the generated program calls",
-            location=binding.location,
-            hint="give it another name",
-        )
-
-
-def _is_exit(binding: Binding, scope: Scope) -> bool:
-    node = binding.node.decl if isinstance(binding.node, c_ast.FuncDef) else binding.node
-    declarator = getattr(node, "type", None)
-    if not isinstance(declarator, c_ast.FuncDecl):
-        return False
-    parameters = declarator.args.params if declarator.args is not None else None
-    takes_int = parameters is None or (len(parameters) == 1 and _is_int(scope.shape(parameters[0].type)))
-    return takes_int and scope.shape(declarator.type).void
-
-
-def _is_int(shape: Shape) -> bool:
-    return shape.base == INT and not shape.layers
