@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -49,7 +49,7 @@ def certificate(
         "sha256": fingerprint(text),
         "defines": list(defines),
         "cflags": list(cflags),
-        "scops": [_scop(c) for c in found if c.schedule is not None],
+        "scops": [entry for c in found if c.schedule is not None for entry in _versions(c)],
         "on_host": [c.scop.name for c in found if c.schedule is None],
     }
     return json.dumps(content, indent=1) + "\n"
@@ -92,6 +92,14 @@ def _uses(statement: Statement, apart: bool) -> dict[str, Any]:
         **({"updates": [asdict(u) for u in statement.updates]} if statement.updates else {}),
         **({"reads_first": True} if reads_first(statement) else {}),
     }
+
+
+def _versions(state: Compilation) -> Iterator[dict[str, Any]]:
+    """What was proven of a SCoP, behind the same of its version for small grids."""
+    small = state.small_grids
+    if small is not None:
+        yield {"name": state.scop.name, "grids": f"fewer than {small.cells} cells", **_scop(small.compilation)}
+    yield _scop(state)
 
 
 def _scop(state: Compilation) -> dict[str, Any]:

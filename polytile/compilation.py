@@ -47,8 +47,8 @@ class Compilation:
     what the tree says, with the values of its tiles in registers.
     `given` are plans that a schedule file has, which are obeyed. `reasons` are lines on what
     schedules were compared, `estimate` is the time of the chosen one where that was asked for.
-    `program` stays None when nothing is parallel: the SCoP then stays on the host. `steps` are its kernels after each
-    pass.
+    `program` stays None when nothing is parallel: the SCoP then stays on the host. `small_grids` is another version,
+    which the host takes where the grid is small. `steps` are its kernels after each pass.
     """
 
     scop: Scop
@@ -70,6 +70,7 @@ class Compilation:
     estimate: Estimate | None = None
     proof: Proof | None = None
     program: HostProgram | None = None
+    small_grids: SmallGridVersion | None = None
     steps: tuple[After, ...] = field(default=(), repr=False)
     bounds: tuple[str, ...] = ()  # on registers, that were chosen
     remarks: tuple[Diagnostic, ...] = ()
@@ -93,6 +94,11 @@ class Compilation:
         for note in (*candidate.notes, *remarks):
             state = state.with_remark(note)
         return state
+
+    @property
+    def entry(self) -> HostProgram | None:
+        """The program of the entry point: that of both versions, where there are two."""
+        return self.small_grids.entry if self.small_grids else self.program
 
     @property
     def considered(self) -> tuple[str, ...]:
@@ -189,6 +195,8 @@ class Compilation:
             lines += ["  stream:", *(f"    {line}" for line in self.stream.lines())]
         if self.split:
             lines += ["  split tiles:", *(f"    {line}" for line in self.split.lines())]
+        if self.small_grids:
+            lines += self.small_grids.lines()
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.run.schedule.to_text().splitlines())]
         if self.kernel_plans:
@@ -230,6 +238,23 @@ class Compilation:
     def with_remark(self, message: str, *, severity: str = "remark", hint: str | None = None) -> Compilation:
         remark = Diagnostic(severity, message, self.scop.location if self.scop.location.line else None, hint)
         return replace(self, remarks=(*self.remarks, remark))
+
+
+@dataclass(frozen=True, slots=True)
+class SmallGridVersion:
+    """Another version of a SCoP, with its own proof, for grids of fewer than `cells`; `entry` has both."""
+
+    compilation: Compilation
+    cells: int
+    entry: HostProgram
+
+    def lines(self) -> list[str]:
+        """What --explain says of it."""
+        state = self.compilation
+        assert state.schedule is not None and state.split is not None and state.program is not None
+        lines = [f"{state.schedule.strategy}: {state.proof}", *state.split.lines()]
+        lines += _resources(state.program, state.machine)
+        return [f"  grids of fewer than {self.cells} cells:", *(f"    {line}" for line in lines)]
 
 
 def _resources(program: HostProgram, machine: Machine) -> list[str]:

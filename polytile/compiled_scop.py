@@ -84,7 +84,7 @@ class CompiledScop:
     @property
     def program(self) -> HostProgram | None:
         """The kernels and the host code that launches them, or None when the SCoP stays sequential C."""
-        return self.compilation.program
+        return self.compilation.entry
 
     @property
     def cuda(self) -> str:

@@ -24,7 +24,13 @@ from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
-from polytile.runtime.launches import launched_alone, launches_of, with_other_versions, without_bounds
+from polytile.runtime.launches import (
+    for_large_grids,
+    for_small_grids,
+    launched_alone,
+    launches_of,
+    with_other_versions,
+)
 from polytile.runtime.parameters import MOST_CHOSEN, check_parameters, choose_parameters
 from polytile.runtime.reference import reference
 from polytile.runtime.source_reference import TooFewElementsError, check_extraction
@@ -49,7 +55,7 @@ class Execution:
         name = self.compilation.scop.name
         if call.on_device and on == "emulator":
             raise UsageError(f"{name}: {min(call.on_device)} is on a GPU", hint="pass NumPy arrays to the emulator")
-        if self.compilation.program is None:
+        if self.compilation.entry is None:
             self._run_sequential(call)
         else:
             self._engine(bool(call.on_device), on).run(call.layouts, call.values, call.memory)
@@ -61,7 +67,7 @@ class Execution:
             call.memory[name].set(host[name])
 
     def _engine(self, on_device: bool, on: str) -> Engine:
-        scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
+        scop, program, options = self.compilation.scop, self.compilation.entry, self.compilation.options
         assert program is not None
         self._require_definitions()
         gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
@@ -102,7 +108,7 @@ class Execution:
         for extent, used in elements_used(self.compilation.source, values).items():
             if extent not in given and values.get(extent, used) < used <= MOST_CHOSEN:
                 values[extent] = used
-        check_limits(scop, self.compilation.program.limits if self.compilation.program else (), values)
+        check_limits(scop, self.compilation.entry.limits if self.compilation.entry else (), values)
         check_bounds(self.compilation.source, values)
         check_set(self.compilation.source, values, self.compilation.options.max_operations)
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
@@ -124,7 +130,7 @@ class Execution:
         """Compare the generated code with the sequential C, and that with the user's own text; one result for each way
         to run it."""
         checks = _checks(sanitize, on)
-        if self.compilation.program is None:
+        if self.compilation.entry is None:
             return ()
         self._require_definitions()
         ways = self._ways(on, checks, unit)
@@ -133,44 +139,56 @@ class Execution:
 
     def _ways(self, on: str, checks: tuple[str, ...], unit: Unit) -> tuple[tuple[Engine, ...], ...]:
         """The engines of each way to run: the program, and the one that takes the other versions of its kernels."""
-        scop, program, options = self.compilation.scop, self._shown(), self.compilation.options
-        other = with_other_versions(program)
+        scop, options = self.compilation.scop, self.compilation.options
+        first, *others = self._versions()
+        others += [other for one in (first, *others) if (other := with_other_versions(one)) is not None]
         if checks:  # the lines of kernels in the .cu stay
-            units = [(one, _with(unit, one)) for one in (program, other) if one is not None]
+            units = [(one, _with(unit, one)) for one in (first, *others)]
             return (tuple(checked_engine(scop, one, own, checks) for one, own in units),)
-        found = [engines(scop, program, options, on)]
-        found += [engines(scop, launched_alone(other), options, on)] if other is not None else []
+        found = [engines(scop, one, options, on) for one in (first, *map(launched_alone, others))]
         return tuple(zip(*found, strict=True))
 
     def _shown(self) -> HostProgram:
         """Return the program to validate: it takes kernels for large sizes at small ones, too."""
-        assert self.compilation.program is not None
-        return without_bounds(self.compilation.program)
+        assert self.compilation.entry is not None
+        return for_large_grids(self.compilation.entry)
+
+    def _versions(self) -> tuple[HostProgram, ...]:
+        """Return the program to validate, and the one for small grids, where there is one."""
+        assert self.compilation.entry is not None
+        small = for_small_grids(self.compilation.entry)
+        return (self._shown(),) if small is None else (self._shown(), small)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
-        if self.compilation.program is None:
+        if self.compilation.entry is None:
             return None
         self._require_definitions()
-        engine = counted_engine(self.compilation.scop, self._shown(), _with(unit, self._shown()))
+        program = self._shown()
+        engine = counted_engine(self.compilation.scop, launched_alone(program), _with(unit, program))
         inputs = self._most_kernels(parameters, seed)
         return Counted(self._validated((engine,), [inputs]), engine.counts)
 
     def inputs(self, parameters: Mapping[str, int] | None, seed: int | None) -> Iterator[tuple[Expectation, str]]:
         """What a validation runs on, each with a note: small sizes, then further ones with which what does not run for
         small ones does, kernels and tiles within."""
-        program, seed = self._shown(), new_seed() if seed is None else seed
+        seed = new_seed() if seed is None else seed
         small = self._checked(parameters, seed)
         yield small
-        for sizes in covering_sizes(self.compilation.scop, program, self._given(parameters), small[0].values):
-            try:
-                yield self._checked(parameters, seed, sizes)
-            except UserError:  # the C is undefined for these sizes, as it is not for small ones
-                continue
+        given, seen = self._given(parameters), [small[0].values]
+        for program in map(launched_alone, self._versions()):
+            for sizes in covering_sizes(self.compilation.scop, program, given, small[0].values):
+                if sizes in seen:
+                    continue
+                seen.append(sizes)
+                try:
+                    yield self._checked(parameters, seed, sizes)
+                except UserError:  # the C is undefined for these sizes, as it is not for small ones
+                    continue
 
     def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
         """The first inputs with which all kernels run, or else as many as do."""
-        program = self._shown()
+        program = launched_alone(self._shown())
         found: dict[int, tuple[Expectation, str]] = {}
         for inputs in self.inputs(parameters, seed):
             launched = sum(kernel.launches > 0 for kernel in launches_of(program, inputs[0].values))
@@ -181,9 +199,11 @@ class Execution:
 
     def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
         """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
-        if self.compilation.program is None:
+        if self.compilation.entry is None:
             return None
-        return sizes_that_run(self.compilation.scop, self._shown(), kernel)
+        programs = map(launched_alone, self._versions())
+        found = (sizes_that_run(self.compilation.scop, p, kernel) for p in programs if _has(p, kernel))
+        return next((sizes for sizes in found if sizes is not None), None)
 
     def _validated(self, ways: Iterable[Engine], inputs: Sequence[tuple[Expectation, str]]) -> Validation:
         """A validation in one place: runs of each program on each of the inputs."""
@@ -217,11 +237,15 @@ class Execution:
 
     def time(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Timing, ...]:
         """Kernel time on the GPU, data on the device, for each way to run it."""
-        if self.compilation.program is None:
+        if self.compilation.entry is None:
             return ()
         given = self.expect(parameters, seed)
-        ways = engines(self.compilation.scop, self.compilation.program, self.compilation.options, "gpu")
+        ways = engines(self.compilation.scop, self.compilation.entry, self.compilation.options, "gpu")
         return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
+
+
+def _has(program: HostProgram, kernel: str) -> bool:
+    return any(k.name == kernel for k in program.kernels)
 
 
 def _with(unit: Unit, program: HostProgram) -> Unit:

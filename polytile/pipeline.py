@@ -24,7 +24,7 @@ from polytile.codegen.passes.driver import Versions, check_disabled, improvement
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.size_limits import can_hold, size_limits
 from polytile.codegen.targets.cuda.device_functions import require_machine
-from polytile.compilation import Compilation
+from polytile.compilation import Compilation, SmallGridVersion
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.atomic_updates import with_updates
 from polytile.ir.host import Buffer, HostProgram
@@ -44,6 +44,7 @@ from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
+from polytile.scheduling.candidate import SmallGrids
 from polytile.scheduling.cost.strides import has_serial_part
 from polytile.scheduling.proof.atomics import indivisible
 from polytile.scheduling.proof.legality import BarrierReason
@@ -342,11 +343,33 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
         chosen = state.taking(candidate, _kept_sums(state) if serial else ())
         seen("schedule", chosen)
         try:
-            return _through(REALISATION, chosen, seen)
+            return _with_small_grids(state, candidate.small_grids, _through(REALISATION, chosen, seen))
         except _RefusedError as error:
             refused = error
             state = _with_refusal(state, candidate.strategy, error)
     return _without_kernels(refused, seen)
+
+
+def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compilation) -> Compilation:
+    """The compilation with another version for small grids, proven like any, where that was proposed and is not
+    refused."""
+    if asked is None or large.program is None or large.stream is None:
+        return large
+    from polytile.codegen.lowering.streaming.grid_versions import with_small_grids
+
+    try:
+        small = _through(REALISATION, state.taking(asked.candidate), lambda name, state: None)
+    except _RefusedError as error:
+        return _with_refusal(large, asked.candidate.strategy, error)
+    assert small.program is not None
+    both = with_small_grids(large.run.scop, large.stream, large.program, small.program, asked.cells)
+    if both is None:
+        return large
+    found, kernels = replace(large, small_grids=SmallGridVersion(small, asked.cells, both)), len(small.program.kernels)
+    return found.with_remark(
+        f"{state.scop.name}: {asked.candidate.strategy} schedule for grids of fewer than {asked.cells} cells, "
+        f"{kernels} kernel{'s' * (kernels != 1)}; {small.proof}"
+    )
 
 
 def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> Compilation:

@@ -78,7 +78,8 @@ class Candidate:
     made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
     time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
     depends on sizes then. The kernels of a `stream` run the first iterations of the time loop, the schedule the rest.
-    Those of `split` run what the tree says, with the values of its tiles in registers.
+    Those of `split` run what the tree says, with the values of its tiles in registers. `small_grids` is another
+    candidate that is faster for these, where sizes are not known.
     """
 
     strategy: str
@@ -96,11 +97,20 @@ class Candidate:
     repeats: bool = False
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
+    small_grids: SmallGrids | None = None
 
     @property
     def microseconds(self) -> float:
         """The estimated time; infinite where nobody asked, or it stays on the host."""
         return self.estimate.microseconds if self.estimate else inf
+
+
+@dataclass(frozen=True, slots=True)
+class SmallGrids:
+    """What runs grids of fewer `cells` in place of a candidate's overlapped tiles: `candidate`."""
+
+    candidate: Candidate
+    cells: int
 
 
 class Strategy(Protocol):

@@ -60,3 +60,11 @@ def _sum_text(terms: tuple[tuple[str, int], ...], spelt: Mapping[str, str]) -> s
 
 def _constant(value: int) -> str:
     return str(value) if -(2**31) < value < 2**31 else f"{value}LL"
+
+
+def both_limits(first: Collection[SizeLimit], second: Collection[SizeLimit]) -> tuple[SizeLimit, ...]:
+    """What holds where both do: of two limits of the same sum the lower one."""
+    least: dict[tuple[tuple[str, int], ...], int] = {}
+    for limit in (*first, *second):
+        least[limit.terms] = min(limit.most, least.get(limit.terms, limit.most))
+    return tuple(SizeLimit(terms, most) for terms, most in least.items())

@@ -8,6 +8,7 @@ from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.ir.arith import lift
+from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import Declare, If
 from polytile.ir.expr_trees import rewrite, statements
 from polytile.ir.host import HostProgram
@@ -51,11 +52,11 @@ def with_other_versions(program: HostProgram) -> HostProgram | None:
     return None if body == program.body else replace(program, body=body)
 
 
-def without_bounds(program: HostProgram) -> HostProgram:
-    """The program that takes its kernels for large sizes at all sizes, so that small ones show that they are right.
+def for_large_grids(program: HostProgram) -> HostProgram:
+    """The program that takes its kernels for large grids at all sizes, so that small ones show that they are right.
 
-    before: least_cells = 2097152; rest = n * m >= least_cells ? .. : 0;
-    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0;
+    before: large_grid = 2250000; if (n * m < large_grid) { small } else { rest = n * m >= least_cells ? .. : 0; .. }
+    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0; ..
     """
     if not program.bounds:
         return program
@@ -63,7 +64,26 @@ def without_bounds(program: HostProgram) -> HostProgram:
     def lowered(stmt: Any) -> Any:
         return replace(stmt, value=lift(0)) if isinstance(stmt, Declare) and stmt.name in program.bounds else stmt
 
-    return replace(program, body=tuple(map(lowered, program.body)))
+    chosen = _version_choice(program)
+    body = program.body if chosen is None else chosen.otherwise
+    return replace(program, body=tuple(rewrite(stmt, lowered) for stmt in body))
+
+
+def for_small_grids(program: HostProgram) -> HostProgram | None:
+    """The program that takes its version for small grids at all sizes; None where it has none.
+
+    before: large_grid = 2250000; if (n * m < large_grid) { small } else { large }
+    after:  small
+    """
+    chosen = _version_choice(program)
+    return None if chosen is None else replace(program, body=chosen.then, bounds=())
+
+
+def _version_choice(program: HostProgram) -> If | None:
+    """The condition that chooses between versions of all kernels."""
+    names = frozenset(program.bounds)
+    conditions = (stmt for stmt in program.body if isinstance(stmt, If))
+    return next((c for c in conditions if not names.isdisjoint(mentioned_names(c.condition))), None)
 
 
 def launched_alone(program: HostProgram) -> HostProgram:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import isqrt, prod
 
 from polytile.ir.stream_plan import Exchange
-from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.strategies.mix_strategies import NOTABLY
@@ -25,6 +25,11 @@ ENOUGH = 0.75  # of the time of one iteration a kernel: estimates of that are up
 LARGER = 1.25  # times the largest extent: there tiles take another number of rounds
 LEAST = 32  # cells along a dimension, below which no grid is looked at
 NEAR = 1.5  # two extents that are as good as one
+NEAR_SIZE = 1.1  # where versions are about as fast, and the text of a second one is there
+# Of the time of overlapped tiles by estimate, up to which split ones are taken: they are up to half too long beside
+# those (jacobi-2d, 2048^2, H200: 1.54 by estimate, 0.78 measured; five points 1.44 and 1.0).
+IN_FAVOUR = 1.25
+NOTABLY_FASTER = 0.85  # of the time: less is not worth the text of a second version
 
 Estimated = Callable[[Problem, Candidate], Candidate]
 
@@ -36,16 +41,10 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     plan = candidate.stream
     if plan is None or plan.once:
         return candidate
-    elements = problem.machine.tuning.tiles.assumed_elements
-    extents = assumed_sizes(problem.scop, elements, least_rank=plan.dims)
-    largest = min((size for name, size in extents.items() if name not in problem.options.parameters), default=0)
+    sized, largest = _sizes(problem, plan.dims)
     if largest <= LEAST:
         return candidate
     single = estimated(problem, replace(candidate, stream=None))
-
-    def sized(size: int) -> Problem:
-        parameters = {**dict.fromkeys(extents, size), **problem.options.parameters}
-        return replace(problem, options=replace(problem.options, parameters=parameters))
 
     def share(size: int) -> float:
         """Return the time of blocks by that of kernels of one iteration."""
@@ -65,6 +64,32 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     return replace(candidate, stream=replace(plan, least_cells=_cells(sized(high), candidate)))
 
 
+def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, estimated: Estimated) -> Candidate:
+    """Give a candidate with overlapped tiles the number of cells below which another one is faster; return it as it is
+    where that is not notably faster for any grid, or for the largest that fits into memory."""
+    plan = candidate.stream
+    assert plan is not None
+    sized, largest = _sizes(problem, plan.dims)
+
+    def share(size: int) -> float:
+        """Return the time of the other one by that of the candidate."""
+        other, own = (estimated(sized(size), each).microseconds for each in (split, candidate))
+        return other / own
+
+    low, high = LEAST, largest
+    if low >= high or share(high) < IN_FAVOUR:
+        return candidate
+    while high > NEAR_SIZE * low:
+        middle = isqrt(low * high)
+        low, high = (middle, high) if share(middle) < IN_FAVOUR else (low, middle)
+    smaller = (3 * low // 4, low // 2, low // 4)
+    if smaller[-1] < LEAST or min(map(share, smaller)) > NOTABLY_FASTER:
+        return candidate
+    cells = _cells(sized(low), candidate)
+    stream = replace(plan, least_cells=0) if plan.least_cells <= cells else plan
+    return replace(candidate, stream=stream, small_grids=SmallGrids(split, cells))
+
+
 def is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:
     """Say whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and
     about as fast with these."""
@@ -82,6 +107,19 @@ def is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool
     close = not plan.least_cells and candidate.microseconds >= MUCH_FASTER * best.microseconds
     alone = plan.in_place and candidate.microseconds >= IN_PLACE * best.microseconds
     return plan.redundancy > most or alone or (close and problem.has_unknown_sizes)
+
+
+def _sizes(problem: Problem, dims: int) -> tuple[Callable[[int], Problem], int]:
+    """Make the problem with grids of a size in each dimension, and find the largest one that fits into memory; 0 where
+    all are known."""
+    extents = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements, least_rank=dims)
+    largest = min((size for name, size in extents.items() if name not in problem.options.parameters), default=0)
+
+    def sized(size: int) -> Problem:
+        parameters = {**dict.fromkeys(extents, size), **problem.options.parameters}
+        return replace(problem, options=replace(problem.options, parameters=parameters))
+
+    return sized, largest
 
 
 def _cells(problem: Problem, candidate: Candidate) -> int:

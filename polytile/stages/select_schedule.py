@@ -27,7 +27,7 @@ from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.stage_times import each_in_stage, stage
-from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells
+from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells, with_small_grids
 from polytile.stages.place_data import realised
 
 TIME_TILES = 0.95  # of the time of one step a launch; both estimates were fitted to stencils
@@ -233,7 +233,9 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         first, best = found[0], _estimated(sized, best)
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
-    chosen = _over_time_or(problem, chosen, over_time)
+    large = _over_time_or(problem, chosen, over_time)
+    chosen = _with_small_grids(problem, large, over_time)
+    over_time = [chosen if one is large else one for one in over_time]
     chosen = _with_exhausted(problem, chosen)
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
@@ -267,6 +269,15 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
         longest = OVER_SPLIT * _estimated(large, chosen).microseconds
         faster = [one for one in others if _estimated(large, one).microseconds < longest]
     return min(faster, key=lambda one: one.microseconds, default=chosen)
+
+
+def _with_small_grids(problem: Problem, chosen: Candidate, over_time: Sequence[Candidate]) -> Candidate:
+    """The candidate with split tiles for small grids, where it has overlapped ones, sizes are not known, and these are
+    faster then."""
+    split = [one for one in over_time if one.split is not None]
+    if chosen.stream is None or chosen.stream.once or not split or not problem.has_unknown_sizes:
+        return chosen
+    return with_small_grids(problem, chosen, split[0], _estimated)
 
 
 def _for_large_grids(problem: Problem, sized: Problem, candidate: Candidate) -> Candidate:
@@ -385,5 +396,7 @@ def _explained(found: Sequence[Candidate], best: Candidate) -> Candidate:
         if one.schedule is not None
         for line in str(one.estimate).splitlines()[:1]
     ]
+    if best.small_grids is not None:
+        lines.append(f"{best.small_grids.candidate.strategy} for fewer than {best.small_grids.cells} cells")
     reasons = [line for one in found for line in one.reasons]
     return replace(best, reasons=(*reasons, *lines, *str(best.estimate or "").splitlines()[1:]))

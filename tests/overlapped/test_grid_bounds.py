@@ -1,10 +1,12 @@
-"""Where sizes are not known, overlapped tiles run large grids, and kernels of one iteration small ones."""
+"""Where sizes are not known, overlapped tiles run large grids, and split tiles or kernels of one iteration small
+ones."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import replace
+from math import isqrt
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,11 @@ import pytest
 
 import polytile
 from polytile.api import CompiledScop
+from polytile.check.checker import problems
+from polytile.cli.main import main
 from polytile.diagnostics import UserError
 from polytile.ir.stream_plan import MOST_OF_A_SIDE
-from polytile.runtime.launches import launches_of, without_bounds
+from polytile.runtime.launches import for_large_grids, launches_of
 from tests.bitwise import same_as_c
 
 from .checks import compiled, plan_of
@@ -52,24 +56,70 @@ def typed(text: str, **settings: object) -> CompiledScop:
 
 def blocks(scop: CompiledScop, **values: int) -> list[bool]:
     """Whether kernels of blocks run, and those of single iterations."""
-    assert scop.compilation.program is not None
-    found = launches_of(scop.compilation.program, values)
-    streams = {k.kernel: k.launches > 0 for k in found}
+    assert scop.program is not None
+    streams = {k.kernel: k.launches > 0 for k in launches_of(scop.program, values)}
     return [any(runs for name, runs in streams.items() if name.endswith(end)) for end in ("_in", "_k0")]
 
 
-@pytest.mark.parametrize("text", [PLANE, SPACE], ids=["plane", "space"])
-def test_the_host_takes_tiles_for_large_grids(text: str) -> None:
-    scop = typed(text)
-    least, dims = plan_of(scop).least_cells, plan_of(scop).dims
-    side = round(least ** (1 / dims)) + 2  # with what no cell is computed of
+def splits(scop: CompiledScop, **values: int) -> bool:
+    """Whether the kernel of split tiles runs."""
+    assert scop.program is not None
+    return any(k.launches > 0 for k in launches_of(scop.program, values) if k.kernel.endswith("_split"))
+
+
+def test_the_host_takes_tiles_for_large_grids() -> None:
+    scop = typed(SPACE)
+    least = plan_of(scop).least_cells
+    side = round(least ** (1 / 3)) + 2  # with what no cell is computed of
     assert least > 0 and f"spaces of fewer than {least} cells run one iteration a kernel" in list(plan_of(scop).lines())
-    even = {"T": 2 * plan_of(scop).iterations}
-    sides = ("N", "M")[: 1 + (text is PLANE)]
-    assert blocks(scop, **even, **dict.fromkeys(sides, side + 1)) == [True, False]
-    assert blocks(scop, **even, **dict.fromkeys(sides, side - 1)) == [False, True]
-    assert blocks(scop, **dict.fromkeys(sides, side + 1), T=even["T"] + 1) == [True, True]
-    assert blocks(scop, **dict.fromkeys(sides, 2), T=8) == [False, False]
+    even = 2 * plan_of(scop).iterations
+    assert blocks(scop, T=even, N=side + 1) == [True, False]
+    assert blocks(scop, T=even, N=side - 1) == [False, True]
+    assert blocks(scop, T=even + 1, N=side + 1) == [True, True]
+    assert blocks(scop, T=8, N=2) == [False, False]
+
+
+def test_the_host_takes_split_tiles_for_small_planes() -> None:
+    scop = typed(PLANE)
+    small = scop.compilation.small_grids
+    assert small is not None and plan_of(scop).least_cells == 0
+    assert small.compilation.split is not None and small.compilation.proof is not None
+    side, even = isqrt(small.cells) + 2, 2 * plan_of(scop).iterations
+    assert (blocks(scop, T=even, N=side + 1, M=side + 1), splits(scop, T=even, N=side + 1, M=side + 1)) == (
+        [True, False],
+        False,
+    )
+    for n, m in ((side - 1, side - 1), (3, 2 * side), (2 * side, 3)):
+        assert (blocks(scop, T=even, N=n, M=m), splits(scop, T=even, N=n, M=m)) == ([False, False], True)
+    said = f"split schedule for grids of fewer than {small.cells} cells, 1 kernel; legality: proven"
+    assert any(said in remark.message for remark in scop.compilation.remarks)
+    assert f"  grids of fewer than {small.cells} cells:" in scop.explain().splitlines()
+    assert {k.name for k in scop.facts.kernels} == {k.name for k in scop.program.kernels if scop.program}
+
+
+def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
+    source, file = tmp_path / "f.c", tmp_path / "f.json"
+    source.write_text(PLANE)
+    command = [str(source), "-o", str(tmp_path), "--certificate", str(file), "--no-cache", "--fp", "strict"]
+    assert main(command) == 0
+    small, large = (content := json.loads(file.read_text()))["scops"]
+    assert re.fullmatch(r"fewer than \d+ cells", small["grids"]) and "split" in small and "stream" in large
+    assert list(problems(small)) == [] == list(problems(large))
+    assert main(["check", str(file), "--source", str(source)]) == 0
+    small["split"]["cuts"][0]["lower"] = 0  # tiles that do not shrink with what they read
+    file.write_text(json.dumps(content))
+    assert main(["check", str(file)]) == 1
+
+
+def test_a_version_that_is_refused_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise UserError("no")
+
+    monkeypatch.setattr("polytile.pipeline._with_split_program", refuse)
+    monkeypatch.setattr("polytile.pipeline._reason", lambda *_: "no")
+    scop = typed(PLANE)
+    assert scop.compilation.small_grids is None and scop.program is scop.compilation.program
+    assert any("the split schedule is not used, as no" in remark.message for remark in scop.compilation.remarks)
 
 
 def test_sides_longer_than_any_array_do_not_overflow() -> None:
@@ -81,10 +131,11 @@ def test_sides_longer_than_any_array_do_not_overflow() -> None:
 def test_known_sizes_need_no_bound(known: dict[str, int]) -> None:
     scop = typed(PLANE, parameters={**known, "T": 100})
     assert scop.compilation.stream is None or plan_of(scop).least_cells == 0
+    assert scop.compilation.small_grids is None
 
 
 def test_a_strategy_that_is_asked_for_has_no_bound() -> None:
-    assert plan_of(compiled(PLANE)).least_cells == 0
+    assert plan_of(compiled(PLANE)).least_cells == 0 and compiled(PLANE).compilation.small_grids is None
 
 
 @pytest.mark.slow
@@ -92,14 +143,16 @@ def test_a_strategy_that_is_asked_for_has_no_bound() -> None:
 @pytest.mark.parametrize("text", [PLANE, SPACE], ids=["plane", "space"])
 def test_small_grids_show_that_tiles_for_large_ones_are_right(text: str) -> None:
     scop = typed(text)
-    assert scop.compilation.program is not None
-    any_size = without_bounds(scop.compilation.program)
-    assert any_size.kernels == scop.compilation.program.kernels and any_size.body != scop.compilation.program.body
+    assert scop.program is not None
+    any_size = for_large_grids(scop.program)
+    assert any_size.kernels == scop.program.kernels and any_size.body != scop.program.body
     n = 2 * plan_of(scop).iterations
     same_as_c(scop, [{"T": n + 1, "N": 9, "M": 40}, {"T": n, "N": 35, "M": 5}, {"T": 2, "N": 7, "M": 7}])
     sizes = {p.name: {"T": n + 1, "N": 9, "M": 40}[p.name] for p in scop.scop.parameters}
     reports = scop.validate(on="emulator", parameters=sizes, seed=1)
-    assert all(kernel.launches for report in reports for kernel in report.runs[0].kernels)
+    first = (kernel for report in reports for kernel in report.runs[0].kernels)
+    assert all(kernel.launches or kernel.kernel.endswith("_split") for kernel in first)
+    assert all(kernel.launches for report in reports for kernel in report.kernels)
 
 
 @pytest.mark.slow
@@ -128,10 +181,10 @@ def test_a_bound_that_is_none_is_refused(least: int) -> None:
         compiled(PLANE, schedule="auto", load_schedule=saved.replace(line, f"# stream {json.dumps(wrong)}"))
 
 
-def test_programs_without_bounds_are_as_they_were() -> None:
+def test_programs_for_large_grids_are_as_they_were() -> None:
     program = compiled(PLANE).compilation.program
-    assert program is not None and program.bounds == () and without_bounds(program) is program
-    assert without_bounds(replace(program, bounds=("n",))).body == program.body
+    assert program is not None and program.bounds == () and for_large_grids(program) is program
+    assert for_large_grids(replace(program, bounds=("n",))).body == program.body
 
 
 @pytest.mark.slow

@@ -61,6 +61,12 @@ def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
     return cells_of(scop, statements, plan.dims, back, integer)
 
 
+def bounded_cells(cells: Cells) -> Expr:
+    """Count the cells of space as StreamPlan.least_cells does."""
+    sides = (add(sub(wide(last), wide(first)), 1) for first, last in cells.range)
+    return reduce(mul, (least(side, MOST_OF_A_SIDE) for side in sides))
+
+
 class _Program:
     def __init__(self, scop: Scop, plan: StreamPlan, names: Names, cells: Cells) -> None:
         self.scop, self.plan, self.names, self.cells = scop, plan, names, cells
@@ -126,13 +132,8 @@ class _Program:
         first, last = (wide(side) for side in self.cells.times)
         turns = div(most(add(sub(last, first), 1), 0), self._height)
         if self.least_cells is not None:
-            turns = select(compare(">=", self._bounded_cells(), self.least_cells), turns, lift(0))
+            turns = select(compare(">=", bounded_cells(self.cells), self.least_cells), turns, lift(0))
         return turns if self.cells.some is None else select(wide(self.cells.some), turns, lift(0))
-
-    def _bounded_cells(self) -> Expr:
-        """Count the cells of space as StreamPlan.least_cells does."""
-        sides = (add(sub(wide(last), wide(first)), 1) for first, last in self.cells.range)
-        return reduce(mul, (least(side, MOST_OF_A_SIDE) for side in sides))
 
     def _blocks(self) -> Expr:
         tiles = reduce(mul, self.counts, chunks(self.plan, self.cells, self.chunk))

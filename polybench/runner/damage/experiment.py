@@ -25,7 +25,13 @@ from polytile.recursion_limit import deep_recursion
 from polytile.runtime.engine import EmulatorEngine, emulator_engine
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.host_interpreter import execute
-from polytile.runtime.launches import KernelRuns, launched_alone, with_other_versions, without_bounds
+from polytile.runtime.launches import (
+    KernelRuns,
+    for_large_grids,
+    for_small_grids,
+    launched_alone,
+    with_other_versions,
+)
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import validate
 
@@ -80,10 +86,12 @@ def damage(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     """Damage one SCoP in all ways, on the inputs that a validation of the sound one chooses."""
     assert scop.program is not None
-    damaged = planted(without_bounds(scop.program), scop.scop)
+    versions = [for_large_grids(scop.program), for_small_grids(scop.program)]
+    damaged, *other_grids = [planted(one, scop.scop) for one in versions if one is not None]
     inputs = [expectation for expectation, _ in Execution(scop.compilation, {}).inputs(None, SEED)]
     other = with_other_versions(damaged.program)
-    programs = [damaged.program] + ([launched_alone(other)] if other is not None else [])
+    programs = [damaged.program, *(launched_alone(one.program) for one in other_grids)]
+    programs += [launched_alone(other)] if other is not None else []
     engines = [emulator_engine(damaged.scop, program, scop.compilation.options) for program in programs]
     strict = scop.compilation.options.strict
     for expectation in () if strict else inputs:
