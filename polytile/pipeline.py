@@ -85,8 +85,8 @@ def generate_program(state: Compilation) -> Compilation:
 
 
 def _with_limits(state: Compilation) -> Compilation:
-    """The program with the limits of its sizes, and with graphs or without; with 64-bit indices in kernels where 32
-    bits do for no sizes."""
+    """The program with what it asks of sizes, and with graphs or without; with 64-bit indices in kernels where 32 bits
+    do for no sizes."""
     if state.program is None:
         return state
     limits = size_limits(state.program, state.run.scop.context)
@@ -95,7 +95,10 @@ def _with_limits(state: Compilation) -> Compilation:
         run = replace(state.run, scop=replace(state.run.scop, wide=True))
         return generate_program(replace(state, executions=run))
     asked, often = state.options.graphs, state.program.launches_often
-    return replace(state, program=replace(state.program, limits=limits, graphs=often if asked is None else asked))
+    graphs = often if asked is None else asked
+    scop = state.run.scop
+    checked = "" if scop.tables else scop.checked  # of tables of rows it also says what is worth copying
+    return replace(state, program=replace(state.program, limits=limits, graphs=graphs, checked=checked))
 
 
 def _improved(state: Compilation) -> Compilation:

@@ -104,7 +104,8 @@ class HostProgram:
     summary: tuple[str, ...] = ()
     location: str = ""  # `gemm.c:41`
     graphs: bool = False
-    limits: tuple[SizeLimit, ...] = ()  # beyond which the entry point does nothing, and the C runs
+    checked: str = ""  # Scop.checked: for other sizes the entry point does nothing, and the C runs
+    limits: tuple[SizeLimit, ...] = ()  # as beyond these
     bounds: tuple[str, ...] = ()
     asks_memory: bool = False  # the host file asks how much memory arrays have that are used in place
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ import pytest
 
 import polytile
 from polytile.diagnostics import UsageError
+from polytile.runtime.binding import names
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from tests.bitwise import same_as_c
 
 SMOOTH = """
@@ -186,3 +189,17 @@ def test_sizes_that_cannot_be() -> None:
     assumed = SMOOTH.replace("#pragma scop", "#pragma polytile assume(m >= 12)\n#pragma scop", 1)
     with pytest.raises(UsageError, match="contradicts"):
         polytile.compile(assumed, parameters={"m": 11}, specialize=True)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_who_calls_the_entry_point_with_other_sizes_is_told(tmp_path: Path) -> None:
+    """As the host file does, which runs the C then: nothing has happened."""
+    compiled = polytile.compile(SMOOTH, name="smooth.c", specialize=True, parameters={"n": 9, "m": 11})
+    _, unit, header = compiled.write(tmp_path)
+    assert "Does nothing and returns 2 unless n == 9 && m == 11." in header.read_text()
+    entry = EmulatorLibrary.open(compile_shared(unit, tmp_path / "smooth.so")).function("polytile_smooth_scop0")
+    for n, m, status in ((9, 11, 0), (8, 11, 2), (9, 12, 2)):
+        a, b = np.ones((9, 12)), np.zeros((9, 12))
+        passed = {"n": n, "m": m, "a": ctypes.c_void_p(a.ctypes.data), "b": ctypes.c_void_p(b.ctypes.data)}
+        assert entry(*(passed[name] for name in names(compiled.scops[0].scop))) == status
+        assert bool(b.any()) is (status == 0)

@@ -38,7 +38,8 @@ def _declaration(program: HostProgram) -> str:
     described = [_description(program, a) for a in arguments(program)]
     limits = " && ".join(map(str, program.limits))
     sizes = f", and, as integers would overflow, unless {limits}" if limits else ""
-    texts = [*program.summary, *described, _CONTRACT, f"{_AMID}{sizes}."]
+    asked = [f"Does nothing and returns {RUN_THE_C} unless {program.checked}."] if program.checked else []
+    texts = [*program.summary, *described, _CONTRACT, *asked, f"{_AMID}{sizes}."]
     body = "\n".join(f"   {in_comment(text)}".rstrip() for text in texts).lstrip()
     return "\n".join([f"/* {body} */", *wrapped(start, parts, ");")])
 

@@ -6,6 +6,7 @@ after:  extern "C" int NAME(int n, double *y, const double *x) { ... return run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -123,7 +124,8 @@ def _entry(program: HostProgram) -> str:
     start, parts = _signature(program, names)
     run = f'PolytileRun {names.run}("{program.name}");'
     turn = [f"const PolytileTurn {names.turn};", f"if (!{names.turn}.mine) return {RUN_THE_C};"]
-    setup = [*turn, *_conversions(program, names), *_limits(program, names), run, *_buffers(program, names)]
+    setup = [*turn, *_conversions(program, names), *_checked_sizes(program), *_limits(program, names)]
+    setup += [run, *_buffers(program, names)]
     launches = _body_printer(program, names).lines(program.body)
     body = [
         *setup,
@@ -166,6 +168,16 @@ def _conversions(program: HostProgram, names: _Names) -> list[str]:
             element, name = type_name(a.array.element), identifier(a.array.name)
             lines.append(f"const {element} {name} = *(const {element} *){names.raw[a.array.name]};")
     return lines
+
+
+def _checked_sizes(program: HostProgram) -> list[str]:
+    """Nothing is done for sizes that kernels are not for."""
+    if not program.checked:
+        return []
+    spelt = {p.name: identifier(p.name) for p in program.parameters}
+    text = re.sub(r"[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), program.checked)
+    test = broken(f"if (!({text})) return {RUN_THE_C};")
+    return ["// The kernels are for these sizes alone: nothing is done for others, and the caller runs the C.", *test]
 
 
 def _limits(program: HostProgram, names: _Names) -> list[str]:
