@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.address_arguments import address_of_one
@@ -19,6 +18,7 @@ from polytile.frontend.trees import (
     copied,
     possible_bases,
     substituted,
+    text_of,
     variables_in,
     written_name,
 )
@@ -217,4 +217,4 @@ def _spelling(extent: c_ast.Node, scope: Scope) -> str:
         return str(constant.value)
     while isinstance(extent, c_ast.Cast):
         extent = extent.expr
-    return str(CGenerator().visit(extent))
+    return text_of(extent)

@@ -113,7 +113,7 @@ class _Search:
                 self.block(function, node, scope.child(), path)
             case c_ast.While() | c_ast.DoWhile():
                 if not any(isinstance(around, _LOOPS) for around in path):
-                    self.left_out.append(_decided_by_data(node))
+                    self.left_out.append(_of_unknown_end(node))
                 self._statement(function, node.stmt, scope, (*path, node))
             case c_ast.If():
                 self._statement(function, node.iftrue, scope, (*path, node))
@@ -208,10 +208,10 @@ def _is_loop(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.For) or counts(node)
 
 
-def _decided_by_data(node: c_ast.Node) -> UserError:
+def _of_unknown_end(node: c_ast.Node) -> UserError:
     """Why a loop without an iterator is not tried, though what is inside of it is."""
     return UserError(
-        "data decide when this loop ends: it is left as it is, and loops inside of it are tried",
+        "when this loop ends is only known as it runs: it is left as it is, and loops inside of it are tried",
         location=location_of(node),
         hint="mark it with `#pragma scop` if it is to be one step of a SCoP",
     )
@@ -223,7 +223,7 @@ def _hidden_loops(scop: Scop) -> UserError | None:
         outer = next((n for n in walk(*statement.body) if isinstance(n, While)), None)
         if outer is not None and not statement.iterators and any(isinstance(n, For) for n in walk(outer)):
             return UserError(
-                "data decide when this loop ends: what is inside would be one statement",
+                "when this loop ends is only known as it runs: what is inside would be one statement",
                 location=outer.location,
                 hint="its inner loops are tried; mark the whole with `#pragma scop` if it is to be one SCoP",
             )

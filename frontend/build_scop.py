@@ -8,7 +8,6 @@ from typing import Any
 
 import islpy as isl
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
@@ -38,6 +37,7 @@ from polytile.frontend.row_tables import row_table
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
+from polytile.frontend.trees import text_of
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
 from polytile.ir.certain_accesses import certain_accesses
 from polytile.ir.expr import INT, Access, Binary, Cast, Expr, Literal, Name, Unary
@@ -387,5 +387,5 @@ def _kind(raw: RawAccess, own: isl.Map, always: isl.Map | None) -> AccessKind:
 
 def _passed(value: c_ast.Node) -> str:
     """The C of what the call passes for a scalar, which may stand in a larger expression."""
-    text = str(CGenerator().visit(value))
+    text = text_of(value)
     return text if isinstance(value, c_ast.ArrayRef | c_ast.StructRef | c_ast.ID) else f"({text})"

@@ -17,12 +17,12 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.assumptions import is_linear
 from polytile.frontend.ast_builders import base_of, mentions, type_of
-from polytile.frontend.circular_counters import Turn, as_long, converted, plain, plain_long, text_of, turn_of
+from polytile.frontend.circular_counters import Turn, as_long, converted, plain, plain_long, turn_of
 from polytile.frontend.loop_facts import is_never_negative
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import calls_others, changed_variables, target
 from polytile.frontend.scalar_value import ScalarValue, UnknownValueError
-from polytile.frontend.trees import copied, variables_in, written_name
+from polytile.frontend.trees import copied, text_of, variables_in, written_name
 from polytile.frontend.trip_counts import Count, bound, integer, iterations, iterations_before, minus, number, plus
 from polytile.ir.expr import LONG, CType
 
@@ -55,7 +55,7 @@ class CircularValue(ScalarValue):
         return ScalarValue._known(self, node)
 
     def _turn(self, end: c_ast.Node, inside: str, count: Count) -> Turn | None:
-        """What an iteration does to the value `inside`, which it leaves as `end`."""
+        """Find what an iteration does to the value `inside`, which it leaves as `end`."""
         inner = self.reached.get(text_of(end))
         if inner is None:
             return turn_of(end, inside, signed=self.type.signed)
@@ -97,7 +97,7 @@ class CircularValue(ScalarValue):
             self._ask([c_ast.BinaryOp(">=", value, number(0)), c_ast.BinaryOp(">", copied(period), copied(value))])
 
     def _largest(self, period: c_ast.Node) -> float:
-        """The largest value of a variable; none for other expressions."""
+        """Return the largest value of a variable; none for other expressions."""
         found = plain(copied(period))
         kind = self._type_of(str(found.name)) if isinstance(found, c_ast.ID) else None
         return inf if kind is None else 2 ** (8 * kind.size - kind.signed) - 1
@@ -126,7 +126,7 @@ class CircularValue(ScalarValue):
         return (type_of(own[0]) if own else base_of(name, self.scope, arrays=False)) in _FLOATING
 
     def _turned(self, start: c_ast.Node, turn: Turn, times: c_ast.Node) -> c_ast.Node:
-        """What becomes of a value by turning, in the type of the variable."""
+        """Return what becomes of a value by turning, in the type of the variable."""
         whole, inside = plain_long(times), integer(start) == 0 and integer(turn.step) == 1 and not turn.down
         kinds = {self._leaf_type(n) for n in (whole, turn.period)} if whole is not None and inside else {None}
         if whole is not None and len(kinds) == 1 and None not in kinds:
@@ -139,7 +139,7 @@ class CircularValue(ScalarValue):
         return made
 
     def _leaf_type(self, node: c_ast.Node) -> CType | None:
-        """The type of a variable, or of one more; that of an iterator for constants, which it has as well."""
+        """Return the type of a variable, or of one more; that of an iterator for constants, which it has as well."""
         if isinstance(node, c_ast.BinaryOp) and integer(node.right) == 1:
             node = node.left
         if isinstance(node, c_ast.ID):
@@ -147,14 +147,14 @@ class CircularValue(ScalarValue):
         return self.loops[-1][1] if integer(node) is not None and self.loops else None
 
     def _before(self, count: Count, here: CType) -> c_ast.Node:
-        """How many iterations came before this one, as a long."""
+        """Count the iterations before this one, as a long."""
         first = integer(count.first)
         self._check_whole(count.first, here)
         iterator = as_long(c_ast.ID(count.name))
         return iterations_before(count, iterator, number(0) if first == 0 else as_long(count.first))
 
     def _all(self, count: Count, here: CType) -> c_ast.Node | None:
-        """How many iterations a loop has, as a long; None where that is not known."""
+        """Count the iterations of a loop, as a long; None where that is not known."""
         found = bound(count)
         if found is None:
             return None

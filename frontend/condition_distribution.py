@@ -18,8 +18,9 @@ from pycparser import c_ast
 from polytile.frontend.ast_builders import block, declared, names_in, unused
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.sums import linear
 from polytile.frontend.trees import WRITING, address_taken, alike, block_items, copied, statements_below, written_name
-from polytile.frontend.trip_counts import count_of, linear
+from polytile.frontend.trip_counts import count_of
 from polytile.ir.digraph import edge_of_a_cycle, graph_of
 
 _STATEMENTS = (c_ast.Assignment, c_ast.If, c_ast.UnaryOp, c_ast.EmptyStatement, c_ast.Compound)

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.parse import location_of
 from polytile.frontend.scop_region import SizeProduct, Symbol
-from polytile.frontend.trees import copied, substituted
+from polytile.frontend.trees import copied, substituted, text_of
 from polytile.ir.expr import Binary, CType, Name
 from polytile.ir.name_supply import fresh
 
@@ -48,7 +47,7 @@ class CountedRows:
     ) -> RowCount:
         """The rows of `columns` elements that `size` has; symbols in `loads` are read from there."""
         length = _product(columns)
-        text = f"{size.name} / {CGenerator().visit(length)}"
+        text = f"{size.name} / {text_of(length)}"
         if text in self.made:
             return self.made[text]
         names = []

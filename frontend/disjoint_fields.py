@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.frontend.must_reads import pointer_of
 from polytile.frontend.scope import Scope
+from polytile.frontend.trees import text_of
 
 
 def are_disjoint(one: c_ast.Node, other: c_ast.Node, scope: Scope) -> bool:
     """Whether two places that belong to one variable are different fields, reached through the same pointer, if any."""
     pointers = [pointer_of(place, scope) for place in (one, other)]
-    spelt = {None if pointer is None else CGenerator().visit(pointer) for pointer in pointers}
+    spelt = {None if pointer is None else text_of(pointer) for pointer in pointers}
     ways = [_way(place, pointer) for place, pointer in zip((one, other), pointers, strict=True)]
     return len(spelt) == 1 and any(a != b for a, b in zip(*ways, strict=False))
 

@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import block_items
+from polytile.frontend.trees import block_items, text_of
 from polytile.frontend.written_names import may_change
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -94,4 +93,4 @@ def _without_changed(used: set[str], item: c_ast.Node) -> set[str]:
 def _place(use: c_ast.Node, columns: Sequence[c_ast.Node]) -> str:
     """Which element is used, in C."""
     first = [use.subscript] if isinstance(use, c_ast.ArrayRef) else []
-    return ", ".join([*(str(CGenerator().visit(n)) for n in (*first, *columns)), *([] if first else ["0"])])
+    return ", ".join([*(text_of(n) for n in (*first, *columns)), *([] if first else ["0"])])

@@ -34,8 +34,8 @@ from polytile.frontend.ast_builders import (
 from polytile.frontend.jump_elimination import LOOPS, has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
+from polytile.frontend.sums import linear
 from polytile.frontend.trees import address_taken, block_items, copied
-from polytile.frontend.trip_counts import linear
 
 _JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Continue, c_ast.Break)
 

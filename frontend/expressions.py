@@ -16,6 +16,7 @@ from polytile.frontend.lvalue_paths import LvaluePath, dereference, field_of, fi
 from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
 from polytile.frontend.name_binding import Iterator, Names, Variable
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.trees import text_of
 from polytile.ir.expr import (
     INT,
     UINT,
@@ -352,7 +353,7 @@ def _side_effect(node: c_ast.Node, what: str) -> UserError:
     return UserError(
         f"{what} inside an expression",
         location=where(node),
-        hint="make it a statement of its own, before or after this one",
+        hint=f"write `{text_of(node)};` as a statement of its own, before or after this one",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 import islpy as isl
-from pycparser import c_ast, c_generator
+from pycparser import c_ast
 
 from polytile.c_flags import wraps
 from polytile.dataclass import dataclass
@@ -32,7 +32,16 @@ from polytile.frontend.reduction_statements import reduced_variable
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statement_locals import with_body_locals
-from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
+from polytile.frontend.statements import (
+    IGNORED,
+    Branches,
+    assignment,
+    has_effect,
+    initialisation,
+    parts,
+    refuse,
+    statement_text,
+)
 from polytile.frontend.trees import block_items, conjuncts
 from polytile.ir.def_use import written_arrays
 from polytile.ir.expr import Access, CType, Declare, Expr, If, Invoke, Name, Stmt
@@ -383,9 +392,3 @@ def eligible(name: str, variable: Variable | None) -> CType | str:
             hint=f"rename it: the notation for integer sets reads `{name}` as something else than a name",
         )
     return variable.type
-
-
-def statement_text(node: c_ast.Node) -> str:
-    """The C of a statement on one line."""
-    text = " ".join(c_generator.CGenerator(reduce_parentheses=True).visit(node).split())
-    return text if text.endswith((";", "}")) else text + ";"

@@ -36,16 +36,16 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import changed_variables, target
 from polytile.frontend.scop_region import SizeProduct, Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.size_factors import (
-    Factors,
-    are_many,
-    common_factors,
-    factor_texts,
-    product_of,
+from polytile.frontend.size_factors import Factors, are_many, common_factors, factor_texts, product_of, without_factors
+from polytile.frontend.trees import (
+    copied,
+    map_children,
+    map_statements,
+    substituted,
     text_of,
-    without_factors,
+    variables_in,
+    written_name,
 )
-from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in, written_name
 from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CType
 

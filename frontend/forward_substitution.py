@@ -15,8 +15,9 @@ from pycparser import c_ast
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import ScalarValue, UnknownValueError, changes
 from polytile.frontend.scope import Scope
+from polytile.frontend.sums import Linear, linear
 from polytile.frontend.trees import block_items, copied, substituted, variables_in, written_name
-from polytile.frontend.trip_counts import Linear, integer, linear, number, plus
+from polytile.frontend.trip_counts import integer, number, plus
 from polytile.ir.expr import CType
 
 _Asked = Callable[[str], bool]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.escape_analysis import Escapes
@@ -19,7 +18,7 @@ from polytile.frontend.must_reads import pointer_of, shape_of
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.scop_region import HostRead, Symbol
 from polytile.frontend.scope import Binding
-from polytile.frontend.trees import possible_bases
+from polytile.frontend.trees import possible_bases, text_of
 from polytile.frontend.type_shapes import is_complex
 from polytile.ir.expr import CHAR
 
@@ -75,11 +74,11 @@ class _Reads:
                 yield from self._load(node, guard)
             case c_ast.TernaryOp(cond=condition, iftrue=first, iffalse=second):
                 yield from self.of(condition, guard)
-                yield from self.of(first, _both(guard, _text(condition)))
-                yield from self.of(second, _both(guard, f"!({_text(condition)})"))
+                yield from self.of(first, _both(guard, text_of(condition)))
+                yield from self.of(second, _both(guard, f"!({text_of(condition)})"))
             case c_ast.BinaryOp(op="&&" | "||" as op, left=left, right=right):
                 yield from self.of(left, guard)
-                yield from self.of(right, _both(guard, _text(left) if op == "&&" else f"!({_text(left)})"))
+                yield from self.of(right, _both(guard, text_of(left) if op == "&&" else f"!({text_of(left)})"))
             case c_ast.Typename() | c_ast.UnaryOp(op="sizeof"):
                 return
             case _:
@@ -110,12 +109,12 @@ class _Reads:
         read = CHAR if shape is None else None if shape.layers else shape.base  # characters may be of any type
         if pointer is None:
             if base is not None and self.has_pointers(base):
-                yield HostRead(_text(node), read, guard, indirect=shape is None)
+                yield HostRead(text_of(node), read, guard, indirect=shape is None)
             return
         name = str(pointer.name) if isinstance(pointer, c_ast.ID) else ""
         owner = self.place.scope.lookup(name) if name else None
         if owner is None or not is_alone(owner, self.place):
-            yield HostRead(_text(node), read, guard, indirect=True, owner=name)
+            yield HostRead(text_of(node), read, guard, indirect=True, owner=name)
         yield from self.of(pointer, guard)
 
     def _way(self, node: c_ast.Node) -> tuple[c_ast.Node | None, Binding | None]:
@@ -138,7 +137,3 @@ def _subscripts(node: c_ast.Node) -> Iterator[c_ast.Node]:
 
 def _both(one: str, other: str) -> str:
     return f"{one} && ({other})" if one else f"({other})"
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

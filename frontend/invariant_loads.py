@@ -13,7 +13,6 @@ from dataclasses import field, replace
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.disjoint_fields import are_disjoint
@@ -23,7 +22,7 @@ from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope
-from polytile.frontend.trees import WRITING, copied, map_children, possible_bases, variables_in
+from polytile.frontend.trees import WRITING, copied, map_children, possible_bases, text_of, variables_in
 from polytile.frontend.type_shapes import Shape
 from polytile.ir.name_supply import fresh
 
@@ -77,10 +76,10 @@ class _Replacement:
         written += [n.expr for n in index.all(c_ast.UnaryOp) if n.op in WRITING]
         targets = [(frozenset(str(base.name) for base in possible_bases(target)), target) for target in written]
         decided = index.all(c_ast.ArrayRef, c_ast.For, c_ast.If)
-        deciding = {_text(n) for part in decided for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
+        deciding = {text_of(n) for part in decided for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
         first = [item for item in body if isinstance(item, c_ast.For)]
         headers = [part for loop in first for part in (loop.init, loop.cond) if part is not None]
-        always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
+        always = {text_of(n) for part in headers for n in nodes_below(part) if _is_load(n)}
         reads = MustReads.of(body, scope)
         taken = {*index.names, *(b.name for b in scope.bindings())}
         others = {*changed, *index.declared, *index.addressed}
@@ -105,7 +104,7 @@ class _Replacement:
         shape = self._shape(load)
         if shape is None or shape.base is None or shape.layers or shape.base.kind == "struct":
             return None
-        text = _text(load)
+        text = text_of(load)
         if text in self.found:
             return self.found[text][0]
         bases = {str(use.name) for use in variables_in(load)}
@@ -135,7 +134,7 @@ class _Replacement:
         """The C that reads a load only where the loops around it run; None where they may depend on what is changed."""
         value = self.reads.guarded(load) or (None if self.before is None else self.before.guarded(load))
         read = _loads(value.cond) if isinstance(value, c_ast.TernaryOp) else ()
-        if any(_text(n) == _text(load) or self._name(n) is None for n in read):
+        if any(text_of(n) == text_of(load) or self._name(n) is None for n in read):
             return None
         return None if value is None else copied(value)
 
@@ -196,7 +195,3 @@ def _loads(node: c_ast.Node) -> Iterator[c_ast.Node]:
         return
     for _, child in node.children():
         yield from _loads(child)
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

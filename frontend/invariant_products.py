@@ -14,7 +14,6 @@ from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.c_types import literal_type, promote, usual
@@ -23,7 +22,7 @@ from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import SizeProduct, Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import copied, map_children, map_statements, substituted, variables_in
+from polytile.frontend.trees import copied, map_children, map_statements, substituted, text_of, variables_in
 from polytile.ir.expr import Binary, Cast, CType, Expr, Literal, Name, Unary
 from polytile.ir.name_supply import fresh
 
@@ -124,7 +123,7 @@ class _Products:
         return binding.shape.base
 
     def _symbol(self, product: Any, known: Expr) -> str:
-        text = str(CGenerator().visit(product))
+        text = text_of(product)
         if text not in self.names:
             words = [str(use.name) for use in variables_in(product)]
             name = fresh("_".join(words), self.taken)

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import copied, substituted, variables_in
+from polytile.frontend.trees import copied, substituted, text_of, variables_in
 from polytile.frontend.type_shapes import Shape
 
 _Loops = tuple[c_ast.For, ...]
@@ -62,14 +61,14 @@ class MustReads:
         pointer = pointer_of(load, self.scope)
         if pointer is None:
             return load
-        text, of_load = _text(pointer), _text(load)
+        text, of_load = text_of(pointer), text_of(load)
         reads = [p for p in self.places if p.certain and (p.pointer == text or p.text == of_load)]
         found: dict[str, _Loops] = {}
         for use in (p for p in self.places if p.text == of_load):
             read = next((r for r in reads if use.loops[: len(r.loops)] == r.loops), None)
             if read is None:
                 return None
-            found[" ".join(_text(self._starts(loop)) for loop in read.loops)] = read.loops
+            found[" ".join(text_of(self._starts(loop)) for loop in read.loops)] = read.loops
         if not found:
             return None
         if "" in found:
@@ -86,7 +85,7 @@ class MustReads:
         if node is None:
             return
         if isinstance(node, c_ast.StructRef | c_ast.ArrayRef):
-            self.places.append(_Place(_text(node), _reached(node), loops, certain))
+            self.places.append(_Place(text_of(node), _reached(node), loops, certain))
         match node:
             case c_ast.For():
                 self._loop(node, loops, certain)
@@ -177,7 +176,7 @@ def part_shape(node: c_ast.Node, whole: Shape | None) -> Shape | None:
 
 def _reached(node: c_ast.Node) -> str | None:
     """The pointer that `p->x` dereferences."""
-    return _text(node.name) if isinstance(node, c_ast.StructRef) and node.type == "->" else None
+    return text_of(node.name) if isinstance(node, c_ast.StructRef) and node.type == "->" else None
 
 
 def _first_value(loop: c_ast.For) -> tuple[str, c_ast.Node]:
@@ -202,7 +201,3 @@ def _joined(op: str, parts: Sequence[c_ast.Node]) -> c_ast.Node:
     for part in rest:
         first = c_ast.BinaryOp(op, first, part)
     return first
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

@@ -13,7 +13,6 @@ from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.assumptions import is_linear
@@ -23,7 +22,7 @@ from polytile.frontend.parse import location_of
 from polytile.frontend.scalar_value import changes
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import copied, map_statements, substituted, variables_in, written_name
+from polytile.frontend.trees import copied, map_statements, substituted, text_of, variables_in, written_name
 from polytile.frontend.trip_counts import minus, plus, total
 from polytile.ir.expr import CType
 from polytile.ir.name_supply import fresh
@@ -82,7 +81,7 @@ class _Steps:
         if head is None or counted is None:
             return node
         at, zero = node.coord, c_ast.Constant("int", "0")
-        self.asked[_text(head.step)] = _at_least_one(head.step)
+        self.asked[text_of(head.step)] = _at_least_one(head.step)
         if isinstance(node.init, c_ast.DeclList):
             node.init.decls[0].init = zero
         else:
@@ -100,7 +99,7 @@ class _Steps:
         some = c_ast.BinaryOp(">", copied(head.upper), copied(head.lower))
         both = c_ast.BinaryOp("&&", _at_least_one(head.step), some)
         value = c_ast.TernaryOp(both, quotient, c_ast.Constant("int", "0"))
-        text = _text(value)
+        text = text_of(value)
         if text not in self.names:
             name = fresh(f"{head.name}_trips", self.taken)
             self.taken.add(name)
@@ -132,10 +131,6 @@ class _Steps:
 
 def _at_least_one(step: c_ast.Node) -> c_ast.Node:
     return c_ast.BinaryOp(">=", copied(step), c_ast.Constant("int", "1"))
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))
 
 
 def _header(loop: Any) -> _Header | None:

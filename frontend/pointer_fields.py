@@ -16,7 +16,6 @@ from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer
@@ -27,7 +26,7 @@ from polytile.frontend.pointer_tables import elements_of, has_pointers, table_pa
 from polytile.frontend.row_tables import is_row_table
 from polytile.frontend.scop_region import PointerTable
 from polytile.frontend.scope import Binding, Scope
-from polytile.frontend.trees import WRITING, copied, map_children, variables_in
+from polytile.frontend.trees import WRITING, copied, map_children, text_of, variables_in
 from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import CHAR, SCHAR, UCHAR
 from polytile.ir.name_supply import fresh
@@ -125,7 +124,7 @@ class _Fields:
 
     def _name(self, load: c_ast.StructRef) -> str | None:
         """The variable for a pointer, or None where it has to stay."""
-        text = str(CGenerator().visit(load))
+        text = text_of(load)
         if text not in self.names:
             shape = shape_of(load, self.scope)
             value = self._value(load) if shape is not None and _is_pointer(shape) else None

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer
@@ -22,7 +21,7 @@ from polytile.frontend.must_reads import shape_of
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.scop_region import PointerTable
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import copied
+from polytile.frontend.trees import copied, text_of
 from polytile.frontend.type_shapes import Layer, Shape
 
 
@@ -125,4 +124,4 @@ def with_first_elements(body: Sequence[c_ast.Node], scope: Scope) -> None:
 
 
 def _text(place: c_ast.Node, field: str) -> str:
-    return f"{CGenerator().visit(place)}[].{field}"
+    return f"{text_of(place)}[].{field}"

@@ -20,7 +20,6 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location
 from polytile.frontend.access_slices import NoSliceError, set_scalars, used_elements
@@ -29,7 +28,7 @@ from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.polynomial import Monomial
 from polytile.frontend.scop_region import Region
 from polytile.frontend.store_to_load_forwarding import with_forwarded_elements
-from polytile.frontend.trees import copied, free_variables_in, substituted
+from polytile.frontend.trees import copied, free_variables_in, substituted, text_of
 from polytile.ir.expr import CType
 from polytile.ir.found_extents import ReachedExtent
 
@@ -113,5 +112,5 @@ def _text(region: Region, body: Sequence[c_ast.Node], kept: tuple[c_ast.Node, ..
         lines.append(f"{symbol.type} {_PREFIX}{name}{value};")
     values = {name: c_ast.ID(_PREFIX + name) for name in (*outer, *declared)}
     block = c_ast.Compound([substituted(copied(node), values) for node in kept])
-    text = str(CGenerator().visit(block)).strip().splitlines()
+    text = text_of(block).strip().splitlines()
     return "\n".join(line for line in [text[0], *lines, *text[1:]] if line.strip())

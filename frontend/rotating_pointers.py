@@ -15,14 +15,13 @@ from itertools import takewhile
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import integer, is_plain
 from polytile.frontend.jump_elimination import jumps
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import block_items, copied, substituted, variables_in, written_name
+from polytile.frontend.trees import block_items, copied, substituted, text_of, variables_in, written_name
 from polytile.frontend.type_shapes import Shape
 from polytile.ir.pointer_rotation import PointerRotation
 
@@ -122,7 +121,7 @@ class _Turn:
     def rotations(self) -> list[PointerRotation]:
         """What becomes of the function's variables."""
         return [
-            PointerRotation(str(CGenerator().visit(_in_64_bits(self._ran(k)))), tuple(self.after(k).items()))
+            PointerRotation(text_of(_in_64_bits(self._ran(k))), tuple(self.after(k).items()))
             for k in range(1, self.period)
         ]
 
@@ -145,7 +144,7 @@ class _Turn:
                 op="||",
                 left=c_ast.BinaryOp(op="==", left=c_ast.ID(name=once), right=first),
                 right=c_ast.BinaryOp(op="<" | "<=" as op, left=c_ast.ID(name=name), right=end),
-            ) if once == name == self.iterator and _text(first) == _text(self.first):
+            ) if once == name == self.iterator and text_of(first) == text_of(self.first):
                 return op, end, True
         return None
 
@@ -251,8 +250,8 @@ def _type(shape: Shape, *, parameter: bool) -> object:
     outer, *inner = shape.layers
     if not (outer.pointer or parameter):
         return None
-    size = "" if outer.extent is None else _text(outer.extent)
-    rows = tuple((layer.pointer, "" if layer.extent is None else _text(layer.extent)) for layer in inner)
+    size = "" if outer.extent is None else text_of(outer.extent)
+    rows = tuple((layer.pointer, "" if layer.extent is None else text_of(layer.extent)) for layer in inner)
     return shape.base, shape.const, size, rows
 
 
@@ -289,7 +288,3 @@ def _in_64_bits(node: Any) -> Any:
 
 def _mentions(node: c_ast.Node, names: Collection[str]) -> bool:
     return any(isinstance(n, c_ast.ID | c_ast.Decl) and n.name in names for n in nodes_below(node))
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

@@ -2,6 +2,9 @@
 
 before: a[j++] = b[i];  if (++k == m) k = 0;  for (i = 0, j = n; i < n; i++, j--) S;
 after:  a[j] = b[i]; j++;  ++k; if (k == m) k = 0;  j = n; for (i = 0; i < n; i++) { S; j--; }
+
+before: if (k++ == m) k = 0;
+after:  if (k == m) { k++; k = 0; } else k++;
 """
 
 from __future__ import annotations
@@ -13,11 +16,11 @@ from pycparser import c_ast
 
 from polytile.frontend.ast_builders import block, mentions
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import block_items, map_children, statements_below, written_name
+from polytile.frontend.trees import block_items, copied, map_children, statements_below, written_name
 
 
 def with_increments_before_conditions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
-    """Take `++k` out of conditions that ask it first, and use k nowhere else: `if (++k == m) S;`"""
+    """Take `++k` and `k++` out of conditions that ask it first, and use k nowhere else: `if (++k == m) S;`"""
     root = c_ast.Compound(list(body))
     for node in statements_below(root):
         if isinstance(node, c_ast.Compound):
@@ -31,7 +34,7 @@ def with_increments_before_conditions(body: Sequence[c_ast.Node]) -> tuple[c_ast
 
 
 def _asked_after(node: c_ast.Node) -> list[c_ast.Node]:
-    """What `if (++k == m) S;` does, one after the other, and a statement of another kind as it is."""
+    """Return what `if (++k == m) S;` does, one after the other, and a statement of another kind as it is."""
     if not isinstance(node, c_ast.If):
         return [node]
     changed = {written_name(n) for n in nodes_below(node.cond) if isinstance(n, c_ast.UnaryOp | c_ast.Assignment)}
@@ -40,7 +43,8 @@ def _asked_after(node: c_ast.Node) -> list[c_ast.Node]:
 
 
 def separate_increments(node: Any, name: str) -> list[c_ast.Node]:
-    """What one statement does at once, in place, where it changes the variable once and uses it nowhere else."""
+    """Take apart what one statement does at once, in place, where it changes the variable once and uses it nowhere
+    else."""
     match node:
         case c_ast.ExprList():
             return [part for inner in node.exprs for part in separate_increments(inner, name)]
@@ -48,9 +52,15 @@ def separate_increments(node: Any, name: str) -> list[c_ast.Node]:
             return [*_listed_first(node, name), node]
         case c_ast.If():
             step = _only_step(node.cond, name)
-            if step is None or step.op not in ("++", "--"):
+            if step is None:
                 return [node]
             node.cond = _exchanged(node.cond, step, step.expr)
+            if step.op in ("p++", "p--"):
+                node.iftrue, node.iffalse = (
+                    c_ast.Compound([_apart(step), *block_items(branch)], node.coord)
+                    for branch in (node.iftrue, node.iffalse)
+                )
+                return [node]
         case c_ast.Assignment() if written_name(node) != name:
             step = _only_step(node, name)
             if step is None:
@@ -58,19 +68,23 @@ def separate_increments(node: Any, name: str) -> list[c_ast.Node]:
             node = _exchanged(node, step, step.expr)
         case _:
             return [node]
-    apart = c_ast.UnaryOp(step.op, c_ast.ID(name), step.coord)
-    return [node, apart] if step.op in ("p++", "p--") else [apart, node]
+    return [node, _apart(step)] if step.op in ("p++", "p--") else [_apart(step), node]
+
+
+def _apart(step: c_ast.UnaryOp) -> c_ast.UnaryOp:
+    """Copy an increment, as a statement."""
+    return c_ast.UnaryOp(step.op, copied(step.expr), step.coord)
 
 
 def _only_step(node: c_ast.Node, name: str) -> Any:
-    """The increment that is the only use of the variable, and is always evaluated; None where there is none."""
+    """Find the increment that is the only use of the variable, and is always evaluated; None where there is none."""
     uses = [n for n in nodes_below(node) if isinstance(n, c_ast.ID) and n.name == name]
     steps = [n for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and written_name(n) == name]
     return steps[0] if len(steps) == len(uses) == 1 and _always(node, steps[0]) else None
 
 
 def _listed_first(loop: Any, name: str) -> list[c_ast.Node]:
-    """What a loop's header does to the variable at first; what it does at the end goes to that of the body."""
+    """Return what a loop's header does to the variable at first; what it does at the end goes to that of the body."""
     before: list[c_ast.Node] = []
     for slot in ("init", "next"):
         listed = getattr(loop, slot)
@@ -99,5 +113,5 @@ def _always(node: c_ast.Node, part: c_ast.Node) -> bool:
 
 
 def _exchanged(node: Any, old: c_ast.Node, new: c_ast.Node) -> Any:
-    """A tree with one node in the place of another, in place."""
+    """Put one node in the place of another, in place."""
     return new if node is old else map_children(node, lambda child: _exchanged(child, old, new))

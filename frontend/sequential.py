@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.callees import called_name
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
-from polytile.frontend.trees import copied
+from polytile.frontend.trees import copied, text_of
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
 
@@ -65,7 +64,7 @@ def _device_functions(scop: Scop) -> list[str]:
 
 
 def _printed(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node)).rstrip("\n")
+    return text_of(node).rstrip("\n")
 
 
 def _indented(text: str) -> list[str]:
@@ -126,7 +125,7 @@ class _Argument:
 
 
 def _rows(extents: tuple[object, ...]) -> str:
-    return "".join(f"[{CGenerator().visit(e)}]" for e in extents[1:])
+    return "".join(f"[{text_of(e)}]" for e in extents[1:])
 
 
 def _pointer(element: str, name: str, rows: str) -> str:
@@ -151,7 +150,7 @@ class _Local:
         if not self.allocated:  # only code that never runs mentions it
             return (f"{_pointer(str(s.type), s.name, _rows(s.extents))} = 0;",)
         # On the heap: the original may be static or larger than the stack of the process that validates.
-        first, rows = CGenerator().visit(s.extents[0]), _rows(s.extents)
+        first, rows = text_of(s.extents[0]), _rows(s.extents)
         return (f"{_pointer(str(s.type), s.name, rows)} = malloc(sizeof({s.type}{rows}) * ({first}));",)
 
     @property

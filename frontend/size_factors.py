@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
-from polytile.frontend.trees import copied
+from polytile.frontend.trees import copied, text_of
 from polytile.ir.integer_constants import integer_value
 
 FEW_ROWS = 4  # for which a quotient is a sum for each
@@ -59,8 +58,3 @@ def product_of(factors: Factors, at: Any) -> c_ast.Node:
     for other in others:
         first = c_ast.BinaryOp("*", first, other, at)
     return first
-
-
-def text_of(node: c_ast.Node) -> str:
-    """The C of an expression, by which factors are told apart."""
-    return str(CGenerator().visit(node))

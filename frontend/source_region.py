@@ -13,7 +13,6 @@ from dataclasses import field, replace
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.assemble import FileContext
@@ -25,7 +24,7 @@ from polytile.frontend.normalise import spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding
-from polytile.frontend.trees import copied, variables_in
+from polytile.frontend.trees import copied, text_of, variables_in
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
 from polytile.ir.source_region import Sized, SourceRegion, VerbatimArgument
@@ -388,4 +387,4 @@ def _without_name(node: c_ast.Node) -> None:
 
 
 def _printed(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node)).rstrip("\n")
+    return text_of(node).rstrip("\n")

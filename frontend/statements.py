@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
 from pycparser import c_ast
+from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import OpaqueCallError, UserError
@@ -18,6 +21,8 @@ from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Variable
 from polytile.frontend.not_affine import NotAffineError
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.trees import copied, map_children
 from polytile.ir.expr import (
     INT,
     Access,
@@ -219,3 +224,25 @@ class Branches:
         value = None if node.init is None else initialisation(node, variable, self.translator).value
         variable.is_name = True
         return (Declare(variable.name, variable.type, value, where(node)),)
+
+
+def statement_text(node: c_ast.Node) -> str:
+    """Return the C of a statement on one line, without conversions that only widen what counters are made of."""
+    node = _without_widening(copied(node)) if any(map(_widens, nodes_below(node))) else node
+    text = " ".join(CGenerator(reduce_parentheses=True).visit(node).split())
+    return text if text.endswith((";", "}")) else text + ";"
+
+
+def _widens(node: c_ast.Node) -> bool:
+    """Whether this is a conversion to `long`, or one back of a remainder, that has no place of its own in the source:
+    there its type stands behind its parenthesis."""
+    match node:
+        case c_ast.Cast(expr=c_ast.BinaryOp(op="%")) | c_ast.Cast(to_type=c_ast.Typename(
+            type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["long"]))
+        )):
+            return node.coord is node.to_type.coord
+    return False
+
+
+def _without_widening(node: Any) -> Any:
+    return _without_widening(node.expr) if _widens(node) else map_children(node, _without_widening)

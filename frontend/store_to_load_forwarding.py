@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import declared, unused
-from polytile.frontend.trees import copied, map_children, map_statements, variables_in
+from polytile.frontend.trees import copied, map_children, map_statements, text_of, variables_in
 from polytile.frontend.written_names import may_change
 from polytile.ir.expr import CType
 
@@ -63,7 +62,7 @@ class _Forwarding:
                 return None
         if kind is None:
             return None
-        text, parts = _text(target), {str(use.name) for use in variables_in(target)}
+        text, parts = text_of(target), {str(use.name) for use in variables_in(target)}
         name = unused(f"{array}_value", self.taken)
         later, uses = _replaced(left, text, parts, name)
         if not uses:
@@ -80,7 +79,7 @@ def _replaced(items: list[c_ast.Node], text: str, parts: set[str], name: str) ->
 
     def change(node: Any) -> Any:
         nonlocal uses
-        if isinstance(node, c_ast.ArrayRef) and _text(node) == text:
+        if isinstance(node, c_ast.ArrayRef) and text_of(node) == text:
             uses += 1
             return c_ast.ID(name, node.coord)
         return map_children(node, change)
@@ -93,7 +92,3 @@ def _replaced(items: list[c_ast.Node], text: str, parts: set[str], name: str) ->
             item.rvalue = change(item.rvalue)
         break
     return items, uses
-
-
-def _text(node: c_ast.Node) -> str:
-    return str(CGenerator().visit(node))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pycparser.c_generator import CGenerator
-
 from polytile.diagnostics import Location, UserError
+from polytile.frontend.trees import text_of
 from polytile.frontend.type_shapes import Shape, StructType, layout, natural_layout, struct_layout, struct_shape
 
 
@@ -100,7 +99,7 @@ def _aligned(alignment: int, natural: int) -> list[str]:
 def _member(name: str | None, shape: Shape) -> str:
     pointer = next((k for k, layer in enumerate(shape.layers) if layer.pointer), None)
     arrays = shape.layers if pointer is None else shape.layers[:pointer]
-    extents = "".join(f"[{CGenerator().visit(layer.extent)}]" for layer in arrays if layer.extent is not None)
+    extents = "".join(f"[{text_of(layer.extent)}]" for layer in arrays if layer.extent is not None)
     if pointer is not None:
         return f"void *{name}{extents}"
     if shape.struct is not None and not shape.struct.name:

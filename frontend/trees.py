@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pycparser import c_ast
+from pycparser.c_generator import CGenerator
 
 WRITING = ("++", "--", "p++", "p--")
 _SLOTS: dict[type, tuple[str, ...]] = {}  # by class of node
@@ -102,6 +103,11 @@ def statements_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
         top = stack.pop()
         yield top
         stack += statements_in(top)[::-1]
+
+
+def text_of(node: c_ast.Node) -> str:
+    """Return the C of an expression or a statement, which is the same for what is alike."""
+    return str(CGenerator().visit(node))
 
 
 def block_items(statement: c_ast.Node | None) -> list[c_ast.Node]:

@@ -9,7 +9,6 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.trees import copied, variables_in
 
-Linear = tuple[str, int]  # a variable plus a constant
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
@@ -99,22 +98,6 @@ def bound(count: Count) -> tuple[str, c_ast.Node] | None:
         case _:
             return None
     return None if any(use.name == count.name for use in variables_in(last)) else (op, last)
-
-
-def linear(node: c_ast.Node) -> Linear | None:
-    """A variable, or "", plus a constant: ("j", 3) for `j + 1 + 2`."""
-    constant = integer(node)
-    if constant is not None:
-        return "", constant
-    match node:
-        case c_ast.ID(name=name):
-            return str(name), 0
-        case c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right):
-            one, other = linear(left), linear(right)
-            if one is None or other is None or (one[0] and other[0]) or (other[0] and op == "-"):
-                return None
-            return one[0] or other[0], one[1] + (other[1] if op == "+" else -other[1])
-    return None
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from polytile.scheduling.analysis.source_loops import equal_iterators, nest_of
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
 WHILE = "while"  # what stands for an iterator where a loop has none
-DATA = "data decide how often it runs: it is one step, with all that is inside"
+UNKNOWN_COUNT = "how often it runs is only known as it runs: it is one step, with all that is inside"
+INSIDE = "a part of the loop around it, which is one step"
 BUDGET = "not examined: that takes more isl operations than --max-operations allows"
 
 
@@ -209,7 +210,7 @@ class _Carried:
 
 
 def _data_loops(scop: Scop, statement: Statement) -> Iterator[LoopFacts]:
-    """The loops in the body of a statement, which data end."""
+    """The loops in the body of a statement, of which analysis does not know how often they run."""
     called = iterator_names(scop, statement)
 
     def inside(body: tuple[Stmt, ...], level: int, counter: str) -> Iterator[LoopFacts]:
@@ -217,7 +218,8 @@ def _data_loops(scop: Scop, statement: Statement) -> Iterator[LoopFacts]:
             if isinstance(stmt, For | While) and stmt.location.line:
                 name, where = stmt.iterator if isinstance(stmt, For) else counter or WHILE, stmt.location
                 within = (statement.name,), LoopKind.SERIAL
-                yield LoopFacts(called.get(name, name), where.file, where.line, level, *within, reason=DATA)
+                reason = INSIDE if level > len(statement.iterators) else UNKNOWN_COUNT
+                yield LoopFacts(called.get(name, name), where.file, where.line, level, *within, reason=reason)
             first = stmt.body[0] if isinstance(stmt, Scope) else None
             for block in bodies(stmt):
                 deeper = level + isinstance(stmt, For | While)

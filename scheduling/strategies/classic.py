@@ -88,7 +88,9 @@ def _one_statement(scop: Scop) -> str:
     """Where a loop is one statement and has all others inside."""
     loops = (n for s in scop.statements if not s.iterators for n in walk(*s.body) if isinstance(n, While))
     found = next(loops, None)
-    return "" if found is None else f"; data decide when the loop in line {found.location.line} ends, so it is one step"
+    if found is None:
+        return ""
+    return f"; when the loop in line {found.location.line} ends is only known as it runs, so it is one step"
 
 
 def _noted(problem: Problem) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ UP = (
     "k = (k + 1) % m;",
     "k = k + 1 < m ? k + 1 : 0;",
     "if (m > ++k) ; else k = 0;",
+    "if (k++ >= m - 1) k = 0;",
+    "if (m - 1 != k++) ; else { k = 0; }",
 )
 DOWN = (
     "if (--k < 0) k = m - 1;",
@@ -26,6 +28,7 @@ DOWN = (
     "k = (k + m - 1) % m;",
     "k = k ? k - 1 : m - 1;",
     "if (!k) k = m - 1; else --k;",
+    "if (k-- == 0) k = m - 1;",
 )
 BY_MORE = (
     "k = (k + first) % m;",
@@ -158,6 +161,10 @@ int main(void)
     return 0;
 }
 """
+
+
+def test_last_values_are_shown_without_widening() -> None:
+    assert compiled(LOOP.format(UP[0])).scop.statements[-1].text == "k = ((n > 0) ? (n) : (0)) % m;"
 
 
 @pytest.mark.usefixtures("emulator")

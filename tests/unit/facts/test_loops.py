@@ -30,6 +30,7 @@ def compiled(arguments: str, body: str, **settings: int) -> CompiledScop:
     return scop
 
 
+UNKNOWN_COUNT = "serial: how often it runs is only known as it runs: it is one step, with all that is inside"
 PREFIX_SUM = "for (int i = 1; i < n; i++)\n a[i] += a[i-1];"
 BY_HAND = {
     "prefix sum": (
@@ -108,7 +109,20 @@ for (int i = 1; i < n; i++)
     "data": (
         "int n, int m, int row[n + 1], double v[m], double y[n]",
         "for (int i = 0; i < n; i++)\n\n for (int j = row[i]; j < row[i + 1]; j++)\n  y[i] = y[i] / 2 + v[j];",
-        ["why.c:6: loop j is serial: data decide how often it runs: it is one step, with all that is inside"],
+        [f"why.c:6: loop j is {UNKNOWN_COUNT}"],
+    ),
+    "in a loop of unknown length": (
+        "int n, int m, double y[n]",
+        "int s = m;\ndo {\n for (int j = 0; j < n; j++) y[j] += s;\n s /= 2;\n} while (s > 0);",
+        [
+            f"why.c:5: while loop is {UNKNOWN_COUNT}",
+            "why.c:6: loop j is serial: a part of the loop around it, which is one step",
+        ],
+    ),
+    "sum that inner loops read": (
+        "int n, double a[n][n], double t",
+        "for (int i = 0; i < n; i++) {\n t += 0.1;\n for (int j = 0; j < n; j++) a[i][j] = t;\n}",
+        ["why.c:4: loop i is serial: t written at i=0 is read at i=1"],
     ),
     "sum over data": (
         "int n, int m, int row[n + 1], double v[m], double y[n]",

@@ -168,9 +168,9 @@ def test_detection_remarks_on_each_outermost_loop_that_it_leaves_out(
     assert [scop["line"] for scop in found["scops"]] == [4, 11]
     remarks = [d for d in found["diagnostics"] if d["severity"] == "remark" and "schedule" not in d["message"]]
     assert [(d["line"], d["message"].split(":")[0]) for d in remarks] == [
-        (3, "data decide when this loop ends"),
+        (3, "when this loop ends is only known as it runs"),
         (10, "the subscript `j * j` of `p` is not affine"),
-        (13, "data decide when this loop ends"),
+        (13, "when this loop ends is only known as it runs"),
     ]
     program = polytile.compile(AUTODETECTED, name="auto.c", autodetect=True)
     assert [(r.line, r.left_out) for r in program.facts.refusals] == [(3, True), (10, True), (13, True)]
