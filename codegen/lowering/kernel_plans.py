@@ -56,7 +56,9 @@ def plan_kernels(
             continue
         placements = decided.storage.get(shape.number, {})
         promoted = dict(_promoted(kernel, scop, placements)) if promote else {}
-        loops = {p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning)}
+        few = len(shape.threads) <= 1 and len(shape.blocks) <= 1
+        repeated = few and bool(shape.host)
+        loops = {p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning, repeated=repeated)}
         last = decided.last_reads.get(shape.number, frozenset())
         if decided.given is not None:
             given = decided.given.get(shape.number, KernelPlan(shape.number))
@@ -70,7 +72,7 @@ def plan_kernels(
             last_reads=last,
             clean=True,
             carry=True,
-            prefetch=len(shape.threads) <= 1 and len(shape.blocks) <= 1,
+            prefetch=few,
             points=any(band.mark == loop_mark(REGISTER_TILE) for band in shape.loops),
         )
         plans.append(plan)
@@ -118,17 +120,22 @@ def _updated(loop: For, scop: Scop) -> int:
 
 
 def _loads_first(
-    kernel: Kernel, sums: Mapping[str, int], promoted: Mapping[str, int], tuning: LoadTuning
+    kernel: Kernel, sums: Mapping[str, int], promoted: Mapping[str, int], tuning: LoadTuning, *, repeated: bool
 ) -> Iterator[LoopPlan]:
     """The innermost loops that load for several iterations at once: those that accumulate partial results, or add them
-    up, and those over a tile."""
+    up, those over a tile, and those that update one element in a kernel that is `repeated`, with the few threads of one
+    parallel loop: what is left of a wavefront."""
     for loop in _loops(kernel.body):
         inside = list(_plain(loop.body))
         found = [sums[s.statement] for s in inside if isinstance(s, Execution) and s.statement in sums]
         if promoted.get(loop.label, 0) > 1:
             yield LoopPlan(loop.label, loads_first=tuning.tile_iterations)
-        elif found and not any(isinstance(s, For) for s in inside):
+        elif any(isinstance(s, For) for s in inside):
+            continue
+        elif found:
             yield LoopPlan(loop.label, loads_first=max(found))
+        elif repeated and loop.label in promoted:
+            yield LoopPlan(loop.label, loads_first=tuning.max_batch_iterations)
 
 
 def _loops(body: Sequence[Stmt]) -> Iterator[For]:

@@ -297,8 +297,10 @@ def _wide_batch(
 
 
 def _apart_from_stores(loop: For, loads: Sequence[HeldLoad], changing: AbstractSet[str]) -> bool:
-    """Whether each array that is loaded and stored to is used at other elements in each iteration."""
-    loaded_arrays = {load.access.array for load in loads} & changing
+    """Whether each array that is loaded and that the loop stores to is used at other elements in each iteration. What
+    is stored behind the loop, or by other threads, is read by nobody in it."""
+    stored_to = {target.array for stmt in loop.body for target in targets(stmt)}
+    loaded_arrays = {load.access.array for load in loads} & changing & stored_to
     used = set(elements(loop.body, {}, loaded_arrays))
     forms = {array: [form for other, form in used if other == array] for array in loaded_arrays}
     return all(_differ(own, loop.iterator) for own in forms.values())
