@@ -79,7 +79,8 @@ class Candidate:
     time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
     depends on sizes then. The kernels of a `stream` run the first iterations of the time loop, the schedule the rest.
     Those of `split` run what the tree says, with the values of its tiles in registers. `small_grids` is another
-    candidate that is faster for these, where sizes are not known.
+    candidate that is faster for these, where sizes are not known. It is the `unstaged` one with tiles of what threads
+    do not read along rows, if any.
     """
 
     strategy: str
@@ -98,6 +99,7 @@ class Candidate:
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
     small_grids: SmallGrids | None = None
+    unstaged: Candidate | None = None
 
     @property
     def microseconds(self) -> float:

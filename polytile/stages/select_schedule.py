@@ -25,6 +25,7 @@ from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
+from polytile.scheduling.strategies.staged_reads import widened, with_widened
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.stage_times import each_in_stage, stage
 from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells, with_small_grids
@@ -40,7 +41,16 @@ FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that tak
 
 
 def candidates(state: Compilation) -> Iterator[Candidate]:
-    """The candidates in the order in which to try them, each made when it is asked for. There is at least one."""
+    """The candidates in the order in which to try them, each made when it is asked for. There is at least one. Those
+    without staged reads are for where none with them is proven."""
+    unstaged: list[Candidate] = []
+    for one in _candidates(state):
+        yield one
+        unstaged += [one.unstaged] if one.unstaged else []
+    yield from unstaged
+
+
+def _candidates(state: Compilation) -> Iterator[Candidate]:
     assert state.dependences is not None
     options = state.options
     choices = Choices(tile=options.tile, block=options.block, time_tile=options.time_tile)
@@ -180,9 +190,26 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
         _, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
         return homes(plans.kernels, run.scop)
 
+    candidate = _with_staged_reads(problem, candidate)
     candidate = with_layered_blocks(problem, candidate, placed)
     chosen = choose_points(problem, candidate, placed)
     return replace(tiled(candidate, chosen.counts), reasons=(*candidate.reasons, *chosen.lines))
+
+
+def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
+    """The candidate with tiles of what threads do not read along rows, in kernels that are faster so by estimate."""
+    of_time = candidate.split is not None or candidate.stream is not None
+    found = {} if of_time else widened(candidate)
+    if not found:
+        return candidate
+    plain, wide = (_with_estimate(problem, one) for one in (candidate, with_widened(candidate, found)))
+    assert plain.estimate is not None and wide.estimate is not None and wide.plans is not None
+    staged = {plan.kernel for plan in wide.plans.kernels if plan.placements}
+    faster = {k: own for k, own in found.items() if k in staged and wide.estimate.of(k) < plain.estimate.of(k)}
+    if not faster:
+        return candidate
+    lines = (f"kernel {k}: {wide.estimate.of(k):.3g} us with tiles, {plain.estimate.of(k):.3g} without" for k in faster)
+    return replace(with_widened(candidate, faster), reasons=(*candidate.reasons, *lines), unstaged=candidate)
 
 
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:

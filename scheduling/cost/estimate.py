@@ -98,6 +98,10 @@ class Estimate:
     def microseconds(self) -> float:
         return sum(kernel.microseconds for kernel in self.kernels)
 
+    def of(self, number: int) -> float:
+        """The microseconds of one kernel."""
+        return sum(kernel.microseconds for kernel in self.kernels if kernel.number == number)
+
     @property
     def fetching(self) -> float:
         """The microseconds in which L2 and the memory are busy, be it behind something else."""

@@ -34,7 +34,7 @@ _UNROLLED = 4  # loads of a serial loop that are on their way together
 _STEP_US = 0.004  # of a serial loop without loads: one dependent operation
 _START_US = 0.3  # of a block: its place, its indices
 _BATCHES_US = 2.0  # of one with tiles in registers: its first loads, what whole batches leave, its results
-_INDEX_INSTRUCTIONS = 40  # of a thread without loops, for its place and the conditions around it
+INDEX_INSTRUCTIONS = 40  # of a thread without loops, for its place and the conditions around it
 _SHORT = 16  # iterations of loops in one another that compilers unroll
 _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers that kernels take
 
@@ -76,10 +76,8 @@ class KernelCost:
         if any(work.tiled for work in self.works):
             together = hidden_in_part(self._batches(blocks, threads, requests, arithmetic), memory)
         elif self.is_straight:
-            indices = _INDEX_INSTRUCTIONS * max(work.warps / work.serial for work in self.works)
-            issued = indices + sum(a.requests for a in accesses)
-            issued /= REGISTER_FILE_PARTITIONS * used * self.speed.clock
-            together = hidden_in_part(requests, l2, memory, arithmetic + 1e6 * issued)
+            issued = self._issued(sum(a.requests for a in accesses), used)
+            together = hidden_in_part(requests, l2, memory, arithmetic + issued)
         else:
             together = hidden_in_part(requests, latency)
         return KernelTime(
@@ -108,6 +106,11 @@ class KernelCost:
         loops = max(prod(w.shares[i].serial for i in self._rolled(w)) for w in self.works)
         has_batches = loops > 2 * self.machine.tuning.loads.tile_iterations
         return last * work + ceil(each / resident) * (_BATCHES_US if has_batches else _START_US)
+
+    def _issued(self, requests: float, used: float, indices: float = INDEX_INSTRUCTIONS) -> float:
+        """Microseconds for so many requests and the indices of each thread on the multiprocessors that are used."""
+        instructions = requests + indices * max(work.warps / work.serial for work in self.works)
+        return 1e6 * instructions / (REGISTER_FILE_PARTITIONS * used * self.speed.clock)
 
     @cached_property
     def is_straight(self) -> bool:

@@ -24,7 +24,7 @@ from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.array_use import ArrayUse
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime, Residency
-from polytile.scheduling.cost.kernel_cost import KernelCost
+from polytile.scheduling.cost.kernel_cost import INDEX_INSTRUCTIONS, KernelCost
 from polytile.scheduling.cost.mapped_loops import Part, Role
 from polytile.scheduling.cost.multiprocessor import (
     hidden_in_part,
@@ -56,6 +56,8 @@ class TiledKernelCost(KernelCost):
 
     def time(self) -> KernelTime:
         blocks = max(work.blocks for work in self.works)
+        if self.is_straight:
+            return self._straight(super().time(), blocks)
         most = ceil(blocks / self.machine.sms - 1e-6)  # of a multiprocessor
         resident = min(most, self.resident)
         warps = resident * ceil(self.threads / WARP_SIZE)
@@ -82,6 +84,21 @@ class TiledKernelCost(KernelCost):
             together=max(hidden_in_part(rounds, memory), self._at_borders) + _START_US,
             residency=Residency(self.registers, self.shared_bytes, resident, ceil(most / resident)),
         )
+
+    def _straight(self, plain: KernelTime, blocks: float) -> KernelTime:
+        """Of threads without loops, from the time without what they copy first: for that they wait together."""
+        used = min(self.machine.sms, blocks)
+        requests = plain.requests + 1e6 * blocks * self._copied_cycles() / used / self.speed.clock
+        l2 = 1e6 * blocks * self._copied_bytes() / self.speed.l2
+        elements = sum(times * prod(placement.extents) for placement, _, times in self._copies())
+        copying = 2 * blocks * elements / WARP_SIZE  # loads and stores
+        issued = self._issued(sum(a.requests for a in plain.accesses) + copying, used, 2 * INDEX_INSTRUCTIONS)
+        turns = ceil(blocks / (self.machine.sms * self.resident))
+        near = min(1.0, self.speed.l2_bytes / max(1.0, self._touched()))
+        latency = plain.latency + turns * (self._far(near) + self.speed.barrier_us)
+        together = hidden_in_part(requests, l2, plain.memory, plain.arithmetic + issued)
+        residency = Residency(self.registers, self.shared_bytes, self.resident, turns)
+        return replace(plain, requests=requests, l2=l2, latency=latency, together=together, residency=residency)
 
     @cached_property
     def threads(self) -> int:

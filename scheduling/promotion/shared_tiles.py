@@ -19,7 +19,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
 from polytile.ir.memory import Space
-from polytile.ir.plan import Owner, Placement
+from polytile.ir.plan import WHOLE_KERNEL, Owner, Placement
 from polytile.ir.scop import Scop
 from polytile.scheduling.promotion.bank_conflicts import WarpReads, lane_steps, layout_for
 from polytile.scheduling.promotion.footprint_boxes import box_elements
@@ -59,14 +59,21 @@ class SharedTile:
         layout = layout_for(box, self.reads, self.tile.array.element.size)
         return layout.size(box.extents) * self.tile.array.element.size
 
+    @property
+    def staged(self) -> bool:
+        """Whether it is filled along rows that threads do not read along, once, before all that the block does: the
+        price is a barrier for each block, however often elements are used."""
+        once = self.tile.loop.label == WHOLE_KERNEL and (self.tile.reuse is None or self.tile.reuse >= 1)
+        return once and not self.coalesced
+
     def why(self, tuning: PromotionTuning) -> str:
         """Why it should be shared; nothing where it should not."""
         row = self.tile.box.extents[-1] if self.tile.box.extents else 1
-        if self.tile.reuse is not None and self.tile.reuse <= 1:
-            return ""
-        if self.threads >= tuning.sharing_threads:
+        again = self.tile.reuse is None or self.tile.reuse > 1
+        if again and self.threads >= tuning.sharing_threads:
             return f"{float(self.threads):g} threads use each"
-        return "" if self.coalesced or row < tuning.coalescing_elements else "threads do not read along rows"
+        apart = not self.coalesced and row >= tuning.coalescing_elements
+        return "threads do not read along rows" if apart and (again or self.staged) else ""
 
 
 def shared_tiles(
@@ -84,11 +91,13 @@ def shared_tiles(
 
 
 def _worthwhile(found: Sequence[SharedTile], shared_memory: int, reads: int) -> tuple[SharedTile, ...]:
-    """The best tiles in loops where a thread reads so much between barriers; the innermost loop without goes first."""
+    """The best tiles in loops where a thread reads so much between barriers; the innermost loop without goes first.
+    Staged tiles stay."""
     chosen = tuple(_fitting(found, shared_memory))
-    for loop in sorted({id(t.tile.loop): t.tile.loop for t in chosen}.values(), key=lambda each: -len(each.path)):
+    often = {id(t.tile.loop): t.tile.loop for t in chosen if not t.staged}
+    for loop in sorted(often.values(), key=lambda each: -len(each.path)):
         if sum(shared.of_thread for shared in chosen if shared.tile.loop is loop) < reads:
-            return _worthwhile([t for t in found if t.tile.loop is not loop], shared_memory, reads)
+            return _worthwhile([t for t in found if t.tile.loop is not loop or t.staged], shared_memory, reads)
     return chosen
 
 

@@ -35,6 +35,7 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.mapped_loops import kernels
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
 
+TURNS = "points"  # the label of points that a thread takes in turns
 _BAND = isl.schedule_node_type.band
 _IN, _SET = isl.dim_type.in_, isl.dim_type.set
 
@@ -47,6 +48,10 @@ class PointKernel:
     loops: tuple[isl.UnionPwAff, ...] = field(compare=False)
     blocks: tuple[int, ...]
     sizes: tuple[int, ...]  # of the thread block
+
+    def in_order(self, order: Sequence[int]) -> PointKernel:
+        """The kernel with its loops in another order, along blocks and threads of the same sizes."""
+        return PointKernel(tuple(self.loops[k] for k in order), tuple(sorted(self.blocks)), self.sizes)
 
 
 def point_kernel(kernel: isl.ScheduleNode) -> PointKernel | None:
@@ -91,27 +96,61 @@ def _is_plain(piece: isl.PwAff) -> bool:
 
 
 def with_points(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[int]) -> isl.ScheduleNode:
-    """The kernel at a mark with so many points of a thread along each thread dimension, and blocks of the sizes that
-    are `found`; returns the node there."""
-    block = kernel.child(0)
-    tiles, threads, points = members_of(block.child(0)), [], []
-    for loop, number, size, count in zip(found.loops, found.blocks, found.sizes, counts, strict=True):
+    """The kernel at a mark with so many neighbouring points of a thread along each thread dimension, and blocks of the
+    sizes that are `found`; returns the node there."""
+    tiles, threads, points = [], [], []
+    for loop, size, count in zip(found.loops, found.sizes, counts, strict=True):
         group = _quotient(loop, count)
         tile = _quotient(group, size)
-        tiles[number] = Member(tile, True)
-        threads.append(Member(group.sub(tile.scale_val(isl.Val(size))), True))
-        if count > 1:
-            points.append(Member(loop.sub(group.scale_val(isl.Val(count))), True))
+        tiles.append(tile)
+        threads.append(group.sub(tile.scale_val(isl.Val(size))))
+        points.append(loop.sub(group.scale_val(isl.Val(count))))
+    several = [point for point, count in zip(points, counts, strict=True) if count > 1]
+    return _rebuilt(kernel, found, tiles, threads, several, REGISTER_TILE)
+
+
+def with_turns(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[int]) -> isl.ScheduleNode:
+    """The same with points that are as far apart as there are threads, so that neighbouring threads have neighbours.
+
+    before: kernel / block [i/8, j/32] / thread[8,32] [i mod 8, j mod 32] / S
+    after:  kernel / block [i/32, j/32] / thread[8,32] [i mod 8, j mod 32] / loop[points] [(i mod 32)/8] / S
+    """
+    tiles, threads, points = [], [], []
+    for loop, size, count in zip(found.loops, found.sizes, counts, strict=True):
+        tile = _quotient(loop, size * count)
+        within = loop.sub(tile.scale_val(isl.Val(size * count)))
+        turn = _quotient(within, size)
+        tiles.append(tile)
+        threads.append(within.sub(turn.scale_val(isl.Val(size))))
+        points.append(turn)
+    several = [point for point, count in zip(points, counts, strict=True) if count > 1]
+    return _rebuilt(kernel, found, tiles, threads, several, TURNS)
+
+
+def _rebuilt(
+    kernel: isl.ScheduleNode,
+    found: PointKernel,
+    tiles: Sequence[isl.UnionPwAff],
+    threads: Sequence[isl.UnionPwAff],
+    points: Sequence[isl.UnionPwAff],
+    label: str,
+) -> isl.ScheduleNode:
+    """The kernel at a mark with other tiles, threads and points of these; returns the node there."""
+    block = kernel.child(0)
+    members = members_of(block.child(0))
+    for number, tile in zip(found.blocks, tiles, strict=True):
+        members[number] = Member(tile, True)
     inner = next(n for n in nodes_below(block) if thread_sizes(n)).delete().delete()
     if points:
-        inner = insert_band(inner, points)
-        for i in range(len(points)):
+        inner = insert_band(inner, [Member(point, True) for point in points])
+        for i in range(len(points) if label == REGISTER_TILE else 0):  # others are for the plan to unroll
             inner = inner.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
-        inner = inner.insert_mark(isl.Id(loop_mark(REGISTER_TILE)))
-    node = insert_band(inner, threads).insert_mark(isl.Id(thread_mark(found.sizes)))
+        inner = inner.insert_mark(isl.Id(loop_mark(label)))
+    own = [Member(thread, True) for thread in threads]
+    node = insert_band(inner, own).insert_mark(isl.Id(thread_mark(found.sizes)))
     while mark_name(node) != BLOCK:
         node = node.parent()
-    return insert_band(node.child(0).delete(), tiles).parent().parent()
+    return insert_band(node.child(0).delete(), members).parent().parent()
 
 
 def _quotient(member: isl.UnionPwAff, size: int) -> isl.UnionPwAff:

@@ -93,3 +93,39 @@ def test_sums_over_neighbours(form: str, type: str) -> None:
     near, apart = of(1), of(3)
     assert near.requests <= MORE * apart.requests and near.sectors <= MORE * apart.sectors
     assert near.branches <= MORE * apart.branches
+
+
+COPY = """
+void f(int n, int m, {type} A{shape}, {type} B{of})
+{{
+#pragma scop
+    {loops} B{place} = A{read};
+#pragma endscop
+}}
+"""
+MATRIX = {
+    "loops": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)",
+    "of": "[n][m]",
+    "place": "[i][j]",
+}
+SPACE = {
+    "loops": "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < m; k++)",
+    "of": "[n][n][m]",
+    "place": "[i][j][k]",
+}
+COPIES = {  # with the shape of what is read, and what is
+    "transposed": (MATRIX, "[m][n]", "[j][i]"),
+    "turned space": (SPACE, "[m][n][n]", "[k][j][i]"),
+    "turned planes": (SPACE, "[n][m][n]", "[i][k][j]"),
+}
+
+
+@pytest.mark.parametrize("type", ["char", "float", "double"])
+@pytest.mark.parametrize("form", COPIES)
+def test_transposes(form: str, type: str) -> None:
+    """Copies of columns to rows beside copies of rows to rows."""
+    what, shape, read = COPIES[form]
+    sizes = {"n": 256 if what is MATRIX else 64, "m": 192}
+    plain = cost(COPY.format(type=type, shape=what["of"], read=what["place"], **what), sizes)
+    turned = cost(COPY.format(type=type, shape=shape, read=read, **what), sizes)
+    assert turned.sectors <= MORE * plain.sectors and turned.branches <= MORE * plain.branches
