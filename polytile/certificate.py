@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -21,6 +21,7 @@ from polytile.ir.data_offsets import offsets
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.plan_file import to_json
 from polytile.ir.read_order import reads_first
+from polytile.ir.reads_apart import in_place
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import promised_pairs
@@ -60,11 +61,16 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
-def statements(scop: Scop) -> dict[str, Any]:
-    """A Scop's statements and order as isl text; `parts` are the source's statements that each runs."""
+def statements(scop: Scop, turned: Collection[str] = ()) -> dict[str, Any]:
+    """A Scop's statements and order as isl text; `parts` are the source's statements that each runs, and `in_place` is
+    what those that are `turned` round accumulate where they read other elements of the array as well."""
     main = {s.name for s in scop.main}
+    found = {s.name: _statement(scop, s, s.name not in main) for s in scop.statements}
+    for name in (name for name in turned if name in found):
+        reduction = in_place(scop.statement(name))
+        found[name] |= {"in_place": asdict(reduction)} if reduction else {}
     return {
-        "statements": {s.name: _statement(scop, s, s.name not in main) for s in scop.statements},
+        "statements": found,
         "order": _tree(scop.schedule),
     }
 
@@ -106,12 +112,13 @@ def _scop(state: Compilation) -> dict[str, Any]:
     assert state.schedule is not None and state.dependences is not None
     scop, source = state.scop, state.source
     dependences, schedule, atomic = state.run.dependences.values, state.run.schedule, indivisible(state.run)
+    turned = [made.update for made in scop.backwards]
     return {
         "name": scop.name,
         "context": str(scop.context),
-        "source": {**statements(source), "arrays": [a.name for a in source.arrays]},
+        "source": {**statements(source, turned), "arrays": [a.name for a in source.arrays]},
         "program": {
-            **statements(scop),
+            **statements(scop, turned),
             "arrays": {a.name: a.root for a in scop.arrays},
             "privatised": [asdict(p) for p in scop.privatised],
             **({"backwards": [asdict(r) for r in scop.backwards]} if scop.backwards else {}),

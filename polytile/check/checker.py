@@ -29,6 +29,7 @@ from polytile.check.data_offsets import separate
 from polytile.check.kernel_tiles import holds, is_of_kernel
 from polytile.check.locations import Placed, with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
+from polytile.check.reads_apart import with_reads_apart
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
@@ -218,6 +219,9 @@ def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.U
 
 def _check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
     """Every read of the source, and whoever looks afterwards, gets its value from the same instances."""
+    backwards = (entry["update"] for entry in program.get("backwards", ()))
+    split = [name for name in backwards if program["statements"][name]["reduction"] is None]
+    source, program = (with_reads_apart(side, split) for side in (source, program))
     runs = {part: name for name, s in program["statements"].items() for part in s["parts"]}
     place = {part: k for s in program["statements"].values() for k, part in enumerate(s["parts"])}
     copies = union([s["domain"] for s in program["statements"].values() if not s["parts"]], isl.UnionSet)

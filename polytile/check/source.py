@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import islpy as isl
 
@@ -14,6 +15,7 @@ from polytile.frontend.program import read_program
 from polytile.ir.data_offsets import offsets
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.read_order import reads_first
+from polytile.ir.reads_apart import in_place
 from polytile.ir.scop import Scop, Statement
 
 
@@ -60,10 +62,17 @@ def _scop_differences(claimed: Check, scop: Scop) -> Iterator[str]:
             yield f"{statement.name} of {scop.name} has other instances or accesses in the C"
         if entry.get("copy") and not is_plain_copy(scop, statement):
             yield f"{statement.name} of {scop.name} does not only copy in the C"
+        if entry.get("in_place") is not None and entry["in_place"] != _in_place(statement):
+            yield f"{statement.name} of {scop.name} is no such reduction in the C"
         if entry.get("offsets", {}) != json.loads(json.dumps(offsets(scop, statement, describe))):
             yield f"{statement.name} of {scop.name} adds something else to what data choose in the C"
         if entry.get("reads_first") and not reads_first(statement):
             yield f"{statement.name} of {scop.name} may read after it writes in the C"
+
+
+def _in_place(statement: Statement) -> Check | None:
+    found = in_place(statement)
+    return None if found is None else asdict(found)
 
 
 def _layout_differences(claimed: Sequence[str], scop: Scop) -> Iterator[str]:

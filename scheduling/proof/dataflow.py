@@ -27,7 +27,7 @@ from polytile.scheduling.analysis.dependences import Dependences, same_accesses
 from polytile.scheduling.analysis.last_writers import is_seen, last_writers
 from polytile.scheduling.analysis.renamed_statements import renaming
 from polytile.scheduling.proof.copied_values import Wires, compared, wires
-from polytile.scheduling.proof.reductions import Regrouping, regroupings, settled_source
+from polytile.scheduling.proof.reductions import Regrouping, comparable, regroupings
 
 UNKNOWN = "unknown"  # the space of an element that is not known
 
@@ -53,7 +53,7 @@ def changed_values(
     """
     kept = {a.name for a in source.arrays if _is_kept(source, program, a.name)}
     results = regroupings(source, program)
-    source, before = settled_source(source, before, results)
+    source, before, program, after = comparable(source, before, program, after, results)
     carry = _carrier(source, program, results)
     copies = _copies(source, program)
     gone = wires(source, program)

@@ -24,6 +24,7 @@ from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, covers, union_of, with_tuple_names
 from polytile.ir.partial_results import Privatised, Reversed
+from polytile.ir.reads_apart import with_reads_apart
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.options import MAX_OPERATIONS
@@ -70,10 +71,10 @@ def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
 
 
 def _accumulator(program: Scop, made: Reversed) -> str:
-    reduction = program.statement(made.update).reduction
-    if reduction is None:
+    written = {a.array for a in program.statement(made.update).accesses if a.writes}
+    if len(written) != 1:
         raise InternalError(f"{program.name}: {made.update} runs backwards and is no reduction")
-    return reduction.array
+    return written.pop()
 
 
 def _regrouping(source: Scop, program: Scop, made: Privatised | Reversed, array: str) -> Regrouping:
@@ -92,21 +93,29 @@ def _regrouping(source: Scop, program: Scop, made: Privatised | Reversed, array:
     return Regrouping(made, tuple(s.name for s in writers), array, root, ours, isl.UnionMap.from_map(theirs))
 
 
-def settled_source(
-    source: Scop, before: Dependences, results: tuple[Regrouping, ...]
-) -> tuple[Scop, Dependences]:
-    """The source with certain writes in the reductions that were privatised (see chains.settled), and its dependences.
+def comparable(
+    source: Scop, before: Dependences, program: Scop, after: Dependences, results: tuple[Regrouping, ...]
+) -> tuple[Scop, Dependences, Scop, Dependences]:
+    """The source with certain writes in the reductions that are another in the program (see chains.settled), and both
+    with what these read of other elements apart (see reads_apart.py), each with its dependences.
 
     Raises OverBudgetError where these are not found exactly.
     """
-    certain = settled(source, frozenset(part for r in results for part in r.parts))
-    if certain is source:
-        return source, before
-    changed = {r.root for r in results}
-    found = [array_values(certain, d.array, MAX_OPERATIONS) if d.array in changed else d for d in before.by_array]
-    if not all(d.exact for d in found if d.array in changed):
+    parts = frozenset(part for r in results for part in r.parts)
+    certain = settled(with_reads_apart(source, parts), parts)
+    whole = with_reads_apart(program, {r.made.update for r in results if isinstance(r.made, Reversed)})
+    before = _values_of(source, certain, before, {r.root for r in results})
+    return certain, before, whole, _values_of(program, whole, after, {r.array for r in results})
+
+
+def _values_of(scop: Scop, changed: Scop, known: Dependences, arrays: set[str]) -> Dependences:
+    """The dependences of a Scop that another one became, which differs in how it uses these arrays."""
+    if changed is scop:
+        return known
+    found = [array_values(changed, d.array, MAX_OPERATIONS) if d.array in arrays else d for d in known.by_array]
+    if not all(d.exact for d in found if d.array in arrays):
         raise OverBudgetError("the values of a reduction")
-    return certain, replace(before, by_array=tuple(found))
+    return replace(known, by_array=tuple(found))
 
 
 def wrong_regroupings(
@@ -115,7 +124,7 @@ def wrong_regroupings(
     """The reductions whose partial results do not add up to what the source does, with the reason. Empty is the proof,
     together with that of dataflow.changed_values. `before` and `after` are the dependences of the two."""
     results = regroupings(source, program)
-    source, before = settled_source(source, before, results)
+    source, before, program, after = comparable(source, before, program, after, results)
     found = []
     for result in results:
         made = result.made

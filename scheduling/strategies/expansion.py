@@ -44,9 +44,9 @@ def _turned_round(scop: Scop) -> Iterator[str]:
     """What is said of reductions that run backwards."""
     for made in scop.backwards:
         statement = scop.statement(made.update)
-        assert statement.reduction is not None
         loops = ", ".join(statement.iterators[k] for k in made.loops)
-        yield f"the reduction into {statement.reduction.array} runs through {loops} backwards, as its terms are made"
+        array = next(a.array for a in statement.accesses if a.writes)
+        yield f"the reduction into {array} runs through {loops} backwards, as its terms are made"
 
 
 def of_expanded(problem: Problem, expanded: Expanded) -> Problem:

@@ -25,6 +25,32 @@ PAIRS = {
         "for (int i = 0; i < n; i++) { double w = y[i]; for (int j = i-1; j >= 0; j--) w -= A[i][j] * x[j]; x[i] = w "
         "/ A[i][i]; }",
     ),
+    "solve in place": (
+        "double A[n][n], double y[n], double x[n]",
+        "for (int i = 0; i < n; i++) { x[i] = y[i]; for (int j = 0; j < i; j++) x[i] -= A[i][j] * x[j]; "
+        "x[i] /= A[i][i]; }",
+        "for (int i = n-1; i >= 0; i--) { x[i] = y[i]; for (int j = i+1; j < n; j++) x[i] -= A[i][j] * x[j]; "
+        "x[i] /= A[i][i]; }",
+    ),
+    "solve in place, ones on the diagonal": (
+        "float A[n][n], float x[n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) x[i] = x[i] - A[i][j] * x[j];",
+        "for (int i = n-1; i >= 0; i--) for (int j = i+1; j < n; j++) x[i] = x[i] - A[j][i] * x[j];",
+    ),
+    "largest of later values in place": (
+        "double A[n][n], double x[n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) "
+        "x[i] = x[i] >= A[i][j] + x[j] ? x[i] : A[i][j] + x[j];",
+        "for (int i = n-1; i >= 0; i--) for (int j = i+1; j < n; j++) "
+        "x[i] = x[i] >= A[i][j] + x[j] ? x[i] : A[i][j] + x[j];",
+    ),
+    "forward and backward solve": (
+        "double A[n][n], double x[n]",
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[i] -= A[i][j] * x[j]; x[i] /= A[i][i]; } "
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[i] -= A[j][i] * x[j]; x[i] /= A[i][i]; }",
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[i] -= A[i][j] * x[j]; x[i] /= A[i][i]; } "
+        "for (int i = n-1; i >= 0; i--) { for (int j = i+1; j < n; j++) x[i] -= A[j][i] * x[j]; x[i] /= A[i][i]; }",
+    ),
     "cholesky back solve, transposed": (
         "double A[n][n], double y[n], double x[n]",
         "for (int i = 0; i < n; i++) { double w = y[i]; for (int j = 0; j < i; j++) w -= A[i][j] * x[j]; x[i] = w / "
@@ -250,7 +276,10 @@ def test_mirrored(name: str) -> None:
         scop.validate(on="emulator", parameters={k: v for k, v in sizes.items() if k in names}, sanitize=CHECKS)
 
 
-@pytest.mark.parametrize("name", ["solve w, mirrored", "longest path", "total of a matrix", "residual with a store"])
+STRICT = ["solve w, mirrored", "solve in place", "longest path", "total of a matrix", "residual with a store"]
+
+
+@pytest.mark.parametrize("name", STRICT)
 def test_strict(name: str) -> None:
     """In C's order, bit for bit."""
     arguments, _, backwards = PAIRS[name]

@@ -6,7 +6,7 @@ after:  for (i) { S0: w = 0; for (j = n - 1 .. 0) S1: w += x[j]; }
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -15,6 +15,7 @@ from polytile.ir.isl_util import band_members, functions, pieces_of, transform_n
 from polytile.ir.partial_results import Reversed
 from polytile.ir.schedule import node_at, path_of
 from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.analysis.chains import projection
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.analysis.source_loops import Loop, carried, nest_of
 from polytile.scheduling.transform.reductions.privatise import result_group
@@ -26,7 +27,7 @@ def turned(scop: Scop, dependences: Dependences, wanted: Sequence[Reversed]) -> 
     """The Scop whose order is reversed in those loops of these reductions that carry nothing else; None where there is
     none."""
     around = nest_of(scop).around
-    free = _free_loops(scop, dependences, {made.update: made.loops for made in wanted})
+    free = _free_loops(scop, dependences, wanted)
     found = (replace(m, loops=tuple(k for k in m.loops if set(around[m.update][k : k + 1]) & free)) for m in wanted)
     kept = tuple(made for made in found if made.loops)
     if not kept:
@@ -38,13 +39,13 @@ def turned(scop: Scop, dependences: Dependences, wanted: Sequence[Reversed]) -> 
 def upwards(scop: Scop, dependences: Dependences, names: Iterable[str]) -> Scop:
     """The Scop with these reductions upwards through loops that carry nothing else: where they are split, the order of
     their steps is nobody's."""
-    around, wanted = nest_of(scop).around, dict[str, list[int]]()
+    around, wanted = nest_of(scop).around, list[Reversed]()
     for name in names:
         statement = scop.statement(name)
         down = [k for k, loop in enumerate(around[name]) if _runs_down(scop, loop, statement)]
         group = result_group(scop, statement) if down else None
-        if group is not None:
-            wanted[name] = [k for k in down if k not in group]
+        if group is not None and statement.reduction is not None:
+            wanted.append(Reversed(name, statement.reduction.op, group, tuple(k for k in down if k not in group)))
     free = _free_loops(scop, dependences, wanted) if wanted else ()
     if not free:
         return scop
@@ -59,21 +60,23 @@ def _runs_down(scop: Scop, loop: Loop, statement: Statement) -> bool:
     return any(aff.get_coefficient_val(IN, k).is_neg() for aff in forms for k in range(aff.dim(IN)))
 
 
-def _free_loops(scop: Scop, dependences: Dependences, wanted: Mapping[str, Collection[int]]) -> set[Loop]:
-    """The loops through these iterators of reductions, by position, that carry nothing but their results."""
-    nest = nest_of(scop)
-    others = [_without_results(scop, found, wanted) for found in dependences.by_array]
-    loops = {nest.around[name][k] for name, own in wanted.items() for k in own if k < len(nest.around[name])}
+def _free_loops(scop: Scop, dependences: Dependences, wanted: Iterable[Reversed]) -> set[Loop]:
+    """The loops of these reductions that carry nothing but their results."""
+    nest, sums = nest_of(scop), list(wanted)
+    others = [_without_results(scop, found, sums) for found in dependences.by_array]
+    around = {made.update: nest.around[made.update] for made in sums}
+    loops = {around[made.update][k] for made in sums for k in made.loops if k < len(around[made.update])}
     return {loop for loop in loops if not any(carried(pairs, nest, loop) for pairs in others)}
 
 
-def _without_results(scop: Scop, found: ArrayDependences, sums: Iterable[str]) -> isl.UnionMap:
-    """The dependences through an array without those of reductions into it to themselves."""
+def _without_results(scop: Scop, found: ArrayDependences, sums: Iterable[Reversed]) -> isl.UnionMap:
+    """The dependences through an array without those between steps of one result of reductions into it."""
     pairs = found.all
-    for statement in map(scop.statement, sums):
-        if statement.reduction is not None and statement.reduction.array == found.array:
-            own = isl.UnionSet.from_set(statement.domain)
-            pairs = pairs.subtract(isl.UnionMap.from_domain_and_range(own, own))
+    for made in sums:
+        statement = scop.statement(made.update)
+        if any(a.writes and a.array == found.array for a in statement.accesses):
+            result = isl.UnionMap.from_map(projection(statement.domain, made.group, "x"))
+            pairs = pairs.subtract(result.apply_range(result.reverse()))
     return pairs
 
 

@@ -20,10 +20,12 @@ import islpy as isl
 from polytile.ir.digraph import condensed, graph_of
 from polytile.ir.isl_util import maps, union_of
 from polytile.ir.partial_results import Reversed
+from polytile.ir.reads_apart import in_place, with_reads_apart
 from polytile.ir.reductions import partial_type
-from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.scop import AccessKind, Reduction, Scop, Statement
+from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.chains import accumulated, own_element
-from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences, array_values
 from polytile.scheduling.analysis.source_order import SourceOrder
 from polytile.scheduling.transform.reductions.exact import is_exact
 from polytile.scheduling.transform.reductions.loop_direction import turned
@@ -35,15 +37,16 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 def in_order_of_terms(scop: Scop, dependences: Dependences, *, strict: bool = False) -> Scop | None:
     """The Scop whose reductions run backwards through loops along which their terms are made backwards (see the top of
     this file); None where there is no such loop. `strict`: only those whose results do not depend on the order."""
-    sums = [s for s in scop.main if s.reduction is not None and (not strict or is_exact(s))]
+    sums = [s for s in scop.main if s.reduction is not None or in_place(s) is not None]
     if not sums:
         return None
     components, _ = condensed(graph_of((s.name for s in scop.statements), map(_names, maps(dependences.flow))))
     found: list[Reversed] = []
     for statement in sums:
         together = next(c for c in components if statement.name in c)
-        terms = _terms(dependences, statement, together)
-        made = None if terms.is_empty() else reversible(scop, dependences, statement)
+        known = _apart(scop, dependences, statement)
+        terms = _terms(known, statement, together)
+        made = None if terms.is_empty() else _reversible(*known, statement.name, strict=strict)
         if made is not None:
             order = SourceOrder.of(scop.schedule.get_map().intersect_domain(scop.domain))
             loops = (k for k in made.loops if _are_made_backwards(statement, (*made.group, *range(k)), k, terms, order))
@@ -51,20 +54,39 @@ def in_order_of_terms(scop: Scop, dependences: Dependences, *, strict: bool = Fa
     return turned(scop, dependences, [made for made in found if made.loops])
 
 
-def _terms(dependences: Dependences, statement: Statement, together: Collection[str]) -> isl.UnionMap:
+def reversible(scop: Scop, dependences: Dependences, statement: Statement) -> Reversed | None:
+    """A reduction with all of its loops turned round; None where its steps have to come in order, as where sums of
+    signed integers could overflow in another one."""
+    return _reversible(*_apart(scop, dependences, statement), statement.name)
+
+
+def _apart(scop: Scop, dependences: Dependences, statement: Statement) -> tuple[Scop, Dependences]:
+    """The Scop in which a statement reads no other elements of the array that it accumulates into, with its
+    dependences, of that array those of values alone."""
+    apart = with_reads_apart(scop, (statement.name,))
+    array = (apart.statement(statement.name).reduction or Reduction("", "")).array
+    if apart is scop:
+        return scop, dependences
+    values = array_values(apart, array, MAX_OPERATIONS)
+    return apart, replace(dependences, by_array=tuple(values if d.array == array else d for d in dependences.by_array))
+
+
+def _terms(known: tuple[Scop, Dependences], statement: Statement, together: Collection[str]) -> isl.UnionMap:
     """From the statements that wait for a reduction to its instances that read what they made, `{ S2[j] -> S1[i, j] }`,
-    but through the array that it accumulates into."""
-    assert statement.reduction is not None
-    own = (d for d in dependences.by_array if d.array != statement.reduction.array)
-    found = (m for d in own for m in maps(d.flow) if m.get_tuple_name(OUT) == statement.name)
+    but for the values that it accumulates into."""
+    scop, dependences = known
+    reduction, name = scop.statement(statement.name).reduction, statement.name
+    assert reduction is not None
+    flows = [(m, m.get_tuple_name(OUT), d.array) for d in dependences.by_array for m in maps(d.flow)]
+    found = [m for m, sink, array in flows if sink == name and array != reduction.array]
+    found += [m.set_tuple_name(OUT, name) for m, sink, _ in flows if sink == f"{name}_reads"]
     kept = (isl.UnionMap.from_map(m) for m in found if m.get_tuple_name(IN) in together)
     return union_of(kept, dependences.flow.get_space())
 
 
-def reversible(scop: Scop, dependences: Dependences, statement: Statement) -> Reversed | None:
-    """A reduction with all of its loops turned round; None where its steps have to come in order, as where sums of
-    signed integers could overflow in another one."""
-    if statement.reduction is None:
+def _reversible(scop: Scop, dependences: Dependences, name: str, *, strict: bool = False) -> Reversed | None:
+    statement = scop.statement(name)
+    if statement.reduction is None or (strict and not is_exact(statement)):
         return None
     array, types = statement.reduction.array, {partial_type(update) for _, update in accumulated(statement)}
     if any(a.kind is AccessKind.MAY_WRITE and a.array == array for a in statement.accesses):

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import islpy as isl
@@ -14,6 +15,7 @@ import pytest
 
 import polytile
 from polytile.check.checker import problems
+from polytile.check.source import differences
 from polytile.diagnostics import UserError
 from polytile.ir.partial_results import Reversed
 from polytile.ir.scop import Scop
@@ -30,7 +32,19 @@ BACK = """for (int i = n - 1; i >= 0; i--) {
             w -= A[i][j] * x[j];
         x[i] = w / A[i][i];
     }"""
-SOURCE = f"void f({ARRAYS})\n{{\n#pragma scop\n{BACK}\n#pragma endscop\n}}\n"
+
+
+IN_PLACE = """for (int i = n - 1; i >= 0; i--) {
+        for (int j = i + 1; j < n; j++)
+            x[i] -= A[i][j] * x[j];
+        x[i] = x[i] / A[i][i];
+    }"""
+UPWARDS = IN_PLACE.replace("i = n - 1; i >= 0; i--", "i = 0; i < n; i++").replace("j = i + 1; j < n", "j = 0; j < i")
+PROGRAMS = {"S1": BACK, "S0": IN_PLACE}  # by the reduction
+
+
+def source_of(body: str) -> str:
+    return f"void f({ARRAYS})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
 def turned(scop: Scop, *, strict: bool = False) -> dict[str, tuple[int, ...]]:
@@ -69,6 +83,23 @@ def test_strict(scop: Read) -> None:
     assert turned(scop(f"{ARRAYS}, unsigned u[n]", exact), strict=True) == {"S1": (1,)}
 
 
+@pytest.mark.parametrize(
+    ("body", "loops"),
+    [
+        (IN_PLACE, {"S0": (1,)}),
+        (IN_PLACE.replace("x[i] -= A[i][j] * x[j]", "x[i] = x[i] < x[j] ? x[j] : x[i]"), {"S0": (1,)}),
+        (UPWARDS, {}),
+        (IN_PLACE.replace("j = i + 1", "j = i"), {}),  # which reads x[i] besides
+        (IN_PLACE.replace("* x[j]", "* x[j] * x[i]"), {}),
+        (IN_PLACE.replace("* x[j]", "* x[j] * x[n - 1]"), {}),  # which is there first in any order
+        (IN_PLACE.replace("x[i] -=", "if (A[j][i] > 0) x[i] -="), {}),
+        (IN_PLACE.replace("* x[j];", "* x[j] + x[i + 1];"), {}),  # which is there last in any order
+    ],
+)
+def test_sums_in_the_array_that_they_read(scop: Read, body: str, loops: dict[str, tuple[int, ...]]) -> None:
+    assert turned(scop(ARRAYS, body)) == loops
+
+
 # The proof -----------------------------------------------------------------------------------------------------------
 def faults(source: Scop, program: Scop) -> list[str]:
     before, after = analyse(source), analyse(program)
@@ -82,24 +113,37 @@ def made(source: Scop) -> Scop:
     return found
 
 
-def test_a_right_one_is_proven(scop: Read) -> None:
-    source = scop(ARRAYS, BACK)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_right_one_is_proven(scop: Read, name: str) -> None:
+    source = scop(ARRAYS, PROGRAMS[name])
     assert faults(source, made(source)) == []
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda p: replace(p, backwards=()), "w: reads values"),
-        (lambda p: replace(p, backwards=(replace(p.backwards[0], op="*"),)), "S1 does not do what S1 does"),
-        (lambda p: replace(p, backwards=(replace(p.backwards[0], group=()),)), "in the source, "),
-        (lambda p: replace(p, backwards=(replace(p.backwards[0], group=(0, 1)),)), "in the source, "),
+        (lambda p: replace(p, backwards=()), (": reads values",)),
+        (lambda p: replace(p, backwards=(replace(p.backwards[0], op="*"),)), ("does not do what",)),
+        (lambda p: replace(p, backwards=(replace(p.backwards[0], group=()),)), ("in the source, ",)),
+        (lambda p: replace(p, backwards=(replace(p.backwards[0], group=(0, 1)),)), ("in the source, ",)),
     ],
 )
-def test_wrong_claims(scop: Read, change: Callable[[Scop], Scop], why: str) -> None:
-    source = scop(ARRAYS, BACK)
+def test_wrong_claims(scop: Read, name: str, change: Callable[[Scop], Scop], why: tuple[str]) -> None:
+    source = scop(ARRAYS, PROGRAMS[name])
     found = faults(source, change(made(source)))
-    assert any(line.startswith(why) for line in found), found
+    assert any(why[0] in line for line in found), found
+
+
+def test_terms_that_change_meanwhile(scop: Read) -> None:
+    """Each step reads x[i + 1], which the steps before it change: they cannot be turned round."""
+    source = scop("int n, double x[n], double a[n]", "for (int i = 0; i < n - 1; i++) x[0] += a[i] * x[1 + i];")
+    assert in_order_of_terms(source, analyse(source)) is None
+    source = scop("int n, double x[n]", "for (int i = 0; i < n - 1; i++) x[i + 1] = x[i + 1] + x[i];")
+    node = source.schedule.get_root().child(0)
+    tree = node.delete().insert_partial_schedule(node.band_get_partial_schedule().neg()).get_schedule()
+    found = faults(source, replace(source, schedule=tree, backwards=(Reversed("S0", "+", (0,), (0,)),)))
+    assert any("x: reads values" in line for line in found), found
 
 
 def test_a_sum_whose_steps_others_see(scop: Read) -> None:
@@ -114,20 +158,22 @@ def test_a_sum_whose_steps_others_see(scop: Read) -> None:
 
 
 # Certificates and schedule files -------------------------------------------------------------------------------------
-def certified() -> dict[str, Any]:
-    program = polytile.compile(SOURCE, name="f.c")
-    assert [made.update for made in program.scops[0].compilation.scop.backwards] == ["S1"]
+def certified(name: str) -> dict[str, Any]:
+    program = polytile.compile(source_of(PROGRAMS[name]), name="f.c")
+    assert [made.update for made in program.scops[0].compilation.scop.backwards] == [name]
     found: dict[str, Any] = json.loads(program.certificate)["scops"][0]
     return found
 
 
-def test_the_checker_accepts_it() -> None:
-    assert list(problems(certified())) == []
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_checker_accepts_it(name: str) -> None:
+    assert list(problems(certified(name))) == []
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("group", [[], [0, 1], None])
-def test_the_checker_finds_wrong_claims(group: list[int] | None) -> None:
-    scop = copy.deepcopy(certified())
+def test_the_checker_finds_wrong_claims(name: str, group: list[int] | None) -> None:
+    scop = copy.deepcopy(certified(name))
     if group is None:
         scop["program"]["backwards"] = []
     else:
@@ -135,11 +181,23 @@ def test_the_checker_finds_wrong_claims(group: list[int] | None) -> None:
     assert list(problems(scop)) != []
 
 
-def test_a_saved_schedule_gives_the_same_kernels() -> None:
-    (first,) = polytile.compile(SOURCE, name="f.c").scops
+def test_the_checker_compares_sums_in_place_with_the_source(tmp_path: Path) -> None:
+    text = source_of(IN_PLACE)
+    (tmp_path / "f.c").write_text(text)
+    content = json.loads(polytile.compile(text, name="f.c").certificate)
+    assert list(differences(content, str(tmp_path / "f.c"), [])) == []
+    for side in ("source", "program"):
+        content["scops"][0][side]["statements"]["S0"]["in_place"]["op"] = "*"
+    found = list(differences(content, str(tmp_path / "f.c"), []))
+    assert found == ["S0 of f_scop0 is no such reduction in the C"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_saved_schedule_gives_the_same_kernels(name: str) -> None:
+    (first,) = polytile.compile(source_of(PROGRAMS[name]), name="f.c").scops
     text = first.compilation.saved_schedule()
-    assert "# S1 runs backwards through j\n" in text
-    (again,) = polytile.compile(SOURCE, name="f.c", load_schedule=text).scops
+    assert f"# {name} runs backwards through j\n" in text
+    (again,) = polytile.compile(source_of(PROGRAMS[name]), name="f.c", load_schedule=text).scops
     plain = re.compile(r"//.*")
     assert plain.sub("", again.cuda) == plain.sub("", first.cuda)
 
@@ -153,7 +211,7 @@ def test_a_saved_schedule_gives_the_same_kernels() -> None:
     ],
 )
 def test_wrong_lines(line: str, message: str) -> None:
-    text = polytile.compile(SOURCE, name="f.c").scops[0].compilation.saved_schedule()
+    text = polytile.compile(source_of(BACK), name="f.c").scops[0].compilation.saved_schedule()
     wrong = text.replace("# S1 runs backwards through j", line)
     with pytest.raises(UserError, match=message):
-        polytile.compile(SOURCE, name="f.c", load_schedule=wrong)
+        polytile.compile(source_of(BACK), name="f.c", load_schedule=wrong)
