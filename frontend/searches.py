@@ -43,8 +43,10 @@ from polytile.frontend.ast_builders import (
     unused,
 )
 from polytile.frontend.parse import nodes_below
+from polytile.frontend.reduction_statements import changed_variables
 from polytile.frontend.scalar_value import changes
 from polytile.frontend.scope import Scope
+from polytile.frontend.search_distribution import alone
 from polytile.frontend.trees import (
     alike,
     block_items,
@@ -84,26 +86,39 @@ class _Searches:
 
     def changed(self, node: Any) -> Any:
         """A statement in which such loops are replaced."""
-        found = self._search(node) if isinstance(node, c_ast.For) else None
-        element = None if found is None else self._element_type(found)
-        if found is None or element is None:
-            return map_statements(node, self.changed)
-        return found.replaced(element, self.taken)
+        loops, iterators, items = self._nest(node)
+        for k, item in enumerate(items):
+            own = item if len(items) == 1 else alone(loops, iterators, items, k, self._kind)
+            found = self._search(loops, iterators, own)
+            if found is not None:
+                others = [*items[:k], *items[k + 1 :]]
+                made = found[0].replaced(found[1], self.taken)
+                if all(isinstance(other, c_ast.Decl) and not changed_variables(other) for other in others):
+                    return made
+                rest = self.changed(loops_around(loops, c_ast.Compound(others, node.stmt.coord)))
+                return block([rest, made], node.coord)
+        return map_statements(node, self.changed)
 
-    def _search(self, node: c_ast.Node) -> _Search | None:
+    def _nest(self, node: c_ast.Node) -> tuple[tuple[c_ast.For, ...], tuple[str, ...], list[c_ast.Node]]:
+        """The loops of a nest, their iterators, and the statements inside of it."""
         loops: list[c_ast.For] = []
         iterators: list[str] = []
-        while (iterator := self._counted(node)) is not None:
-            loops.append(node)
+        items = [node]
+        while len(items) == 1 and (iterator := self._counted(items[0])) is not None:
+            loops.append(items[0])
             iterators.append(iterator)
-            items = block_items(node.stmt)
-            if len(items) != 1:
-                return None
-            node = items[0]
-        if not loops or not isinstance(node, c_ast.If) or node.iffalse is not None:
+            items = block_items(items[0].stmt)
+        return tuple(loops), tuple(iterators), items if loops else []
+
+    def _search(
+        self, loops: tuple[c_ast.For, ...], iterators: tuple[str, ...], node: c_ast.Node | None
+    ) -> tuple[_Search, str] | None:
+        """The search that a condition in loops is, with the type of its extreme."""
+        if not isinstance(node, c_ast.If) or node.iffalse is not None:
             return None
-        nest = tuple(loops), tuple(iterators)
-        return _search(*nest, node) or _search_by_place(*nest, node, self.taken)
+        found = _search(loops, iterators, node) or _search_by_place(loops, iterators, node, self.taken)
+        element = None if found is None else self._element_type(found)
+        return None if found is None or element is None else (found, element)
 
     def _counted(self, loop: c_ast.Node) -> str | None:
         """The iterator, an int, of a loop that counts up by one."""
@@ -116,6 +131,10 @@ class _Searches:
     def _type(self, name: str) -> str:
         """The type of a scalar."""
         return self.types[name] if name in self.types else base_of(name, self.scope, arrays=False)
+
+    def _kind(self, node: c_ast.Node) -> str:
+        """The type of a variable, or of an element."""
+        return self._type(str(node.name)) if isinstance(node, c_ast.ID) else self._value_type(node)
 
     def _element_type(self, found: _Search) -> str | None:
         """The type of the extreme, which has to be that of its values: what is rounded is not equal to them."""

@@ -103,6 +103,84 @@ BY_PLACE = {
         " if (B[i][j] > x) { x = B[i][j]; k = j; } } q[0] = k;"
     ),
 }
+BESIDE = {
+    "a count": (
+        "int x = a[0], k = 0, l = 0; for (int i = 0; i < n; i++) { if (a[i] > x) { x = a[i]; k = i; } if (a[i]"
+        " > 3) l++; }"
+        " q[0] = k; r[0] = l;"
+    ),
+    "a local that a sum shares": (
+        "double x = -1, s = 0; int k = 0; for (int i = 0; i < n; i++)"
+        " { double v = fabs(c[i]); s += v; if (v > x) { x = v; k = i; } } q[0] = k; c[n] = s;"
+    ),
+    "locals of locals": (
+        "int x = -9, k = n; for (int i = 0; i < n; i++) { int j = n - 1 - i; int v = a[j]; int w = v;"
+        " if (x < w) { x = w; k = i; } } q[0] = k; r[0] = x;"
+    ),
+    "both places": (
+        "float lo = b[0], hi = b[0]; int k = 0, l = 0; for (int i = 1; i < n; i++) { if (b[i] < lo) { lo ="
+        " b[i]; k = i; }"
+        " if (b[i] > hi) { l = i; hi = b[i]; } } q[0] = k; r[0] = l;"
+    ),
+    "both places, of a triangle, and a count": (
+        "int x = 9, y = -9, k = 0, l = 0, s = 0; for (int i = 0; i < n; i++) for (int j = 0; j < i && j < m; j++)"
+        " { int v = B[i][j]; if (v < x) { x = v; k = i; } s += v > 0; if (v > y) { y = v; l = j; } }"
+        " q[0] = k + s; r[0] = l;"
+    ),
+    "a store that it reads": (
+        "double x = 0; int k = 0; for (int i = 0; i < n; i++) { c[i] = c[i] * b[i]; if (c[i] > x) { x = c[i]; k"
+        " = i; } }"
+        " q[0] = k;"
+    ),
+    "a store that inner loops make": (
+        "double x = -1; int k = 0; for (int i = 0; i < n; i++) { c[i] = 0; for (int j = 0; j < m; j++) c[i] += A[i][j];"
+        " if (c[i] > x) { x = c[i]; k = i; } } q[0] = k;"
+    ),
+    "a variable that is set before": (
+        "int x = 0, k = -1, v = 7; for (int i = 0; i < n; i++) { v = a[i]; if (v > x) { x = v; k = i; } } q[0] = k;"
+    ),
+    "the place alone, with a store": (
+        "int k = 0; for (int i = 0; i < n; i++) { c[i] = 2 * c[i]; if (a[i] > a[k]) k = i; } q[0] = k;"
+    ),
+    "the last place and a sum": (
+        "int k = -1; double s = 0; for (int i = 0; i < n; i++) { if (a[i] < 0) k = i; s += c[i]; } q[0] = k; c[n] = s;"
+    ),
+}
+IN_ORDER_BESIDE = {
+    "a value that changes behind its read": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { int v = a[i]; a[i] = 0; if (v > x) { x = v; k = i; } }"
+        " q[0] = k;"
+    ),
+    "a conversion": (
+        "float x = 0; int k = 0; for (int i = 0; i < n; i++) { float v = c[i]; if (v > x) { x = v; k = i; } } q[0] = k;"
+    ),
+    "an element that the next iteration sets": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { a[i + 1] = b[i]; if (a[i] > x) { x = a[i]; k = i; } }"
+        " q[0] = k;"
+    ),
+    "a store behind": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { if (a[i] > x) { x = a[i]; k = i; } a[i] = n - i; } q[0] = k;"
+    ),
+    "the place so far": (
+        "int x = 0, k = 0, s = 0; for (int i = 0; i < n; i++) { if (a[i] > x) { x = a[i]; k = i; } s += k; } q[0] = s;"
+    ),
+    "a sum so far": (
+        "double x = 0; int k = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " { c[i] += A[i][j]; if (c[i] > x) { x = c[i]; k = i; } } q[0] = k;"
+    ),
+    "a value of the iteration before": (
+        "int x = 0, k = 0, v = 3; for (int i = 0; i < n; i++) { if (v > x) { x = v; k = i; } v = a[i]; } q[0] = k;"
+    ),
+    "a variable that is set twice": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { int v = a[i]; if (b[i] > 0) v = -v; if (v > x) { x ="
+        " v; k = i; } }"
+        " q[0] = k;"
+    ),
+    "an end that it may reach before": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { if (a[i] == 3) break; if (a[i] > x) { x = a[i]; k = i;"
+        " } } q[0] = k;"
+    ),
+}
 IN_ORDER = {
     "rounded": "float x = 0; int k = 0; for (int i = 0; i < n; i++) if (c[i] > x) { x = c[i]; k = i; } q[0] = k;",
     "the last largest": "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] >= x) { x = a[i]; k = i; } q[0] = k;",
@@ -135,6 +213,21 @@ def test_searches_of_rows_and_by_place_run_in_many_threads(name: str) -> None:
     sizes = FEW if "m;" in BY_PLACE[name] else VECTORS[:-1]
     runs_in_many_threads(text, sizes[1:])
     assert "auto" not in same_in_every_schedule(text, sizes)
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_searches_beside_other_statements_run_in_many_threads(name: str) -> None:
+    text = "#include <math.h>\n" + source(DATA, BESIDE[name])
+    runs_in_many_threads(text, FEW + MATRICES[3:4] if "m;" in text else VECTORS[:-1])
+
+
+@pytest.mark.parametrize("name", IN_ORDER_BESIDE)
+def test_searches_keep_their_order_beside_what_they_depend_on(name: str) -> None:
+    text = "#include <math.h>\n" + source(DATA, IN_ORDER_BESIDE[name])
+    (scop,) = polytile.compile(text, name="f.c", raise_bugs=True).scops
+    for sizes in FEW if "m;" in text else VECTORS[:-1]:
+        for report in scop.validate(on="emulator", parameters=sizes, seed=sizes["n"] + 1, sanitize=CHECKS):
+            assert not report.note, report.line
 
 
 @pytest.mark.quick
