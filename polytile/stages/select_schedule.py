@@ -199,7 +199,7 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
 def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
     """The candidate with tiles of what threads do not read along rows, in kernels that are faster so by estimate."""
     of_time = candidate.split is not None or candidate.stream is not None
-    found = {} if of_time else widened(candidate)
+    found = {} if of_time else widened(candidate, as_asked=bool(problem.options.block or problem.options.sizes))
     if not found:
         return candidate
     plain, wide = (_with_estimate(problem, one) for one in (candidate, with_widened(candidate, found)))

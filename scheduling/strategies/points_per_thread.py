@@ -49,9 +49,9 @@ class PointKernel:
     blocks: tuple[int, ...]
     sizes: tuple[int, ...]  # of the thread block
 
-    def in_order(self, order: Sequence[int]) -> PointKernel:
-        """The kernel with its loops in another order, along blocks and threads of the same sizes."""
-        return PointKernel(tuple(self.loops[k] for k in order), tuple(sorted(self.blocks)), self.sizes)
+    def in_order(self, order: Sequence[int], sizes: tuple[int, ...]) -> PointKernel:
+        """The kernel with its loops in another order, along blocks and threads, of which a block has these."""
+        return PointKernel(tuple(self.loops[k] for k in order), tuple(sorted(self.blocks)), sizes)
 
 
 def point_kernel(kernel: isl.ScheduleNode) -> PointKernel | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from polytile.dataclass import dataclass
 from polytile.ir.schedule import node_at, path_of
@@ -28,15 +29,16 @@ from polytile.scheduling.strategies.points_per_thread import point_kernel, with_
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """The thread dimensions of a kernel in another `order`, the last along x, and the turns that a thread takes along
-    each, so that its tile is as wide as a warp along the rows of what it reads."""
+    """The thread dimensions of a kernel in another `order`, the last along x, the threads of a block along each, and
+    the turns that a thread takes, so that its tile is as wide as a warp along the rows of what it reads."""
 
     order: tuple[int, ...]
+    sizes: tuple[int, ...]
     turns: tuple[int, ...]
 
 
-def widened(candidate: Candidate) -> dict[int, Widened]:
-    """The kernels with reads that a wider tile may stage, by number."""
+def widened(candidate: Candidate, *, as_asked: bool) -> dict[int, Widened]:
+    """The kernels with reads that a wider tile may stage, by number; with blocks `as_asked` for, these are kept."""
     found: dict[int, Widened] = {}
     for number, mark in enumerate(kernels(candidate.schedule.tree) if candidate.schedule else ()):
         moves = [one for mapped in statements(mark) for one in _moves(candidate.scop, mapped)]
@@ -45,10 +47,23 @@ def widened(candidate: Candidate) -> dict[int, Widened]:
             rows = _rows(moves, along_x)
             if rows and (kernel := point_kernel(mark)):
                 order = (*(d for d in range(dimensions) if d != along_x), along_x)
-                turns = (WARP_SIZE // size if d in rows else 1 for d, size in zip(order, kernel.sizes, strict=True))
-                found[number] = Widened(order, tuple(max(1, count) for count in turns))
+                along_rows = [d in rows for d in order]
+                sizes = kernel.sizes if as_asked else _along_rows(kernel.sizes, along_rows)
+                turns = (WARP_SIZE // n if rows_run else 1 for n, rows_run in zip(sizes, along_rows, strict=True))
+                found[number] = Widened(order, sizes, tuple(max(1, count) for count in turns))
                 break
     return {number: own for number, own in found.items() if max(own.turns) > 1}
+
+
+def _along_rows(sizes: Sequence[int], rows: Sequence[bool]) -> tuple[int, ...]:
+    """The block with all of its rows of threads along the one dimension that rows of what they read run along: less
+    memory for a tile, whose rows then lie in different banks.
+
+    before: 2 x 4 x 32, rows along the first dimension    after: 8 x 1 x 32
+    """
+    if sum(rows) != 1:
+        return tuple(sizes)
+    return (*(prod(sizes[:-1]) if here else 1 for here in rows[:-1]), sizes[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +110,5 @@ def with_widened(candidate: Candidate, chosen: Mapping[int, Widened]) -> Candida
         kernel = point_kernel(node_at(tree, path)) if number in chosen else None
         if kernel is not None:
             own = chosen[number]
-            tree = with_turns(node_at(tree, path), kernel.in_order(own.order), own.turns).get_schedule()
+            tree = with_turns(node_at(tree, path), kernel.in_order(own.order, own.sizes), own.turns).get_schedule()
     return replace(candidate, schedule=replace(candidate.schedule, tree=tree))

@@ -17,17 +17,20 @@ class Cost(NamedTuple):
     requests: int
     sectors: int
     branches: int
+    conflicts: int
 
 
 def cost(text: str, parameters: dict[str, int] | None = None, **settings: object) -> Cost:
-    """What all kernels of a SCoP ask of global memory, and how often a warp's lanes part."""
+    """What all kernels of a SCoP ask of global memory, how often a warp's lanes part, and how often they wait for one
+    another's bank of shared memory."""
     program = polytile.compile(text, **settings)  # type: ignore[arg-type]
     (scop,) = program.scops
     found = scop.count(parameters=parameters, seed=1, unit=program.unit)
     assert found is not None
     sites = [s for s in found.counts.sites if s.space == "global"]
     branches = sum(k.divergent_branches for k in found.counts.kernels)
-    return Cost(sum(s.requests for s in sites), sum(s.sectors for s in sites), branches)
+    conflicts = sum(s.bank_conflicts for s in found.counts.sites if s.space == "shared")
+    return Cost(sum(s.requests for s in sites), sum(s.sectors for s in sites), branches, conflicts)
 
 
 CONVOLUTION = """
@@ -129,3 +132,4 @@ def test_transposes(form: str, type: str) -> None:
     plain = cost(COPY.format(type=type, shape=what["of"], read=what["place"], **what), sizes)
     turned = cost(COPY.format(type=type, shape=shape, read=read, **what), sizes)
     assert turned.sectors <= MORE * plain.sectors and turned.branches <= MORE * plain.branches
+    assert not turned.conflicts or type == "char"  # four elements in a bank

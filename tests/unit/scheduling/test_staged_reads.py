@@ -22,10 +22,10 @@ TREES = {
     ),
     f"{ROWS} B[i][j] = A[i][j];": "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S0)",
     f"{SPACE} V[i][j][k] = U[i][k][j];": (
-        "kernel(block[i/2,j/32,k/32] thread[2,4,32](imod2,jmod4,kmod32) loop[points] serial[j/4-8*j/32*] S0)"
+        "kernel(block[i,j/32,k/32] thread[1,8,32](0,jmod8,kmod32) loop[points] serial[j/8-4*j/32*] S0)"
     ),
     f"{SPACE} V[i][j][k] = U[k][j][i];": (
-        "kernel(block[i/32,j/4,k/32] thread[2,4,32](imod2,jmod4,kmod32) loop[points] serial[i/2-16*i/32*] S0)"
+        "kernel(block[i/32,j,k/32] thread[8,1,32](imod8,0,kmod32) loop[points] serial[i/8-4*i/32*] S0)"
     ),
 }
 
