@@ -9,6 +9,7 @@ import islpy as isl
 from polytile.compilation import Compilation
 from polytile.diagnostics import Diagnostic, Location
 from polytile.facts.kernel_facts import estimate_of, kernels_of
+from polytile.facts.loop_mapping import kernels_of_statement
 from polytile.facts.model import LoopFacts, LoopKind, Where
 from polytile.facts.text import called, reason_of
 from polytile.ir.expr import DOUBLE, FLOAT
@@ -40,17 +41,24 @@ def _loops_of_one_thread(state: Compilation, loops: Sequence[LoopFacts]) -> dict
     found: dict[str, list[LoopFacts]] = {}
     for loop in loops:
         alone = [m.kernel for m in loop.mappings if any(place.where is Where.ONE_THREAD for place in m.places)]
-        for kernel in alone if _is_over_data(state.source, loop) else ():
+        running = _over_data(state, loop) if alone else frozenset()
+        for kernel in (name for name in alone if name in running):
             around = (one for one in found.get(kernel, ()) if one.level < loop.level)
             if not any(set(loop.statements) <= set(one.statements) for one in around):
                 found.setdefault(kernel, []).append(loop)
     return found
 
 
-def _is_over_data(scop: Scop, loop: LoopFacts) -> bool:
-    """Whether a loop has more than a few iterations, or as many as sizes or data say."""
-    domains = (scop.statement(name).domain.intersect_params(scop.context) for name in loop.statements)
-    return any(loop.level >= d.dim(isl.dim_type.set) or _iterations(d, loop.level) > FEW for d in domains)
+def _over_data(state: Compilation, loop: LoopFacts) -> frozenset[str]:
+    """The kernels that run a statement in more than a few iterations of a loop, or in as many as sizes or data say: not
+    those that only keep the last value of a scalar."""
+    many = (name for name in loop.statements if _has_many(state.source, name, loop.level))
+    return frozenset(kernel for name in many for kernel in kernels_of_statement(state, name))
+
+
+def _has_many(scop: Scop, statement: str, level: int) -> bool:
+    domain = scop.statement(statement).domain.intersect_params(scop.context)
+    return bool(level >= domain.dim(isl.dim_type.set)) or _iterations(domain, level) > FEW
 
 
 def _iterations(domain: isl.Set, level: int) -> float:

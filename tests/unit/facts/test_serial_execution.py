@@ -63,6 +63,12 @@ def test_a_few_iterations_are_no_loop_over_data() -> None:
     assert scop.loops[1].where == (Where.ONE_THREAD,)
 
 
+def test_the_last_value_of_a_loop_is_no_loop_over_data() -> None:
+    body = "double t = 0;\nfor (int i = 0; i < n; i++) { t = 2 * x[i]; y[i] = t; }\no[0] = t;"
+    scop = compiled("int n, double x[n], double y[n], double o[1]", body)
+    assert scop.loops[0].kind is LoopKind.PARALLEL and not of_one_thread(scop)
+
+
 def test_the_host_says_why_a_reduction_stays_there() -> None:
     body = "for (int i = 0; i < n; i++)\n s += x[i];\no[0] = s;"
     (remark,) = compiled("int n, double x[n], double s, double o[1]", body, strict=True).remarks
