@@ -10,6 +10,7 @@ from dataclasses import field
 from fractions import Fraction
 
 from polytile.dataclass import dataclass
+from polytile.ir import chunk_length
 from polytile.ir.arith import known
 from polytile.ir.expr import TRUTHS, Binary, Call, Cast, Expr, IteratorValue, Name, Ternary, Unary
 from polytile.ir.gpu_ops import Shuffle
@@ -197,6 +198,8 @@ class Values:
                 return _binary(expr.op, self(left), self(right))
             case Call(function=function, arguments=(left, right)) if is_index(expr):
                 return _call(function, self(left), self(right))
+            case Call(function=chunk_length.FUNCTION, arguments=(planes, *_, shortest)) if is_index(expr):
+                return self(shortest).joined(_call("max", self(planes), self(shortest)))
         return ANY
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
+from polytile.ir.chunk_length import FUNCTION as CHUNK_LENGTH
 from polytile.ir.expr import (
     COMPARISONS,
     INT,
@@ -51,7 +52,7 @@ _BITWISE = frozenset(("&", "^", "|", "<<", ">>"))
 
 MAX_INT = 2**31 - 1
 NEGATIVE = "negative()"  # as `pmod()`, a name that no function of C has
-INDEX_HELPERS = ("floord", "max", "min", NEGATIVE, "pmod()")
+INDEX_HELPERS = (CHUNK_LENGTH, "floord", "max", "min", NEGATIVE, "pmod()")
 
 
 def type_name(ctype: CType, *, cpp: bool = True) -> str:
@@ -237,8 +238,8 @@ class Printer:
 
     def _helper(self, function: str, arguments: tuple[Expr, ...]) -> str:
         texts = [self(a) for a in arguments]
-        if function == NEGATIVE:
-            return f"polytile_{helper_name(function)}({texts[0]})"
+        if function in (NEGATIVE, CHUNK_LENGTH):
+            return f"polytile_{helper_name(function)}({', '.join(texts)})"
         if len(texts) == 1:
             return f"({texts[0]})"
         result = texts[-1]

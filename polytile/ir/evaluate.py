@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from polytile.diagnostics import InternalError, UserError
+from polytile.ir import chunk_length
 from polytile.ir.expr import Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
 from polytile.ir.integer_constants import literal_value
 
@@ -108,6 +109,9 @@ def evaluator(expr: Expr) -> Evaluator:
             return lambda values: wrap(operand(values), ctype)
         case Call(function=f, arguments=(a, b)) if f in _FUNCTIONS:
             return _combined(_FUNCTIONS[f], a, b)
+        case Call(function=chunk_length.FUNCTION, arguments=arguments):
+            evaluators = [evaluator(argument) for argument in arguments]
+            return lambda values: chunk_length.chunk_length(*(each(values) for each in evaluators))
     return _failing(f"not an index expression: {expr}")
 
 

@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
-from math import ceil, inf, prod
+from math import ceil, prod
 
 from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
+from polytile.ir.chunk_length import chunk_length
 from polytile.ir.scop import Array, Origin, Scop
 from polytile.machine import WARP_SIZE
 
@@ -109,8 +110,8 @@ class StreamPlan:
     WARP: a block has `threads` = (warps,), each warp a strip of WARP_SIZE * points[-1] cells; BLOCK: a block has a
     thread for each place of `threads` = (.., WARP_SIZE): lanes lie across the last dimension, warps below one another.
     `points` are the cells of a thread along each dimension that is not streamed, neighbours. A tile owns `chunk` planes
-    of the stream (0: all of them), or, with `tiles_at_once`, at least so many: as many as leave that number of tiles,
-    which is known when they run.
+    of the stream (0: all of them), or, with `tiles_at_once`, which run beside one another, at least so many: those with
+    which all tiles pass in the fewest planes (`owned_planes`), which is known when they run.
 
     `split_barrier` (BLOCK): threads arrive at the barrier of a plane, and wait for the others in the next one, before
     they read rows of other warps.
@@ -243,6 +244,11 @@ class StreamPlan:
         return self.threads[0] if self.exchange is Exchange.WARP else prod(self.threads) // WARP_SIZE
 
     @property
+    def latest(self) -> int:
+        """Planes that pass before the first one that a tile owns is made."""
+        return self.lower[0] + max(s.lag for s in self.steps)
+
+    @property
     def blocks(self) -> int:
         """How many blocks run one after another, a kernel each, until values are in the user's arrays again."""
         return 1 if self.once or self.in_place else 2
@@ -283,16 +289,18 @@ class StreamPlan:
         if not self.chunk:
             return ""
         if self.tiles_at_once:
-            return f"; of {self.chunk} planes or as many as leave {self.tiles_at_once} tiles"
+            return f"; of {self.chunk} planes or as many as pass {self.tiles_at_once} tiles at once the fastest"
         return f"; of {self.chunk} planes"
 
 
-def owned_planes(chunk: int, tiles_at_once: int, length: float, across: float) -> float:
-    """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another."""
+def owned_planes(chunk: int, tiles_at_once: int, length: float, across: float, latest: int) -> float:
+    """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another of which `latest`
+    planes pass before the first that they own."""
     if not chunk:
         return max(1.0, length)
-    parts = max(1, tiles_at_once // max(1, across)) if tiles_at_once else inf
-    return max(1.0, min(max(chunk, ceil(length / parts)), length))
+    if tiles_at_once:
+        chunk = chunk_length(ceil(length), ceil(across), tiles_at_once, latest, chunk)
+    return max(1.0, min(chunk, length))
 
 
 def halo_units(points: Sequence[int]) -> tuple[int, ...]:

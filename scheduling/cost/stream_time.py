@@ -181,7 +181,7 @@ class TileCost:
     @cached_property
     def latest(self) -> int:
         """Planes that pass before the first one that a tile owns is made."""
-        return self.plan.lower[0] + max(s.lag for s in self.plan.steps)
+        return self.plan.latest
 
     @cached_property
     def resident(self) -> int:
@@ -297,7 +297,8 @@ class StreamCost:
     @cached_property
     def _owned(self) -> float:
         """Planes that a tile owns."""
-        return owned_planes(self.chunk, self.tiles_at_once, self.tiles.length, self.tiles.across)
+        tiles = self.tiles
+        return owned_planes(self.chunk, self.tiles_at_once, tiles.length, tiles.across, tiles.latest)
 
     @cached_property
     def _planes(self) -> float:

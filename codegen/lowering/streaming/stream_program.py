@@ -20,7 +20,7 @@ from polytile.codegen.lowering.lower import wide
 from polytile.codegen.lowering.streaming.block_tiles import BlockTiles
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
-from polytile.codegen.lowering.streaming.tile_grid import axes, chunk_length, chunks
+from polytile.codegen.lowering.streaming.tile_grid import axes, chunks, owned_planes
 from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
@@ -92,7 +92,7 @@ class _Program:
         for name, axis in zip(self.counts, self.axes, strict=True):
             yield Declare(name.name, LLONG, wide(axis.count))
         if isinstance(self.chunk, Name):
-            yield Declare(self.chunk.name, LLONG, wide(chunk_length(self.plan, self.cells, self.counts)))
+            yield Declare(self.chunk.name, LLONG, wide(owned_planes(self.plan, self.cells, self.counts)))
         if self.least_cells is not None:
             yield Declare(self.least_cells.name, LLONG, lift(self.plan.least_cells))
 

@@ -11,7 +11,8 @@ from functools import reduce
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, binary, div, least, lift, most, mul, sub
-from polytile.ir.expr import Expr
+from polytile.ir.chunk_length import FUNCTION
+from polytile.ir.expr import LLONG, Call, Expr
 from polytile.ir.kernel import ceil_div
 from polytile.ir.stream_plan import StreamPlan
 
@@ -83,10 +84,10 @@ def planes(cells: Cells) -> Expr:
     return add(sub(cells.range[0][1], cells.range[0][0]), 1)
 
 
-def chunk_length(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:
-    """How many planes a tile owns, with so many tiles along each axis (StreamPlan.planes)."""
-    parts = most(div(lift(plan.tiles_at_once), most(reduce(mul, counts), 1)), 1)
-    return most(div(sub(add(planes(cells), parts), 1), parts), plan.chunk)
+def owned_planes(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:
+    """How many planes a tile owns, with so many tiles along each axis, where the host finds that (`chunk_length`)."""
+    arguments = (planes(cells), reduce(mul, counts), *map(lift, (plan.tiles_at_once, plan.latest, plan.chunk)))
+    return Call(FUNCTION, arguments, LLONG)
 
 
 def chunks(plan: StreamPlan, cells: Cells, length: Expr | None) -> Expr:

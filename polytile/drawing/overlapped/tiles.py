@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from polytile.codegen.lowering.lower import index_type
 from polytile.codegen.lowering.streaming.stream_program import cells_of_plan
-from polytile.codegen.lowering.streaming.tile_grid import Axis, axes, chunk_length, chunks
+from polytile.codegen.lowering.streaming.tile_grid import Axis, axes, chunks, owned_planes
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells, extents_of
 from polytile.dataclass import dataclass
 from polytile.drawing.overlapped.model import Box, Span, TileGrid, TileSpan
@@ -61,7 +61,7 @@ class StreamTiles:
     def _owned_planes(self) -> Expr | None:
         """How many planes of the stream a tile owns; None: all."""
         if self.plan.tiles_at_once:
-            return chunk_length(self.plan, self.cells, [axis.count for axis in self.across])
+            return owned_planes(self.plan, self.cells, [axis.count for axis in self.across])
         return lift(self.plan.chunk) if self.plan.chunk else None
 
     def grid(self, sizes: Sizes) -> TileGrid:

@@ -147,7 +147,7 @@ def test_planes_are_shared_out_as_when_kernels_run() -> None:
     assert plan is not None and plan.tiles_at_once
     for n in (100, 700, 3000):
         rows, strips = drawing_of(scop.compilation, {"N": n, "T": 2 * plan.iterations}).grid.axes
-        planes = owned_planes(plan.chunk, plan.tiles_at_once, n - 2, len(strips))
+        planes = owned_planes(plan.chunk, plan.tiles_at_once, n - 2, len(strips), plan.latest)
         assert {tile.owned[1] - tile.owned[0] + 1 for tile in rows[:-1]} <= {planes}
         assert len(rows) == -(-(n - 2) // planes)
 
