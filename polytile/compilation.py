@@ -107,9 +107,11 @@ class Compilation:
 
     def saved_schedule(self) -> str:
         """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
-        from polytile.ir.plan_text import plan_lines, split_line, stream_line  # few commands ask for the text
+        from polytile.ir.plan_text import plan_lines, small_grids_line, split_line, stream_line  # for few commands
 
-        return self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
+        own = self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
+        small = self.small_grids
+        return f"{own}{small_grids_line(small.cells)}{small.compilation.saved_schedule()}" if small else own
 
     def schedule_text(self) -> str:
         """The tree, behind lines on reductions that were changed; empty when the SCoP stays on the host."""

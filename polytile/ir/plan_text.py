@@ -6,6 +6,7 @@
     # cache ["A", "streaming"]
     # stream {"name": "smooth", "iterations": 8, ...}                of the first iterations of a time loop
     # split {"name": "smooth", "height": 8, ...}                     of tiles in registers
+    # for grids of fewer than 2792241 cells:                         another tree with its plans follows
 
 What has no line is not done; a file without such lines leaves all plans to be found.
 """
@@ -17,6 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
@@ -27,6 +29,7 @@ _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product
 _WHOLE = ("launch",)
 _LINE = rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))"
 _STREAM = r"(?m)# stream (\{.*)\n?"
+_SMALL_GRIDS = r"(?m)^# for grids of fewer than (\d{1,18}) cells:[ \t]*$"
 _SPLIT = r"(?m)# split (\{.*)\n?"
 _Plan = TypeVar("_Plan", StreamPlan, SplitPlan)
 _KERNEL = r"of kernel (\d{1,9})"
@@ -101,6 +104,26 @@ def stream_line(plan: StreamPlan | None) -> str:
 def split_line(plan: SplitPlan | None) -> str:
     """The line of a split plan; empty where there is none."""
     return "" if plan is None else f"# split {json.dumps(to_json(plan))}\n"
+
+
+def small_grids_line(cells: int) -> str:
+    """The line in front of another schedule, for grids of fewer cells than that."""
+    return f"# for grids of fewer than {cells} cells:\n"
+
+
+@dataclass(frozen=True, slots=True)
+class GridVersions:
+    """The texts of two schedules: for grids of fewer than `cells`, and for others."""
+
+    large: str
+    cells: int
+    small: str
+
+
+def split_small_grids(text: str) -> GridVersions | None:
+    """The schedules of a text with two of them; None where it has one."""
+    parts = re.split(_SMALL_GRIDS, text)
+    return GridVersions(parts[0], int(parts[1]), parts[2]) if len(parts) == 3 else None
 
 
 def split_stream(text: str) -> tuple[str, StreamPlan | None]:

@@ -227,7 +227,8 @@ class SizedRun:
             if address is not None:
                 pointers[b.name] = address + b.lead
                 continue
-            block = _fresh(cupy, b.size) if copied else cupy.empty(b.size, np.uint8)
+            poisoned = copied and (b.temporary or not b.buffer.copy_in)
+            block = _fresh(cupy, b.size) if poisoned else cupy.empty(b.size, np.uint8)
             if not b.temporary:
                 copies[b.name] = block
                 if b.buffer.copy_in:

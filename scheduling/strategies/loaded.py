@@ -10,12 +10,12 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import split_plans, split_stream, split_tiles
+from polytile.ir.plan_text import split_plans, split_small_grids, split_stream, split_tiles
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
-from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
 from polytile.scheduling.proof.legality import prove, require_mapped
 from polytile.scheduling.strategies.classic import inexact, mapped
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded, with_snapshots, without_copy_back
@@ -29,6 +29,11 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
     Raises UserError where the text is no schedule of the Scop.
     """
+    found = split_small_grids(problem.options.load_schedule or "")
+    if found is not None:
+        own, cells, small = (_with_text(problem, found.large), found.cells, _with_text(problem, found.small))
+        yield from (_beside(problem.scop, one, cells, next(propose(small))) for one in propose(own))
+        return
     problem = _without_copies_back(_with_its_copies(problem))
     plain = _loaded(problem)
     expanded = further_expansion(problem)
@@ -36,6 +41,21 @@ def propose(problem: Problem) -> Iterator[Candidate]:
         yield plain
     else:
         yield _loaded(of_expanded(problem, expanded))
+
+
+def _with_text(problem: Problem, text: str) -> Problem:
+    return replace(problem, options=replace(problem.options, load_schedule=text))
+
+
+def _beside(scop: Scop, candidate: Candidate, cells: int, small: Candidate) -> Candidate:
+    """The candidate with another one for grids of fewer `cells`."""
+    if candidate.stream is None or small.split is None:
+        raise UserError(
+            f"the schedules of {scop.name} for small and large grids are not split and overlapped tiles",
+            location=scop.location,
+            hint="start from a file that --save-schedule wrote",
+        )
+    return replace(candidate, small_grids=SmallGrids(small, cells))
 
 
 def _with_its_copies(problem: Problem) -> Problem:

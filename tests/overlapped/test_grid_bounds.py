@@ -111,6 +111,21 @@ def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     assert main(["check", str(file)]) == 1
 
 
+def test_a_saved_schedule_has_both_versions() -> None:
+    scop = typed(PLANE)
+    assert scop.program is not None and scop.compilation.small_grids is not None
+    saved = scop.saved_schedule
+    again = typed(PLANE, load_schedule=saved)
+    assert again.program is not None and again.program.body == scop.program.body
+    assert [k.body for k in again.program.kernels] == [k.body for k in scop.program.kernels]
+    line = f"# for grids of fewer than {scop.compilation.small_grids.cells} cells:"
+    for cells, runs in ((100, True), (99, False)):
+        changed = typed(PLANE, load_schedule=saved.replace(line, f"# for grids of fewer than {cells} cells:"))
+        assert splits(changed, T=5, N=3, M=101) is runs
+    with pytest.raises(UserError, match="are not split and overlapped tiles"):
+        typed(PLANE, load_schedule=f"\n{line}\n".join(reversed(saved.split(line))))
+
+
 def test_a_version_that_is_refused_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise UserError("no")
@@ -189,7 +204,7 @@ def test_programs_for_large_grids_are_as_they_were() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("program", "strategy"), [("jacobi-1d", "overlapped"), ("jacobi-2d", "overlapped"), ("fdtd-2d", "split")]
+    ("program", "strategy"), [("jacobi-1d", "overlapped"), ("jacobi-2d", "overlapped"), ("fdtd-2d", "overlapped")]
 )
 def test_split_tiles_stay_unless_overlapped_ones_are_much_faster_for_large_grids(program: str, strategy: str) -> None:
     (scop,) = polytile.compile(PROGRAMS / f"{program}.c", raise_bugs=True).scops

@@ -55,7 +55,12 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
         get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
     )
-    module = SimpleNamespace(ndarray=Block, full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)), cuda=cuda)
+    module = SimpleNamespace(
+        ndarray=Block,
+        full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)),
+        empty=lambda size, dtype: Block(np.empty(size, dtype)),
+        cuda=cuda,
+    )
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
     return module
 
