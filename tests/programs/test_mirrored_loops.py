@@ -279,6 +279,7 @@ def test_mirrored(name: str) -> None:
 STRICT = ["solve w, mirrored", "solve in place", "longest path", "total of a matrix", "residual with a store"]
 
 
+@pytest.mark.slow(but="longest path")
 @pytest.mark.parametrize("name", STRICT)
 def test_strict(name: str) -> None:
     """In C's order, bit for bit."""

@@ -74,6 +74,7 @@ def test_saved(name: str) -> None:
     assert lines[0] == lines[1]
 
 
+@pytest.mark.quick
 def test_other_kernels_are_left_to_the_compiler() -> None:
     """Where a kernel runs once, or over two parallel loops, its threads are many."""
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) x[i] += a[j][i];"
