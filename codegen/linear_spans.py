@@ -14,6 +14,7 @@ from polytile.ir import chunk_length
 from polytile.ir.arith import known
 from polytile.ir.expr import TRUTHS, Binary, Call, Cast, Expr, IteratorValue, Name, Ternary, Unary
 from polytile.ir.gpu_ops import Shuffle
+from polytile.ir.size_limits import LIMIT_OF_INT
 
 Number = int | Fraction
 Terms = tuple[tuple[str, Number], ...]  # factors of sizes, by name
@@ -130,14 +131,15 @@ def _keep(forms: Forms, terms: Terms, constant: Number) -> None:
 
 
 def _tighter(a: Forms | None, b: Forms | None) -> Forms | None:
-    """One of two bounds that both hold: a number, if one is."""
+    """One of two bounds that both hold: a number that an int can have, if one is; of a greater one no size would do."""
     if a is None or b is None:
         return b if a is None else a
     return a if _looseness(a) <= _looseness(b) else b
 
 
 def _looseness(forms: Forms) -> tuple[bool, Number]:
-    return any(forms), max(constant + sum(f for _, f in terms) * _TYPICAL for terms, constant in forms.items())
+    most = max(constant + sum(f for _, f in terms) * _TYPICAL for terms, constant in forms.items())
+    return any(forms) or most > LIMIT_OF_INT, most
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ class SizeLimit:
         return f"{_sum_text(self.terms, rounded)} <= {float(self.most)!r}"
 
     def _written(self, spelt: Mapping[str, str], constant: Callable[[int], str]) -> str:
-        if all(factor < 0 for _, factor in self.terms):
+        if self.terms and all(factor < 0 for _, factor in self.terms):
             positive = tuple((name, -factor) for name, factor in self.terms)
             return f"{constant(-self.most)} <= {_sum_text(positive, spelt)}"
         ordered = tuple(sorted(self.terms, key=lambda term: term[1] < 0))
@@ -55,7 +55,7 @@ def _sum_text(terms: tuple[tuple[str, int], ...], spelt: Mapping[str, str]) -> s
         part = spelt[name] if abs(factor) == 1 else f"{abs(factor)} * {spelt[name]}"
         sign = ("-" if factor < 0 else "") if not text else (" - " if factor < 0 else " + ")
         text += sign + part
-    return text
+    return text or "0"
 
 
 def _constant(value: int) -> str:

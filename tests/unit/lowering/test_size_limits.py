@@ -141,6 +141,15 @@ def test_a_number_that_never_fits() -> None:
     assert () in [limit.terms for limit in limits] and not can_hold(limits, [isl.Set("{ S[] }")])
 
 
+def test_a_number_that_no_int_has_bounds_less_than_a_size() -> None:
+    """min(2^31 + 2, n): with the first as the bound every size would be refused."""
+    least = Values({"n": Span.of("n")})
+    for bounds in (("n", 2**31 + 2), (2**31 + 2, "n")):
+        left, right = (Name("n", LONG) if b == "n" else lift(b) for b in bounds)
+        assert least(Call("min", (left, right), LONG)).most == {(("n", 1),): 0}
+    assert least(Call("min", (Name("n", LONG), lift(2**31 - 1)), LONG)).most == {(): 2**31 - 1}
+
+
 def test_what_statements_store_is_the_c_s_own() -> None:
     """C says that `a[i] = 100000000 * i` does not overflow in iterations that there are."""
     text = (
@@ -161,6 +170,7 @@ def test_limits_in_c() -> None:
     spelt = {"n": "n", "m": "m"}
     assert SizeLimit((("n", 1),), 5).in_c(spelt, ()) == "n <= 5"
     assert SizeLimit((("n", -1),), 5).in_c(spelt, ()) == "-5 <= n"
+    assert SizeLimit((), -4).in_c(spelt, ()) == "0 <= -4"  # no size does
     assert SizeLimit((("m", -2), ("n", 1)), 2**40).in_c(spelt, ()) == f"n - 2 * m <= {2**40}LL"
     assert SizeLimit((("m", -2), ("n", 1)), 2**40).in_c(spelt, {"n"}) == "-2 * (double)m + (double)n <= 1099511627776.0"
     assert SizeLimit((("m", -2), ("n", 1)), 3).holds({"n": 7, "m": 2})
