@@ -261,7 +261,7 @@ class CompiledScop:
 
     @for_callers
     def as_torch_op(self, name: str, *, on: str = "auto") -> Any:
-        """Register the SCoP with `torch.library.custom_op`, as an operator that `torch.compile` takes as a whole.
+        """Register the SCoP with `torch.library`, as an operator that `torch.compile` takes as a whole.
 
         `name` is "namespace::operator". Tensors come in the order of the C function's arguments, sizes by name or from
         shapes; what is written is mutated. Returns the operator.

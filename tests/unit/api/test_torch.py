@@ -161,3 +161,22 @@ def test_what_is_read_alone_may_be_a_copy(smooth: Any, torch: Any) -> None:
         with pytest.raises(polytile.UsageError) as error:
             smooth(A=a, B=b, W=wrong, w=0.5, shift=1, steps=1, on="emulator")
         assert error.value.hint == hint
+
+
+def test_what_is_written_has_another_version(operator: Any, torch: Any) -> None:
+    """Autograd refuses to go back through what an operator has changed since."""
+    a, b, w = given(torch, 12)
+    versions = [t._version for t in (a, b, w)]
+    operator(a, b, w, 0.5, 1, steps=1)
+    assert [t._version - v for t, v in zip((a, b, w), versions, strict=True)] == [1, 1, 0]
+    with torch.inference_mode():
+        operator(*given(torch, 12), 0.5, 1, steps=1)
+
+
+def test_a_name_may_be_given_to_another_scop(smooth: Any, torch: Any) -> None:
+    count = polytile.compile(FLAGS)["count"]
+    first = count.as_torch_op("polytile_tests::again", on="emulator")
+    second = smooth.as_torch_op("polytile_tests::again", on="emulator")
+    assert "x" in str(first._schema) and "Tensor(a0!) A" in str(second._schema)
+    a, b, w = given(torch, 12)
+    torch.ops.polytile_tests.again(a, b, w, 0.5, 1, steps=0)
