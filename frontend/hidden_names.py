@@ -3,6 +3,8 @@ around the C, which runs where kernels do not, and calls `exit`."""
 
 from __future__ import annotations
 
+import re
+
 from pycparser import c_ast
 
 from polytile.diagnostics import UserError
@@ -12,16 +14,20 @@ from polytile.frontend.scope import Binding, Scope
 from polytile.frontend.type_shapes import Shape
 from polytile.ir.expr import INT
 
-OWN = "polytile_"
+# What the host file declares around the C of a SCoP, and where it looks at subscripts, rows and addresses.
+_HOST = re.compile(
+    r"polytile_(status|asked|apart|instances|visit|at|here|left|moved|by|k|l|row|count|inner|range|part"
+    r"|(own|least|most|column|rows|base|step|first|last|extent|elements|from|to)_\w+)(_\d+)?"
+)
 
 
 def check_names(place: ScopPlace) -> None:
-    """Refuse a SCoP that uses names of generated code, and a file whose `exit` is not C's, which the program calls when
-    a kernel fails; raises UserError."""
-    hint = f"give it another name: those that begin with '{OWN}' are for generated code"
+    """Refuse a SCoP that uses names of the host file's own, and a file whose `exit` is not C's, which the program calls
+    when a kernel fails; raises UserError. Names of kernels' own, such as `polytile_min`, are spelt otherwise there."""
+    hint = "give it another name: those that begin with 'polytile_' are for generated code"
     for node in (n for item in place.items for n in nodes_below(item)):
         for own in _names(node):
-            if own.startswith(OWN):
+            if _HOST.fullmatch(own):
                 message = f"'{own}' in a SCoP would be hidden by what the generated program declares"
                 raise UserError(message, location=location_of(node), hint=hint)
     _check_exit(_of_file(place.scope))

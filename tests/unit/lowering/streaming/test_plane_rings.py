@@ -9,6 +9,7 @@ import pytest
 
 import polytile
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, each, over
+from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.ir.arith import add, binary, compare, lift
 from polytile.ir.expr import BOOL, DOUBLE, Access, Assign, For, If, Name, Scope, Stmt
 
@@ -51,8 +52,8 @@ def test_loops_stay_around_conditions_and_addresses() -> None:
 
 @pytest.mark.slow(but="stencilgen/poisson")
 @pytest.mark.parametrize("program", ["stencilgen/poisson", "stencilgen/j3d27pt", "an5d/box3d1r", "an5d/box3d4r"])
-def test_kernels_are_less_than_3000_lines(program: str) -> None:
-    """The widest one where a thread has one cell: text grows with its rows."""
+def test_kernels_are_less_than_2650_lines(program: str) -> None:
+    """Without what entry points share. The widest one where a thread has one cell: text grows with its rows."""
     one: dict[str, Any] = {"block": (16, 32), "tile": (16, 32), "time_tile": 1} if program == "an5d/box3d4r" else {}
-    compiled = polytile.compile(PROGRAMS / f"{program}.c", schedule="overlapped", **one)
-    assert len(compiled.cuda.splitlines()) < 3000
+    (compiled,) = polytile.compile(PROGRAMS / f"{program}.c", schedule="overlapped", **one).programs
+    assert len(print_kernels(compiled).splitlines()) < 2650
