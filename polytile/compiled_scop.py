@@ -252,7 +252,7 @@ class CompiledScop:
         with deep_recursion():
             call = self._bind(arguments, named)
             self.run(call, on=on)
-        if engine := self._engines.get("gpu"):
+        if on != "emulator" and (engine := self._engines.get("gpu")):
             from polytile.runtime.repeated_calls import RepeatedCalls
 
             if not self._repeated:

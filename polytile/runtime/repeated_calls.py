@@ -126,8 +126,10 @@ class RepeatedCalls:
 
     def _kind_of(self, name: str, value: Any) -> Any:
         found = type(value)
-        if found is int or found is float:
-            return found if name in self.by_value else value
+        if (found is int or found is float) and name in self.by_value:
+            return found
+        if found is int:
+            return value
         reader = self.readers.get(found)
         return None if reader is None else reader.kind(value)
 

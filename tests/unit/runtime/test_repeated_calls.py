@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import DeviceError, UsageError
 from polytile.runtime import binding, cupy_engine, streams
 from polytile.runtime.cupy_engine import CupyEngine
+from polytile.runtime.engine import Engine
 
 SOURCE = """
 void scale(int n, int count, float w, double a[n], const double b[n])
@@ -121,6 +122,17 @@ def test_addresses_and_numbers_are_taken_from_each_call(scale: CompiledScop, gpu
     assert gpu.binds == 2 and gpu.launched[-1] == (0, 8, 8192, 2.0, 4096, 3)
 
 
+def test_calls_that_ask_for_the_emulator_stay_there(scale: CompiledScop, gpu: Gpu) -> None:
+    emulated: list[float] = []
+    run = SimpleNamespace(run=lambda layouts, values, memory: emulated.append(float(memory["b"][0])))
+    scale._engines["emulator"] = cast(Engine, run)
+    scale(8, 3, 0.5, Array(4096), Array(8192))
+    a, b = np.zeros(8), np.ones(8)
+    for _ in range(3):
+        scale(8, 3, 0.5, a, b, on="emulator")
+    assert emulated == [1, 1, 1] and len(gpu.launched) == 1
+
+
 def test_another_size_or_shape_is_bound_anew(scale: CompiledScop, gpu: Gpu) -> None:
     a, b = Array(4096), Array(8192)
     scale(8, 3, 0.5, a, b)
@@ -139,6 +151,7 @@ def test_another_size_or_shape_is_bound_anew(scale: CompiledScop, gpu: Gpu) -> N
         ({"a": Array(4096, dtype="float32")}, "a holds float32"),
         ({"a": Array(4096, contiguous=False)}, "a is not contiguous"),
         ({"a": Array(4096, (7,))}, "7"),
+        ({"n": 8.0}, "n must be an integer"),
         ({"count": 1.5}, "count=1.5 does not fit its type"),
         ({"count": 1 << 40}, "does not fit its type, int"),
         ({"w": "x"}, "w must be a NumPy"),
