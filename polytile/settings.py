@@ -113,6 +113,9 @@ def _value(name: str, value: Any) -> Any:
     if name in _TEXTS and not isinstance(value, str):
         example = ', such as "sm_90"' if name == "arch" else ""
         raise UsageError(f"{name} must be a string{example}, not {_shown(value)}")
+    if name == "load_schedule" and not isinstance(value, str | None):
+        hint = "read the file, as in Path(...).read_text()"
+        raise UsageError(f"load_schedule must be the text of a schedule file, not {_shown(value)}", hint=hint)
     if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
         raise UsageError(f"{name} must be an integer, not {_shown(value)}")
     if name == "parameters" and not isinstance(value, Mapping):
