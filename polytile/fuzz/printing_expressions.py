@@ -106,18 +106,19 @@ class Speller:
             case Entry(array, subscripts):
                 return array + "".join(f"[{self.subscript(s, names)}]" for s in subscripts)
 
-    def subscript(self, e: Index, names: Ranges) -> str:
-        """The index with what keeps it from being negative."""
+    def subscript(self, e: Index, names: Ranges, *, whole: bool = True) -> str:
+        """The index with what keeps it from being negative; a `whole` subscript may be unsigned, as part of a sum of
+        a wider type it would not wrap around."""
         added = shift(range_of(e, names))
         if added == Linear():
-            text = self.index(e, names)  # a whole subscript may be unsigned
-            return text[6:-1] if isinstance(e, Name) and text.startswith("(int)(") else text
+            text = self.index(e, names)
+            return text[6:-1] if whole and isinstance(e, Name) and text.startswith("(int)(") else text
         if added.constant:
             return self.index(moved(e, added.c), names)
         return f"{self.index(e, names)} + {linear_text(added, self.spelt)}"
 
     def element(self, e: Element, names: Ranges) -> str:
-        spelt = [self.subscript(s, names) for s in e.subscripts]
+        spelt = [self.subscript(s, names, whole=e.array not in self.flat) for s in e.subscripts]
         tail = f".{e.field}" if e.field else ""
         tail += "".join(f"[{self.index(s, names)}]" for s in e.inside)
         if e.array in self.flat:
@@ -127,7 +128,8 @@ class Speller:
 
     def place(self, place: Place, names: Ranges) -> str:
         """The subscript of an element of a flat array, or of the first element of its row."""
-        array, spelt = place.element.array, [self.subscript(s, names) for s in place.element.subscripts]
+        array, subscripts = place.element.array, place.element.subscripts
+        spelt = [self.subscript(s, names, whole=False) for s in subscripts]
         if not place.row:
             return self.flattened(array, spelt)
         return (

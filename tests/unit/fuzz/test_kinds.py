@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,17 @@ def test_large_sizes_are_arguments() -> None:
     assert "for (unsigned i = u0 + 0; i != u0 + n && (int)(i - u0) + 3u < most; i++)" in text
     assert "A[i - u0] = 0;" in text and "A[i + off] = 0;" in c_text(over("<", "signed off"))
     assert with_known(over("<", "off"), {"n": 3})["off"] == LARGE["off"].value
+
+
+def test_offsets_that_wrap_around_are_ints_in_sums_of_subscripts() -> None:
+    """With a `long n` the sum in `A[i * (n + 1) + i + off]` would not wrap around."""
+    (function,) = over("<", "off").functions
+    ((loop,),) = function.parts
+    assert isinstance(loop, Loop)
+    store = Assign((Element("A", (Name("i"), Name("i"))),), Literal("0"))
+    parts = ((replace(loop, body=(store,)),),)
+    program = Program((Array("A", "double", 2, "flat"),), (replace(function, parts=parts),), size_type="long")
+    assert "+ (int)(i + off)] = 0;" in c_text(program)
 
 
 def test_unsigned_iterators_reach_ends_that_do_not_wrap() -> None:
