@@ -62,7 +62,7 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     tilings: dict[str, Tiling] = {}
     tuning = planner.sizes.machine.tuning
     lanes = dict(enumerate(tuning.blocks.combining))
-    shared = [name for plan in planner.plans.values() for name in plan.splits() if name not in plan.tilings]
+    shared = [name for plan in planner.plans.values() for name in plan.splits()]
     scop = _upwards(scop, dependences, shared) if shared else scop
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():

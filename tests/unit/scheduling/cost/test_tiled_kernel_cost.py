@@ -156,7 +156,7 @@ KINDS = {
     "gesummv": "superposed",
     "mvt": "superposed",
     "jacobi-2d": "overlapped",
-    "fdtd-2d": "split",
+    "fdtd-2d": "overlapped",
     "heat-3d": "overlapped",
     "cholesky": "classic (fused)",
 }
