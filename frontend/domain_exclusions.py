@@ -26,9 +26,11 @@ def is_thin(points: isl.Set, before: isl.Set) -> bool:
 
 
 def _equations(points: isl.BasicSet) -> int:
-    found = points.detect_equalities().get_constraints()
-    remainders = points.dim(isl.dim_type.div)
-    return sum(c.is_equality() and not c.involves_dims(isl.dim_type.div, 0, remainders) for c in found)
+    found = points.detect_equalities()  # which may need fewer divisions
+    remainders = found.dim(isl.dim_type.div)
+    return sum(
+        c.is_equality() and not c.involves_dims(isl.dim_type.div, 0, remainders) for c in found.get_constraints()
+    )
 
 
 def with_same_elements(
