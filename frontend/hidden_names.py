@@ -34,7 +34,7 @@ def check_names(place: ScopPlace) -> None:
 
 
 def _names(node: c_ast.Node) -> list[str]:
-    """The names of variables, functions and types that a node itself uses."""
+    """Return the names of variables, functions and types that a node itself uses."""
     match node:
         case c_ast.ID(name=name):
             return [str(name)]

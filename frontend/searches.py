@@ -113,7 +113,7 @@ class _Searches:
     def _search(
         self, loops: tuple[c_ast.For, ...], iterators: tuple[str, ...], node: c_ast.Node | None
     ) -> tuple[_Search, str] | None:
-        """The search that a condition in loops is, with the type of its extreme."""
+        """Return the search that a condition in loops is, with the type of its extreme."""
         if not isinstance(node, c_ast.If) or node.iffalse is not None:
             return None
         found = _search(loops, iterators, node) or _search_by_place(loops, iterators, node, self.taken)
@@ -133,7 +133,7 @@ class _Searches:
         return self.types[name] if name in self.types else base_of(name, self.scope, arrays=False)
 
     def _kind(self, node: c_ast.Node) -> str:
-        """The type of a variable, or of an element."""
+        """Return the type of a variable, or of an element."""
         return self._type(str(node.name)) if isinstance(node, c_ast.ID) else self._value_type(node)
 
     def _element_type(self, found: _Search) -> str | None:

@@ -101,7 +101,7 @@ def _uses(statement: Statement, apart: bool) -> dict[str, Any]:
 
 
 def _versions(state: Compilation) -> Iterator[dict[str, Any]]:
-    """What was proven of a SCoP, behind the same of its version for small grids."""
+    """Yield what was proven of a SCoP, behind the same of its version for small grids."""
     small = state.small_grids
     if small is not None:
         yield {"name": state.scop.name, "grids": f"fewer than {small.cells} cells", **_scop(small.compilation)}

@@ -97,7 +97,7 @@ class Compilation:
 
     @property
     def entry(self) -> HostProgram | None:
-        """The program of the entry point: that of both versions, where there are two."""
+        """Return the program of the entry point: that of both versions, where there are two."""
         return self.small_grids.entry if self.small_grids else self.program
 
     @property
@@ -251,7 +251,7 @@ class SmallGridVersion:
     entry: HostProgram
 
     def lines(self) -> list[str]:
-        """What --explain says of it."""
+        """Return what --explain says of it."""
         state = self.compilation
         assert state.schedule is not None and state.split is not None and state.program is not None
         lines = [f"{state.schedule.strategy}: {state.proof}", *state.split.lines()]

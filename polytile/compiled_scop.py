@@ -239,7 +239,7 @@ class CompiledScop:
             self._called(on, arguments, named, wait=False)
 
     def _taken(self, name: str, named: dict[str, Any], default: T) -> T:
-        """What a call says by this name, unless it is an argument of the C."""
+        """Take what a call says by this name, unless it is an argument of the C."""
         if name not in named:
             return default
         from polytile.runtime.binding import names

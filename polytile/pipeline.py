@@ -85,8 +85,8 @@ def generate_program(state: Compilation) -> Compilation:
 
 
 def _with_limits(state: Compilation) -> Compilation:
-    """The program with what it asks of sizes, and with graphs or without; with 64-bit indices in kernels where 32 bits
-    do for no sizes."""
+    """Complete the program with what it asks of sizes, and with graphs or without; with 64-bit indices in kernels where
+    32 bits do for no sizes."""
     if state.program is None:
         return state
     limits = size_limits(state.program, state.run.scop.context)
@@ -354,7 +354,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
 
 
 def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compilation) -> Compilation:
-    """The compilation with another version for small grids, proven like any, where that was proposed and is not
+    """Add another version for small grids, proven like any, where that was proposed and is not
     refused."""
     if asked is None or large.program is None or large.stream is None:
         return large

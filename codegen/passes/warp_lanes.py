@@ -32,7 +32,7 @@ class WarpLanes:
         return any(factor % count for factor in self._of(index).values())
 
     def _of(self, index: Polynomial) -> Polynomial:
-        """The terms that differ between lanes, in names whose values are not known."""
+        """Return the terms that differ between lanes, in names whose values are not known."""
         found: Polynomial = {}
         for key, factor in index.items():
             if len(key) == 1 and key[0] in self.differing:
@@ -42,7 +42,7 @@ class WarpLanes:
 
 
 def warp_lanes(kernel: Kernel) -> WarpLanes:
-    """What lanes of the kernel's warps differ in."""
+    """Find what lanes of the kernel's warps differ in."""
     axes = next((AXES[: k + 1] for k in range(len(AXES)) if prod(kernel.block[: k + 1]) % WARP_SIZE == 0), AXES)
     differing = differing_names(kernel, axes)
     values: dict[str, Polynomial] = {}

@@ -41,7 +41,7 @@ def _apart(side: Check, name: str) -> Check:
 
 
 def _ordered(text: str, name: str, reads: str) -> str:
-    """The order with what a statement reads right in front of it."""
+    """Return the order with what a statement reads right in front of it."""
     total = isl.UnionMap("{ }")
     tree = isl.Schedule(text)
     for time in maps(tree.get_map().intersect_domain(tree.get_domain())):

@@ -51,12 +51,12 @@ def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
 
 
 def regrouped(program: Check) -> list[str]:
-    """The arrays that reductions add to in another way than the source's."""
+    """Find the arrays that reductions add to in another way than the source's."""
     return [array for _, array in _entries(program)]
 
 
 def _entries(program: Check) -> Iterator[tuple[Check, str]]:
-    """What became of each such reduction, with the array."""
+    """Return what became of each such reduction, with the array."""
     yield from ((entry, entry["array"]) for entry in program.get("privatised", ()))
     for entry in program.get("backwards", ()):
         yield entry, program["statements"][entry["update"]]["reduction"]["array"]

@@ -210,7 +210,7 @@ class _Carried:
 
 
 def _data_loops(scop: Scop, statement: Statement) -> Iterator[LoopFacts]:
-    """The loops in the body of a statement, of which analysis does not know how often they run."""
+    """Find the loops in the body of a statement, of which analysis does not know how often they run."""
     called = iterator_names(scop, statement)
 
     def inside(body: tuple[Stmt, ...], level: int, counter: str) -> Iterator[LoopFacts]:

@@ -13,7 +13,7 @@ MORE_TURNS = 19, 20  # of the planes that pass: for less, tiles run in fewer tur
 
 
 def chunk_length(planes: int, across: int, at_once: int, latest: int, least: int) -> int:
-    """The planes that each of the tiles owns, `least` or more: there are `across` tiles beside one another, and
+    """Return the planes that each of the tiles owns, `least` or more: there are `across` tiles beside one another, and
     `latest` planes pass before the first that a tile owns is made."""
     across = max(across, 1)
     owned = fewest = -1
@@ -27,5 +27,5 @@ def chunk_length(planes: int, across: int, at_once: int, latest: int, least: int
 
 
 def _up(value: int, by: int) -> int:
-    """A quotient, rounded up; 0 for what is negative."""
+    """Divide and round up; 0 for what is negative."""
     return max(value + by - 1, 0) // by

@@ -49,7 +49,7 @@ class NumbersInside:
 
 
 def numbers_inside(array: Array, number: int) -> NumbersInside:
-    """The numbers that the way of one of them leads to."""
+    """Return the numbers that the way of one of them leads to."""
     first, inside = positions(array.fields, way_of(array.fields[number][0]))
     start, size = field_bytes(array, first)
     steps = ((stride, field_bytes(array, first + stride)[0] - start) for _, stride in inside)

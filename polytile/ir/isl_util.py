@@ -90,7 +90,7 @@ def union_of(relations: Iterable[isl.UnionMap], space: isl.Space) -> isl.UnionMa
 
 
 def with_tuple_names(relation: isl.UnionMap, names: Mapping[str, str]) -> isl.UnionMap:
-    """The relation between statements of other names; those that `names` does not have keep theirs."""
+    """Rename the statements of a relation; those that `names` does not have keep theirs."""
 
     def named(m: isl.Map) -> isl.Map:
         for kind in (isl.dim_type.in_, isl.dim_type.out):

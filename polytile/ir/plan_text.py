@@ -107,7 +107,7 @@ def split_line(plan: SplitPlan | None) -> str:
 
 
 def small_grids_line(cells: int) -> str:
-    """The line in front of another schedule, for grids of fewer cells than that."""
+    """Return the line in front of another schedule, for grids of fewer cells than that."""
     return f"# for grids of fewer than {cells} cells:\n"
 
 
@@ -121,7 +121,7 @@ class GridVersions:
 
 
 def split_small_grids(text: str) -> GridVersions | None:
-    """The schedules of a text with two of them; None where it has one."""
+    """Return the schedules of a text with two of them; None where it has one."""
     parts = re.split(_SMALL_GRIDS, text)
     return GridVersions(parts[0], int(parts[1]), parts[2]) if len(parts) == 3 else None
 

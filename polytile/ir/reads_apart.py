@@ -50,7 +50,7 @@ def with_reads_apart(scop: Scop, names: Collection[str]) -> Scop:
 
 
 def _parts(statement: Statement) -> tuple[Statement, Statement] | None:
-    """What a statement reads beside the element that it accumulates into, and the accumulation."""
+    """Find what a statement reads beside the element that it accumulates into, and the accumulation."""
     writes = [a for a in statement.accesses if a.writes]
     if statement.reduction or statement.parts or len(statement.body) != 1 or len(writes) != 1:
         return None
@@ -74,7 +74,7 @@ def _parts(statement: Statement) -> tuple[Statement, Statement] | None:
 
 
 def _without(body: Stmt, array: str, target: Access) -> Stmt:
-    """A body with another name for the array where it is not the target."""
+    """Rename the array in a body where it is not the target."""
 
     def change(node: Expr | Stmt) -> Expr | Stmt:
         other = isinstance(node, Access) and node.array == array and node != target

@@ -63,7 +63,7 @@ def _constant(value: int) -> str:
 
 
 def both_limits(first: Collection[SizeLimit], second: Collection[SizeLimit]) -> tuple[SizeLimit, ...]:
-    """What holds where both do: of two limits of the same sum the lower one."""
+    """Join limits: of two limits of the same sum the lower one."""
     least: dict[tuple[tuple[str, int], ...], int] = {}
     for limit in (*first, *second):
         least[limit.terms] = min(limit.most, least.get(limit.terms, limit.most))

@@ -245,7 +245,7 @@ class StreamPlan:
 
     @property
     def latest(self) -> int:
-        """Planes that pass before the first one that a tile owns is made."""
+        """Count planes that pass before the first one that a tile owns is made."""
         return self.lower[0] + max(s.lag for s in self.steps)
 
     @property
@@ -294,8 +294,8 @@ class StreamPlan:
 
 
 def owned_planes(chunk: int, tiles_at_once: int, length: float, across: float, latest: int) -> float:
-    """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another of which `latest`
-    planes pass before the first that they own."""
+    """Count those that a tile owns, in a stream of `length` planes, with so many tiles beside one another of which
+    `latest` planes pass before the first that they own."""
     if not chunk:
         return max(1.0, length)
     if tiles_at_once:

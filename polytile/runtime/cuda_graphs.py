@@ -74,7 +74,7 @@ def worth_a_graph(launches: int) -> bool:
 
 
 def _captured(cupy: Any, launches: Launches) -> Any:
-    """The launches as a graph, or None where CUDA does not record them."""
+    """Record the launches as a graph; None where CUDA does not record them."""
     try:
         return capture(cupy, launches)
     except cupy.cuda.runtime.CUDARuntimeError:

@@ -64,7 +64,7 @@ def device_arch() -> str:
 
 
 def _failures(cupy: Any) -> tuple[type[Exception], ...]:
-    """What CuPy raises where the device, or its compiler, fails."""
+    """Return what CuPy raises where the device, or its compiler, fails."""
     cuda = cupy.cuda
     return (
         cuda.runtime.CUDARuntimeError,
@@ -154,7 +154,7 @@ class CupyEngine:
         self.sized(layouts, values).run(*self._divided(layouts, memory))
 
     def sized(self, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> SizedRun:
-        """What runs with these sizes and layouts have in common."""
+        """Prepare what runs with these sizes and layouts have in common."""
         return SizedRun(self, dict(values), device_buffers(self.program, layouts, values))
 
     def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
@@ -173,7 +173,8 @@ class CupyEngine:
     def _divided(
         self, layouts: Mapping[str, Layout], memory: Mapping[str, Any]
     ) -> tuple[dict[str, int], dict[str, Any], dict[str, Any]]:
-        """The addresses of arrays on the device, the arrays of the host, and the numbers that are passed by value."""
+        """Return the addresses of arrays on the device, the arrays of the host, and the numbers that are passed by
+        value."""
         cupy = require_cupy()
         scalars = {name: _number(memory[name]) for name in self.program.by_value}
         resident = {b.array.name for b in self.program.buffers if isinstance(memory.get(b.array.name), cupy.ndarray)}
@@ -242,7 +243,7 @@ class SizedRun:
 
 
 def _number(data: Any) -> np.generic:
-    """The value of an array of one element."""
+    """Read the value of an array of one element."""
     host = data if isinstance(data, np.ndarray) else data.get()
     return host.reshape(-1)[0]  # type: ignore[no-any-return]
 

@@ -30,7 +30,7 @@ class DeviceBuffer:
     size: int
 
     def part(self, data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The bytes of a host array that it holds; a view."""
+        """Return the bytes of a host array that it holds; a view."""
         start = self.lead + self.first
         flat: np.ndarray[Any, Any] = data.reshape(-1).view(np.uint8)
         return flat[start : start + self.size]
@@ -39,7 +39,7 @@ class DeviceBuffer:
 def device_buffers(
     program: HostProgram, layouts: Mapping[str, Layout], values: Mapping[str, int]
 ) -> tuple[DeviceBuffer, ...]:
-    """The buffers of a program for these values of its parameters."""
+    """Place the buffers of a program for these values of its parameters."""
     return tuple(_device_buffer(buffer, layouts, values) for buffer in program.buffers)
 
 

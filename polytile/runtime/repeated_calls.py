@@ -114,7 +114,8 @@ class RepeatedCalls:
             self.found.pop(old, None)  # another thread may have been faster
 
     def _kind(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Hashable:
-        """All of a call but addresses and numbers that are passed by value; None where what decides is not known."""
+        """Return all of a call but addresses and numbers that are passed by value; None where what decides is not
+        known."""
         if len(arguments) > len(self.positional):
             return None
         kinds: list[Hashable] = [on, *named]

@@ -180,7 +180,7 @@ class TileCost:
 
     @cached_property
     def latest(self) -> int:
-        """Planes that pass before the first one that a tile owns is made."""
+        """Count planes that pass before the first one that a tile owns is made."""
         return self.plan.latest
 
     @cached_property

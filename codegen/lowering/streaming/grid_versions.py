@@ -15,6 +15,7 @@ from polytile.ir.arith import compare, lift
 from polytile.ir.def_use import declared_names
 from polytile.ir.expr import LLONG, Declare, If, Name
 from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Comment
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Scop
 from polytile.ir.size_limits import both_limits
@@ -24,8 +25,9 @@ from polytile.ir.stream_plan import StreamPlan
 def with_small_grids(
     scop: Scop, plan: StreamPlan, large: HostProgram, small: HostProgram, cells: int
 ) -> HostProgram | None:
-    """The program that takes `small` where the space of `plan` has fewer cells, counted as StreamPlan.least_cells does,
-    and `large`, which is the plan's, elsewhere; None where they do not take and copy the same."""
+    """Return the program that takes `small` where the space of `plan` has fewer cells, counted as
+    StreamPlan.least_cells does, and `large`, which is the plan's, elsewhere; None where they do not take and copy the
+    same."""
     buffers = {b.array.name: b for b in small.buffers} | {b.array.name: b for b in large.buffers}
     same = (large.name, large.parameters, large.arguments, large.by_value, large.external)
     if same != (small.name, small.parameters, small.arguments, small.by_value, small.external):
@@ -41,6 +43,7 @@ def with_small_grids(
         buffers=tuple(buffers.values()),
         kernels=(*small.kernels, *large.kernels),
         body=(
+            Comment("From so many cells on, overlapped tiles are faster by estimate."),
             Declare(bound.name, LLONG, lift(cells)),
             If(compare("<", count, bound), small.body, large.body),
         ),

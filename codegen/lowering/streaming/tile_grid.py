@@ -85,7 +85,8 @@ def planes(cells: Cells) -> Expr:
 
 
 def owned_planes(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:
-    """How many planes a tile owns, with so many tiles along each axis, where the host finds that (`chunk_length`)."""
+    """Say how many planes a tile owns, with so many tiles along each axis, where the host finds that
+    (`chunk_length`)."""
     arguments = (planes(cells), reduce(mul, counts), *map(lift, (plan.tiles_at_once, plan.latest, plan.chunk)))
     return Call(FUNCTION, arguments, LLONG)
 

@@ -171,7 +171,7 @@ def _conversions(program: HostProgram, names: _Names) -> list[str]:
 
 
 def _checked_sizes(program: HostProgram) -> list[str]:
-    """Nothing is done for sizes that kernels are not for."""
+    """Return what leaves at sizes that kernels are not for."""
     if not program.checked:
         return []
     spelt = {p.name: identifier(p.name) for p in program.parameters}
@@ -284,7 +284,7 @@ def _copy_out(buffer: Buffer, names: _Names) -> list[str]:
 
 
 def _unless_replayed(program: HostProgram, names: _Names, launches: list[str]) -> list[str]:
-    """The launches, where no earlier runs on the same values and memory left a graph of them."""
+    """Return the launches, where no earlier runs on the same values and memory left a graph of them."""
     values = [identifier(name) for name in (*(p.name for p in program.parameters), *sorted(program.by_value))]
     memory = [f"{names.buffers[b.array.name]}.base()" for b in program.buffers]
     return [
