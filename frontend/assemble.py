@@ -33,7 +33,6 @@ from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.first_values import FirstValues
 from polytile.frontend.flattened_loops import Unflattened, without_flattened_loops
 from polytile.frontend.guarded_reductions import with_guarded_reductions
-from polytile.frontend.hidden_names import check_names
 from polytile.frontend.host_reads import host_reads
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
@@ -46,6 +45,7 @@ from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.loop_conditions import with_conditions_in_loops
 from polytile.frontend.min_max_else_if import with_min_max_apart
+from polytile.frontend.name_conflicts import check_names
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.normalise import normalised
 from polytile.frontend.null_tests import NullTests, with_null_tests

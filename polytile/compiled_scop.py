@@ -233,7 +233,7 @@ class CompiledScop:
         stream = self._taken("stream", named, None)
         if stream is None:
             return self._called(on, arguments, named)
-        from polytile.runtime.streams import as_current
+        from polytile.runtime.cuda_streams import as_current
 
         with as_current(stream):
             self._called(on, arguments, named, wait=False)

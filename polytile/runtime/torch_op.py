@@ -13,8 +13,8 @@ from typing import Any
 
 from polytile.diagnostics import UsageError
 from polytile.ir.scop import Array, Scop
+from polytile.runtime.cuda_streams import as_current
 from polytile.runtime.layout import element_dtype
-from polytile.runtime.streams import as_current
 from polytile.runtime.torch_tensors import check_type, torch_type
 
 INSTALL = "pip install torch"

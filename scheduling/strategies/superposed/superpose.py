@@ -83,7 +83,7 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
 
 def _upwards(scop: Scop, dependences: Dependences, names: Iterable[str]) -> Scop:
     """The Scop with the sums that are to be split upwards, as blocks and threads run through loops."""
-    from polytile.scheduling.transform.reductions.loop_direction import upwards  # few have splits
+    from polytile.scheduling.transform.reductions.loop_reversal import upwards  # few have splits
 
     return upwards(scop, dependences, names)
 

@@ -28,7 +28,7 @@ from polytile.scheduling.analysis.chains import accumulated, own_element
 from polytile.scheduling.analysis.dependences import Dependences, array_values
 from polytile.scheduling.analysis.source_order import SourceOrder
 from polytile.scheduling.transform.reductions.exact import is_exact
-from polytile.scheduling.transform.reductions.loop_direction import turned
+from polytile.scheduling.transform.reductions.loop_reversal import turned
 from polytile.scheduling.transform.reductions.privatise import result_group
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out

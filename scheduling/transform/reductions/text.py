@@ -19,7 +19,7 @@ from polytile.ir.partial_results import Privatised, Reversed, Split
 from polytile.ir.scop import Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.dependences import Dependences, analyse
-from polytile.scheduling.transform.reductions.loop_direction import turned, upwards
+from polytile.scheduling.transform.reductions.loop_reversal import turned, upwards
 from polytile.scheduling.transform.reductions.privatise import privatised
 from polytile.scheduling.transform.reductions.term_order import reversible
 

@@ -14,7 +14,7 @@ import pytest
 import polytile
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import DeviceError, UsageError
-from polytile.runtime import binding, cupy_engine, streams
+from polytile.runtime import binding, cuda_streams, cupy_engine
 from polytile.runtime.cupy_engine import CupyEngine
 from polytile.runtime.engine import Engine
 
@@ -90,7 +90,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
     monkeypatch.setattr(Array, "__cuda_array_interface__", {}, raising=False)
     monkeypatch.setattr(binding, "bind", bound)
-    monkeypatch.setattr(streams, "_of", lambda _, handle: gpu.stream(handle))
+    monkeypatch.setattr(cuda_streams, "_of", lambda _, handle: gpu.stream(handle))
     return gpu
 
 
