@@ -6,22 +6,11 @@ from dataclasses import field
 from math import prod
 
 from polytile.c_flags import check_flags
+from polytile.choices import CHOICES, CLASSIC, MAX_POINTS, OVERLAPPED, SPLIT, SUPERPOSED, TILED, Choices
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.machine import (
-    MAX_BLOCK_THREADS,
-    MAX_THREAD_REGISTERS,
-    MIN_THREAD_REGISTERS,
-    STATIC_SHARED_BYTES,
-    machine_of,
-)
+from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 
-CLASSIC = "classic"  # permutable bands of isl's scheduler
-SUPERPOSED = "superposed"  # loops on blocks and on threads by two schedules, reductions among them
-TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
-SPLIT = "split"  # a strategy of time loops around stencils: tiles of time and space without redundant work
-OVERLAPPED = "overlapped"  # the other one: tiles with halos, which their neighbours compute, too
-OVER_TIME = (SPLIT, OVERLAPPED)
 # The strategies, the module of each with its `propose`. The first is the simplest; a later one is chosen where it is
 # clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
 STRATEGIES = {
@@ -31,11 +20,6 @@ STRATEGIES = {
     SPLIT: "polytile.scheduling.strategies.split.strategy",
     OVERLAPPED: "polytile.scheduling.strategies.overlapped.strategy",
 }
-SCHEDULES = ("auto", *STRATEGIES)
-ORDERS = ("auto", "source", "tree", "sweep")  # of large bodies: codegen/passes/order_statements.py
-MAX_TILE = 1 << 20
-POINTS = (1, 2, 4, 8)  # that a thread may have along a loop
-MAX_POINTS = 16  # and in all
 MAX_OPERATIONS = 20_000_000
 CODE_OPERATIONS = MAX_OPERATIONS // 4  # isl operations of finding the loops of a schedule
 ARRAY_SHARE = 40  # of the operations, for the dependences through one array
@@ -50,17 +34,9 @@ def own_tiles(strategy: str) -> UsageError:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a compilation.
+class Options(Choices):
+    """Options of a compilation: what its strategy is asked for, and what else it depends on."""
 
-    Sizes of `tile` and `block` are listed from the outermost mapped loop inwards; one number stands for every loop.
-    """
-
-    schedule: str = "auto"  #: the strategy, or `auto` for what is fastest by estimate
-    tile: tuple[int, ...] = ()  #: sizes of tiles
-    time_tile: int = 0  #: steps of a time loop in a tile; 0: as the strategy chooses
-    points: tuple[int, ...] = ()  #: of a thread, one count for each loop; none: as the cost model chooses
-    block: tuple[int, ...] = ()  #: threads of a block; the last entry is thread.x
     sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
     cflags: tuple[str, ...] = ()  #: of the C compiler that the program is built with, see `polytile.c_flags`
     parameters: dict[str, int] = field(default_factory=dict)  #: values known of the SCoP's parameters
@@ -68,12 +44,7 @@ class Options:
     min_compute: int = 0  #: statement instances of a SCoP below which a program's host file runs the C
     strict: bool = False  #: no reassociation, no contraction, no reciprocals that round
     atomics: bool = False  #: floating sums in elements that data choose come in any order, another one in each run
-    order: str = "auto"  #: the order of large bodies
-    registers: int = 0  #: the most that a thread may have; 0: as many as the compiler takes
-    disable_pass: tuple[str, ...] = ()  #: passes of codegen that kernels do without, by name
-    graphs: bool | None = None  #: equal runs are replayed as CUDA graphs; None: those of many launches
     arch: str = "sm_90"  #: the GPU's architecture
-    max_shared_memory: int | None = None  #: of a block, in bytes; None: what needs no opting in
     load_schedule: str | None = None  #: the text of a schedule file
     max_operations: int = MAX_OPERATIONS  #: isl operations per analysis or scheduling call
     #: an internal error ends the compilation; otherwise it goes on without the SCoP, or without the improvement of its
@@ -82,27 +53,14 @@ class Options:
     verify_passes: bool = False  #: check each kernel behind each pass
 
     def __post_init__(self) -> None:
-        if self.schedule not in SCHEDULES:
-            raise UsageError(f"unknown schedule {self.schedule!r}", hint=f"one of {', '.join(SCHEDULES)}")
+        for choice in CHOICES:
+            choice.check(getattr(self, choice.name))
         check_flags(self.cflags)
-        for name, sizes in (("tile", self.tile), ("block", self.block)):
-            for size in sizes:
-                if not 1 <= size <= MAX_TILE:
-                    raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
-        if not 0 <= self.time_tile <= MAX_TILE:
-            raise UsageError(f"--time-tile: {self.time_tile} is out of range", hint=f"steps run from 1 to {MAX_TILE}")
         self._check_points()
         if self.specialize and not self.parameters:
             raise UsageError("--specialize: there are no values to specialize for", hint="give them with --param N=V")
         if self.strict and self.atomics:
             raise UsageError("--atomics changes the order of additions, which --fp strict keeps", hint="one of the two")
-        if self.order not in ORDERS:
-            raise UsageError(f"unknown order {self.order!r}", hint=f"one of {', '.join(ORDERS)}")
-        if self.registers and not MIN_THREAD_REGISTERS <= self.registers <= MAX_THREAD_REGISTERS:
-            raise UsageError(
-                f"--registers: a thread cannot be bounded to {self.registers} registers",
-                hint=f"bounds run from {MIN_THREAD_REGISTERS} to {MAX_THREAD_REGISTERS}",
-            )
         if self.min_compute < 0:
             raise UsageError("--min-compute is at least 0", hint="0 runs the kernels however little they compute")
         if self.max_operations < 1:
@@ -122,10 +80,6 @@ class Options:
             )
 
     def _check_points(self) -> None:
-        for count in self.points:
-            if count not in POINTS:
-                hint = f"one of {', '.join(map(str, POINTS))} for each loop"
-                raise UsageError(f"--points: a thread cannot have {count} points along a loop", hint=hint)
         if prod(self.points) > MAX_POINTS:
             counts = " x ".join(map(str, self.points))
             message = f"--points: {counts} = {prod(self.points)} points of a thread are too many"

@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypedDict
 
+from polytile.choices import CHOICES, Kind
 from polytile.diagnostics import UsageError
 from polytile.options import Options
 
@@ -42,8 +43,12 @@ class Settings(TypedDict, total=False):
     raise_bugs: bool
 
 
-_TEXTS = ("schedule", "order", "arch")
-_NUMBERS = ("time_tile", "registers", "max_operations", "min_compute")
+def _of_kind(kind: Kind) -> tuple[str, ...]:
+    return tuple(choice.name for choice in CHOICES if choice.kind is kind)
+
+
+_TEXTS = (*_of_kind(Kind.WORD), "arch")
+_NUMBERS = (*_of_kind(Kind.NUMBER), "max_operations", "min_compute")
 _OF_COMMAND = {"fp": ["strict"]}  # what options of the command are called here, where names are not close
 
 
@@ -104,9 +109,9 @@ def checked_source(source: object) -> None:
 
 
 def _value(name: str, value: Any) -> Any:
-    if name in ("tile", "block", "points"):
+    if name in _of_kind(Kind.SIZES):
         return _sizes(name, value)
-    if name == "disable_pass":
+    if name in _of_kind(Kind.NAMES):
         return _names(name, value)
     if name == "cflags":
         return tuple(shlex.split(value)) if isinstance(value, str) else _names(name, value, "-fwrapv")

@@ -7,10 +7,11 @@ from dataclasses import field
 from math import inf
 from typing import Any, Protocol
 
+from polytile.choices import Choices
 from polytile.dataclass import dataclass
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
-from polytile.ir.plan import Choices, KernelPlan
+from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
@@ -71,7 +72,7 @@ class Plans:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A schedule that a strategy proposes for `choices`, of a Scop that the strategy may have changed.
+    """A schedule that a strategy proposes, of a Scop that the strategy may have changed.
 
     `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
     --explain. `given` are plans that a file has (None: they are found). Once somebody asked, `run` is what kernels are
@@ -84,7 +85,6 @@ class Candidate:
     """
 
     strategy: str
-    choices: Choices
     scop: Scop
     dependences: Dependences
     schedule: MappedSchedule | None

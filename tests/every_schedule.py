@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import polytile
-from polytile.options import SCHEDULES
+from polytile.choices import SCHEDULES
 from tests.bitwise import same_as_c
 
 

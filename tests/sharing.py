@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import Any
 
 from polytile import pipeline
+from polytile.choices import OVER_TIME
 from polytile.compilation import Compilation
 from polytile.ir import isl_memoization
 from polytile.ir.scop import Scop
-from polytile.options import OVER_TIME, Options
+from polytile.options import Options
 from polytile.pipeline import ANALYSIS
 from polytile.scheduling.candidate import Candidate, Problem, Strategy
 from polytile.stages import select_schedule

@@ -11,7 +11,7 @@ from pathlib import Path
 from polybench.processors import usable_processors
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
-from polytile.options import ORDERS, SCHEDULES
+from polytile.choices import ORDERS, SCHEDULES
 
 Command = Callable[[argparse.Namespace], int]
 CAPS = (255, 168, 128, 96, 80, 64, 48)  # registers of a thread

@@ -6,12 +6,13 @@ import argparse
 import re
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from polytile import __version__
+from polytile.choices import CHOICES, Choice, Choices, Kind
 from polytile.cli.option_parser import OptionParser
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.options import ORDERS, SCHEDULES
 
 DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
@@ -38,21 +39,12 @@ class Request:
     specialize: bool
     min_compute: int
     arch: str
-    schedule: str
-    tile: tuple[int, ...]
-    time_tile: int
-    points: tuple[int, ...]
-    block: tuple[int, ...]
+    choices: Choices
     sizes: str | None
-    max_shared_memory: int | None
     max_operations: int | None
     max_seconds: int | None
     strict: bool
     atomics: bool
-    order: str
-    registers: int
-    disable_pass: tuple[str, ...]
-    graphs: bool | None
     validate: bool
     sanitize: tuple[str, ...]
     count: bool
@@ -111,38 +103,51 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
     add("--keep-going", action="store_true", help="refused SCoPs are warnings")
 
 
-def _or(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
 def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--schedule", metavar="S", default="auto", help=f"the strategy: {_or(SCHEDULES)} (auto)")
-    add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
-    add("--time-tile", metavar="8", type=int, default=0, help="steps of a time loop in one tile (split, overlapped)")
-    add("--points", metavar="4,4,1", help="points of a thread along each loop, outermost first")
-    add("--block", metavar="16,16", help="threads per block, those along x last")
-    add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
+    for choice in CHOICES:
+        _add_choice(group, choice)
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
     add("--max-seconds", metavar="N", help="processor time that compiling one SCoP may take (30; 0: any)")
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     rounding = "may results round differently: additions in another order, reciprocals of constants and roots?"
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help=rounding)
     add("--atomics", action="store_true", help="floating sums in elements that data choose may come in any order")
-    add("--order", metavar="O", default="auto", help=f"the order of large bodies: {_or(ORDERS)} (auto)")
-    add("--registers", metavar="N", help="registers that a thread may have")
-    left_out = f"leave out a pass that --dump {PASSES} lists (repeatable)"
-    add("--disable-pass", metavar="PASS", action="append", default=[], help=left_out)
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
     add("--save-schedule", metavar="F", help="write the schedules to this file")
+
+
+def _add_choice(group: argparse._ArgumentGroup, choice: Choice) -> None:
+    """Add the option of a choice; what it says is read in `_choice`."""
+    if choice.kind is Kind.SWITCH:
+        group.add_argument(choice.option, action=argparse.BooleanOptionalAction, default=None, help=choice.help)
+    elif choice.kind is Kind.NAMES:
+        group.add_argument(choice.option, metavar=choice.example, action="append", default=[], help=choice.help)
+    else:
+        group.add_argument(choice.option, metavar=choice.example, help=choice.help)
+
+
+def _choice(choice: Choice, said: Any) -> Any:
+    """Return the value of a choice from what stands behind its option, or its default where that is not given."""
+    match choice.kind:
+        case Kind.NAMES:
+            return tuple(said)
+        case Kind.SIZES:
+            return _sizes(choice.option, said)
+        case Kind.BYTES:
+            return _optional(choice.option, said)
+        case Kind.NUMBER:
+            return 0 if said is None else _integer(choice.option, said)
+        case Kind.WORD:
+            return getattr(Choices(), choice.name) if said is None else said
+        case Kind.SWITCH:
+            return said
 
 
 def _output_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--target", choices=("cuda",), default="cuda", help="the language to write (cuda)")
     add("--arch", metavar="sm_90", default="sm_90", help="the GPU architecture (sm_90)")
-    graphs = "repeat equal runs as CUDA graphs (those of many launches)"
-    add("--graphs", action=argparse.BooleanOptionalAction, default=None, help=graphs)
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
@@ -184,21 +189,12 @@ def parse(arguments: Sequence[str]) -> Request:
         specialize=found.specialize,
         min_compute=_integer("--min-compute", found.min_compute),
         arch=found.arch,
-        schedule=found.schedule,
-        tile=_sizes("--tile", found.tile),
-        time_tile=found.time_tile,
-        points=_sizes("--points", found.points),
-        block=_sizes("--block", found.block),
+        choices=Choices(**{choice.name: _choice(choice, getattr(found, choice.name)) for choice in CHOICES}),
         sizes=found.sizes,
-        max_shared_memory=_optional("--max-shared-memory", found.max_shared_memory),
         max_operations=_optional("--max-operations", found.max_operations),
         max_seconds=_optional("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",
         atomics=found.atomics,
-        order=found.order,
-        registers=0 if found.registers is None else _integer("--registers", found.registers),
-        disable_pass=tuple(found.disable_pass),
-        graphs=found.graphs,
         validate=found.validate,
         sanitize=_checks(found.sanitize),
         count=found.count,

@@ -41,13 +41,8 @@ def prepare(request: Request) -> Prepared:
 
 def _options(request: Request) -> Options:
     return Options(
-        schedule=request.schedule,
-        tile=request.tile,
-        time_tile=request.time_tile,
-        points=request.points,
-        block=request.block,
+        **request.choices.asked,
         sizes=request.sizes,
-        max_shared_memory=request.max_shared_memory,
         max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
         cflags=request.cflags,
         parameters=request.parameters,
@@ -55,10 +50,6 @@ def _options(request: Request) -> Options:
         min_compute=request.min_compute,
         strict=request.strict,
         atomics=request.atomics,
-        order=request.order,
-        registers=request.registers,
-        disable_pass=request.disable_pass,
-        graphs=request.graphs,
         verify_passes=request.verify_passes,
         arch=request.arch,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
+from polytile.choices import OVERLAPPED, SCHEDULES, SPLIT
 from polytile.dataclass import dataclass
 from polytile.fuzz.c_flags import FLAGS, respelt
 from polytile.fuzz.draw import Draw, source_of
@@ -18,7 +19,7 @@ from polytile.fuzz.structs import kind
 from polytile.fuzz.tree import Apply, DataCompare, Element, Literal, Name, Program
 from polytile.fuzz.walking import walk
 from polytile.fuzz.wellformed import well_formed
-from polytile.options import MAX_OPERATIONS, OVERLAPPED, SCHEDULES, SPLIT, Options
+from polytile.options import MAX_OPERATIONS, Options
 
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
 WIDTHS = ((), (8,), (11,), (24,), (9, 14))  # of tiles of time loops, along each dimension of space

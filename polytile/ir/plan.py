@@ -40,24 +40,6 @@ class Owner(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
-    """What a strategy is asked for; empty and zero leave it to the strategy."""
-
-    tile: tuple[int, ...] = ()
-    block: tuple[int, ...] = ()
-    points: tuple[int, ...] = ()
-    time_tile: int = 0
-    stages: int = 0
-    order: str = ""
-    registers: int = 0
-
-    def __post_init__(self) -> None:
-        sizes = (*self.tile, *self.block, *self.points)
-        require(all(size > 0 for size in sizes), f"tiles, blocks and points are positive, not {sizes}")
-        require(min(self.time_tile, self.stages, self.registers) >= 0, "choices are not negative")
-
-
-@dataclass(frozen=True, slots=True)
 class Copy:
     """Elements that move between cells and the array: a fill into the cells, or a drain out of them.
 

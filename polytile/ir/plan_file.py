@@ -7,8 +7,9 @@ from enum import Enum
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from polytile.choices import Choices
 from polytile.diagnostics import InternalError, UserError
-from polytile.ir.plan import Choices, KernelPlan
+from polytile.ir.plan import KernelPlan
 from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 
+from polytile.choices import CLASSIC, OVER_TIME, OVERLAPPED, SUPERPOSED, TILED
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
-from polytile.ir.plan import Choices
-from polytile.options import CLASSIC, OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
+from polytile.options import STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import LEAST_RANK, assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
@@ -53,8 +53,7 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
 def _candidates(state: Compilation) -> Iterator[Candidate]:
     assert state.dependences is not None
     options = state.options
-    choices = Choices(tile=options.tile, block=options.block, time_tile=options.time_tile)
-    problem = Problem(state.scop, state.dependences, options, state.machine, choices, state.notes, state.unexpanded)
+    problem = Problem(state.scop, state.dependences, options, state.machine, options, state.notes, state.unexpanded)
     if addressed_arrays(state.scop.statements):
         yield from _in_device_memory(problem)
     elif options.load_schedule is not None:

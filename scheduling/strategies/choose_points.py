@@ -16,11 +16,11 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
+from polytile.choices import POINTS
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign
 from polytile.ir.placed_storage import Homes
 from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
-from polytile.options import POINTS
 from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime

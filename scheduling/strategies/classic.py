@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
+from polytile.choices import CLASSIC
 from polytile.ir.expr import While
 from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.options import CLASSIC, CODE_OPERATIONS
+from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
 from polytile.scheduling.cost.strides import few_threads
@@ -63,7 +64,7 @@ def _scheduled(problem: Problem) -> Candidate:
     if problem.conflicts > MOST_INEXACT:
         many = f"{problem.conflicts} pairs of conflicting statements and sizes are more than {MOST_INEXACT}"
         said = f"{problem.scop.name} stays on the host: {NOT_ASKED}, as {many}"
-        return Candidate(CLASSIC, problem.choices, problem.scop, problem.dependences, None, (*_noted(problem), said))
+        return Candidate(CLASSIC, problem.scop, problem.dependences, None, (*_noted(problem), said))
     return mapped("classic", problem, trees_of(problem))
 
 
@@ -71,7 +72,7 @@ def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candid
     """The cheapest of these trees with blocks and threads."""
     scop, needed = problem.scop, problem.dependences.all.intersect_params(problem.scop.context)
     notes = _noted(problem)
-    host = Candidate(strategy, problem.choices, scop, problem.dependences, None, notes)
+    host = Candidate(strategy, scop, problem.dependences, None, notes)
     parallel = distinct([tree for tree in found if has_parallelism(tree.tree)])
     if not parallel:
         said = f"{scop.name} stays on the host: no loop of it is parallel{_one_statement(scop)}"

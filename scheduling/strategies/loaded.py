@@ -97,7 +97,7 @@ def _loaded(problem: Problem) -> Candidate:
     require_mapped(scop, tree)
     notes = (*problem.notes, *inexact(problem))
     schedule = MappedSchedule(tree, "loaded")
-    found = Candidate("loaded", problem.choices, scop, dependences, schedule, notes, given=given, stream=stream)
+    found = Candidate("loaded", scop, dependences, schedule, notes, given=given, stream=stream)
     return replace(found, split=split)
 
 

@@ -14,6 +14,7 @@ from dataclasses import field, replace
 
 import islpy as isl
 
+from polytile.choices import SPLIT
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError
 from polytile.ir.isl_util import band_members, mark_name, sets
@@ -29,7 +30,7 @@ from polytile.ir.schedule import (
     thread_sizes,
 )
 from polytile.ir.scop import Scop, Statement
-from polytile.options import SPLIT, own_tiles
+from polytile.options import own_tiles
 from polytile.scheduling.analysis.affine_references import affine_form
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.mapped_loops import kernels

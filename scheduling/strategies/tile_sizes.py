@@ -6,11 +6,10 @@ from math import prod
 
 import islpy as isl
 
+from polytile.choices import MAX_TILE, Choices
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.ir.plan import Choices
 from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS, Machine
-from polytile.options import MAX_TILE
 
 
 @dataclass(frozen=True, slots=True)

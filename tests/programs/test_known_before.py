@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import polytile
-from polytile.options import SCHEDULES
+from polytile.choices import SCHEDULES
 from polytile.runtime.emulator.instrument import CHECKS
 from tests.bitwise import same_as_c
 from tests.every_schedule import same_in_every_schedule

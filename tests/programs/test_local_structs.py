@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polytile.options import SCHEDULES
+from polytile.choices import SCHEDULES
 from tests.every_schedule import same_in_every_schedule, source
 
 SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 33, "m": 40})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import polytile
+from polytile.choices import SCHEDULES
 from polytile.diagnostics import UserError
-from polytile.options import SCHEDULES
 from tests.bitwise import same_as_c
 from tests.every_schedule import same_in_every_schedule, source
 

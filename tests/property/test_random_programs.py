@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from polytile.choices import SCHEDULES
 from polytile.fuzz.case import Choices, draw_case
 from polytile.fuzz.children import run_one
 from polytile.fuzz.draw import Draw
 from polytile.fuzz.outcome import AGREED, ON_HOST
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.trial import Trial, attempt
-from polytile.options import SCHEDULES
 from polytile.runtime.emulator.instrument import CHECKS
 from tests.random_examples import drawn, examples
 

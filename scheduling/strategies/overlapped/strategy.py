@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from polytile.choices import Choices
 from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access
 from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import budget
-from polytile.ir.plan import Choices
 from polytile.ir.scop import Scop
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
@@ -110,7 +110,6 @@ def _candidate(problem: Problem, found: SizedPlan, one_step: Candidate) -> Candi
         one_step,
         strategy=NAME,
         schedule=replace(one_step.schedule, strategy=NAME),
-        choices=problem.choices,
         reasons=(*one_step.reasons, *(f"{NAME}: {line}" for line in found.lines())),
         stream=found.plan,
     )

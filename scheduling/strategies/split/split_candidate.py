@@ -9,12 +9,12 @@ from math import prod
 
 import islpy as isl
 
+from polytile.choices import SPLIT
 from polytile.diagnostics import Location
 from polytile.ir.expr import Literal
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Array
 from polytile.machine import MAX_DIMENSIONS
-from polytile.options import SPLIT
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, StencilForm, carried_in_space
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.array_layout import element_size, pitches
@@ -52,7 +52,7 @@ def split_candidate(problem: Problem, form: StencilForm) -> Candidate:
     lines.append("values of tiles in registers" if plan else f"values of tiles not in registers: {why}")
     reasons = (f"split: {sizes}", *(f"split: {line}" for line in lines))
     schedule = MappedSchedule(tree, SPLIT)
-    found = Candidate(SPLIT, problem.choices, scop, problem.dependences, schedule, problem.notes, reasons)
+    found = Candidate(SPLIT, scop, problem.dependences, schedule, problem.notes, reasons)
     return replace(found, split=plan.plan) if plan else found
 
 

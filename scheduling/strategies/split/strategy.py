@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polytile.choices import SPLIT
 from polytile.ir.isl_util import budget
-from polytile.options import CODE_OPERATIONS, SPLIT
+from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import iterated_stencil
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies.expansion import without_copy_back

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from polytile.choices import SUPERPOSED
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.options import SUPERPOSED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import unordered
 from polytile.scheduling.strategies.mapping import with_barriers
@@ -38,7 +38,6 @@ def propose(problem: Problem) -> Iterator[Candidate]:
         if not unordered(tree, needed):
             yield Candidate(
                 SUPERPOSED,
-                problem.choices,
                 found.scop,
                 found.dependences,
                 MappedSchedule(tree, found.strategy),

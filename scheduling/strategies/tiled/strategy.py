@@ -129,5 +129,5 @@ def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate
     reasons = tuple(f"{strategy}: kernel {number}: {sizes}" for number, sizes in found.sizes.items())
     schedule = MappedSchedule(found.tree, strategy)
     notes = (*problem.notes, *bands.notes)
-    made = Candidate("tiled", problem.choices, problem.scop, problem.dependences, schedule, notes, reasons)
+    made = Candidate("tiled", problem.scop, problem.dependences, schedule, notes, reasons)
     return replace(made, repeats=found.repeats)

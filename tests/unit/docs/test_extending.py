@@ -79,7 +79,7 @@ def one_thread(problem: Problem) -> Iterator[Candidate]:
     tree = problem.scop.schedule.intersect_domain(problem.scop.domain.intersect_params(problem.scop.context))
     tree = tree.get_root().child(0).insert_mark(isl.Id(KERNEL)).get_schedule()
     schedule = MappedSchedule(tree, "one-thread")
-    yield Candidate("one-thread", problem.choices, problem.scop, problem.dependences, schedule)
+    yield Candidate("one-thread", problem.scop, problem.dependences, schedule)
 
 
 def backwards(problem: Problem) -> Iterator[Candidate]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from polytile.choices import OVER_TIME, SCHEDULES
 from polytile.fuzz.case import case_of, jumps
 from polytile.fuzz.driver import driver_text
 from polytile.fuzz.evaluate import holds
@@ -16,7 +17,6 @@ from polytile.fuzz.printing import c_text
 from polytile.fuzz.tree import DeclareArray, If, Loop, Remainder, Row, Sweep, Update
 from polytile.fuzz.walking import walk
 from polytile.fuzz.wellformed import well_formed
-from polytile.options import OVER_TIME, SCHEDULES
 
 PROGRAMS = 40
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")

@@ -12,14 +12,14 @@ import pytest
 
 import polytile
 from polytile import options, pipeline
+from polytile.choices import OVER_TIME, Choices
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.compilation import Compilation
 from polytile.diagnostics import IllegalSchedule, InternalError, UserError
 from polytile.frontend.program import read_program
 from polytile.ir.isl_util import CONTEXT, OverBudgetError
-from polytile.ir.plan import Choices
 from polytile.machine import machine_of
-from polytile.options import OVER_TIME, STRATEGIES, Options
+from polytile.options import STRATEGIES, Options
 from polytile.scheduling.candidate import Candidate, Problem, lines_of
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.strategies import classic, expansion, loaded, strategy

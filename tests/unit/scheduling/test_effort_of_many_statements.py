@@ -8,6 +8,7 @@ import islpy as isl
 import pytest
 
 import polytile
+from polytile.choices import SUPERPOSED, Choices
 from polytile.facts.model import DependenceKind
 from polytile.facts.witnesses import carried_by, witness
 from polytile.frontend.program import read_program
@@ -15,9 +16,9 @@ from polytile.ir.isl_util import budget, maps
 from polytile.ir.schedule import KERNEL
 from polytile.ir.scop import Scop
 from polytile.machine import machine_of
-from polytile.options import SUPERPOSED, Options
+from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences, analyse
-from polytile.scheduling.candidate import Choices, Problem
+from polytile.scheduling.candidate import Problem
 from polytile.scheduling.proof.legality import missing_barriers, unordered
 from polytile.scheduling.strategies import classic
 from polytile.scheduling.strategies.pluto import band_trees, original_order

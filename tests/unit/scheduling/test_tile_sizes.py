@@ -8,8 +8,8 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polytile.choices import Choices
 from polytile.diagnostics import UsageError
-from polytile.ir.plan import Choices
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.strategies.tile_sizes import KernelSizes, SizeChooser, parse_sizes

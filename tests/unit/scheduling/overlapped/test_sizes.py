@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import polytile
+from polytile.choices import Choices
 from polytile.codegen.lowering.lower import index_type
 from polytile.codegen.lowering.streaming.stream_program import cells_of_plan, stream_kernels
 from polytile.codegen.lowering.streaming.tile_grid import axes
@@ -18,7 +19,6 @@ from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import For
 from polytile.ir.name_supply import Names
-from polytile.ir.plan import Choices
 from polytile.ir.scop import Origin
 from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from polytile.ir.plan import Choices
+from polytile.choices import Choices
 from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import Machine
 from polytile.options import Options

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 import pytest
 
-from polytile.ir.plan import Choices, Copy, KernelPlan, Placement
+from polytile.choices import Choices
+from polytile.ir.plan import Copy, KernelPlan, Placement
 from polytile.ir.schedule import check_marks
 from polytile.ir.scop import Scop
 from polytile.machine import machine_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from polytile.choices import Choices
 from polytile.diagnostics import UsageError
-from polytile.ir.plan import Choices
 from polytile.machine import machine_of
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strategies.tiled.tile_shapes import TiledLoops, TileSizes, preferred

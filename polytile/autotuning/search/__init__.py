@@ -1,0 +1,1 @@
+"""Searches: which point of a space is evaluated next."""
