@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from polytile.autotuning.outcome import Outcome
 from polytile.autotuning.space import Point
 
+Estimates = Callable[[Sequence[Point]], Sequence[float | None]]  # milliseconds by the cost model; None: refused
+
 
 class Search(Protocol):
     """Proposes points, each once, and learns from outcomes, which may come in another order."""
+
+    @property
+    def description(self) -> str:
+        """What it does, in a line: `exhaustive: 544 points in the order of the space`."""
+        ...
 
     def ask(self) -> Point | None:
         """The next point; None where there is none left."""
         ...
 
     def tell(self, outcome: Outcome) -> None:
-        """What came of a point that was asked for."""
+        """What came of a point, which may be one that was not asked for, as of an earlier run: it is not asked then."""
         ...
