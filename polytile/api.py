@@ -303,7 +303,7 @@ def compile_file(
         check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
     loaded = {} if schedules is None else split_schedules(schedules, [s.name for s in source.scops], schedules_file)
     found = {
-        s.name: _merged_or_apart(source, s, replace(options, load_schedule=loaded.get(s.name)), observe)
+        s.name: compile_one(source, s, replace(options, load_schedule=loaded.get(s.name)), observe)
         for s in source.scops
     }
     failed = {name: error for name, error in found.items() if not isinstance(error, CompiledScop)}
@@ -325,10 +325,11 @@ def compile_file(
     return Program(*made, options, *read, tuple(marked), left, reading, source.unread, source.unasked)
 
 
-def _merged_or_apart(
-    source: SourceProgram, scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None
+def compile_one(
+    source: SourceProgram, scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None = None
 ) -> CompiledScop | UserError | InternalError:
-    """The SCoP as it was extracted, or without merged statements where more of its loops are parallel then."""
+    """Compile one SCoP of a file as it was extracted, or without merged statements where more of its loops are parallel
+    then; returns why it stays C where it does. Raises UsageError for options that do not fit it."""
     found = _attempted(scop, options, observe)
     if not may_be_better_apart(scop, found, options):
         return found
