@@ -22,6 +22,7 @@ SPLIT = "split"  # a strategy of time loops around stencils: tiles of time and s
 OVERLAPPED = "overlapped"  # the other one: tiles with halos, which their neighbours compute, too
 OVER_TIME = (SPLIT, OVERLAPPED)
 SCHEDULES = ("auto", CLASSIC, SUPERPOSED, TILED, SPLIT, OVERLAPPED)
+PLANES = ("auto", "shared", "registers")  # where one-step streaming kernels keep planes: all in shared memory, or one
 ORDERS = ("auto", "source", "tree", "sweep")  # of large bodies: codegen/passes/order_statements.py
 MAX_TILE = 1 << 20
 POINTS = (1, 2, 4, 8)  # that a thread may have along a loop
@@ -101,6 +102,15 @@ CHOICES = (
     ),
     Choice("points", Kind.SIZES, "points of a thread along each loop, outermost first", "4,4,1", POINTS),
     Choice("block", Kind.SIZES, "threads per block, those along x last", "16,16", least=1, unit="sizes"),
+    Choice(
+        "planes",
+        Kind.WORD,
+        "planes of streaming kernels of one step: all shared, or one and the rest in registers (auto)",
+        "shared",
+        PLANES,
+    ),
+    Choice("barriers", Kind.NUMBER, "barriers a plane of such kernels: 1 or 2", "1", least=1, most=2, unit="barriers"),
+    Choice("read_only", Kind.SWITCH, "load planes of such kernels through the read-only path"),
     Choice("order", Kind.WORD, f"the order of large bodies: {_or(ORDERS)} (auto)", "O", ORDERS),
     Choice(
         "registers",
@@ -130,6 +140,9 @@ class Choices:
     time_tile: int = 0  #: steps of a time loop in a tile; 0: as the strategy chooses
     points: tuple[int, ...] = ()  #: of a thread, one count for each loop; none: as the cost model chooses
     block: tuple[int, ...] = ()  #: threads of a block; the last entry is thread.x
+    planes: str = "auto"  #: of streaming kernels of one step: `shared` memory, or one there and others in `registers`
+    barriers: int = 0  #: of a plane of such kernels; 0: as there is shared memory
+    read_only: bool | None = None  #: whether such kernels load planes through the read-only path
     order: str = "auto"  #: the order of large bodies
     registers: int = 0  #: the most that a thread may have; 0: as many as the compiler takes
     disable_pass: tuple[str, ...] = ()  #: passes of codegen that kernels do without, by name

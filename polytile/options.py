@@ -57,6 +57,7 @@ class Options(Choices):
             choice.check(getattr(self, choice.name))
         check_flags(self.cflags)
         self._check_points()
+        self._check_planes()
         if self.specialize and not self.parameters:
             raise UsageError("--specialize: there are no values to specialize for", hint="give them with --param N=V")
         if self.strict and self.atomics:
@@ -86,6 +87,19 @@ class Options(Choices):
             raise UsageError(message, hint=f"at most {MAX_POINTS} in all")
         if self.points and self.schedule in (TILED, OVERLAPPED):
             raise own_tiles(self.schedule)
+
+    def _check_planes(self) -> None:
+        if self.planes == "auto":
+            if self.barriers or self.read_only is not None:
+                option = "--barriers" if self.barriers else "--read-only"
+                hint = "say where planes are, with --planes shared or --planes registers"
+                raise UsageError(f"{option} is for streaming kernels of one step", hint=hint)
+        elif self.schedule not in ("auto", OVERLAPPED):
+            message = f"--planes: the {self.schedule} strategy has no planes of a stream"
+            raise UsageError(message, hint=f"--schedule {OVERLAPPED}")
+        elif self.time_tile > 1:
+            message = f"--planes {self.planes}: such kernels run one step, not {self.time_tile}"
+            raise UsageError(message, hint="--time-tile 1")
 
     @property
     def shared_memory(self) -> int:

@@ -25,6 +25,9 @@ class Settings(TypedDict, total=False):
     time_tile: int
     points: Sizes
     block: Sizes
+    planes: str
+    barriers: int
+    read_only: bool | None
     sizes: str | None
     max_shared_memory: int | None
     cflags: str | Iterable[str]

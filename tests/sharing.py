@@ -161,7 +161,7 @@ def of_candidate(find: Callable[[Problem, Candidate], Candidate]) -> Callable[[P
         if shared is None:
             return find(problem, candidate)
         parts = (id(getattr(candidate, name)) for name in _PARTS)
-        key = find.__name__, candidate.strategy, repr(candidate.choices), candidate.repeats, *parts, *_identity(problem)
+        key = find.__name__, candidate.strategy, candidate.repeats, *parts, *_identity(problem)
         before, after = shared.once(key, problem, lambda: (candidate, find(problem, candidate)))
         if before.run is None and after.run is not None:
             shared.realised.setdefault(_of(problem.options, before), (before, after))

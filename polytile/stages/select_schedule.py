@@ -53,6 +53,8 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
 def _candidates(state: Compilation) -> Iterator[Candidate]:
     assert state.dependences is not None
     options = state.options
+    if options.planes != "auto":
+        options = replace(options, schedule=OVERLAPPED)  # which alone has planes
     problem = Problem(state.scop, state.dependences, options, state.machine, options, state.notes, state.unexpanded)
     if addressed_arrays(state.scop.statements):
         yield from _in_device_memory(problem)

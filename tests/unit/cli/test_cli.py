@@ -127,8 +127,8 @@ def test_every_option_is_understood() -> None:
     request = parse(words.split())
     assert request.include_dirs == ("a", "b") and request.defines == ("N=4", "M")
     assert request.parameters == {"n": 16, "m": -3}
-    assert (request.tile, request.block) == ((64, 64, 16), (16, 16))
-    assert request.strict and request.graphs and request.link == ("a.c", "-lm") and request.seed == 7
+    assert (request.choices.tile, request.choices.block) == ((64, 64, 16), (16, 16))
+    assert request.strict and request.choices.graphs and request.link == ("a.c", "-lm") and request.seed == 7
 
 
 def test_three_files_are_written(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
