@@ -1,0 +1,120 @@
+"""The page: one file of HTML without scripts, which loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import inf
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from polytile.autotuning.report import words
+from polytile.autotuning.report.heat_map import SLOWER, heat_map
+from polytile.autotuning.report.history import History, varied
+from polytile.autotuning.report.influence import by_influence
+from polytile.autotuning.report.marginal_plot import marginal_plot
+from polytile.autotuning.report.surfaces import surfaces
+from polytile.autotuning.report.time_plot import time_plot
+from polytile.dataclass import dataclass
+from polytile.report import words as report_words
+from polytile.report.highlight import clean
+from polytile.report.pictures import inlined
+from polytile.version import __version__
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_RANKED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Marginal:
+    """A parameter, how much of the times it explains, and its plot."""
+
+    name: str
+    share: float
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The points of one strategy: how many, and a plot for each parameter, what matters most first."""
+
+    schedule: str
+    colour: int
+    measured: int
+    marginals: Sequence[Marginal]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A surface of two parameters."""
+
+    title: str
+    held: str
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the template shows of one SCoP."""
+
+    number: int
+    history: History
+    times: Markup
+    maps: Sequence[Map]
+    parts: Sequence[Part]
+
+    @property
+    def reused(self) -> int:
+        return sum(one.reused for one in self.history.outcomes)
+
+    @property
+    def without_time(self) -> int:
+        return len(self.history.outcomes) - len(self.history.measured)
+
+
+def page(histories: Sequence[History]) -> str:
+    """The text of the file for the SCoPs that were tuned."""
+    views = [_view(number, history) for number, history in enumerate(histories)]
+    return _environment().get_template("tuning.html.j2").render(views=views)
+
+
+def _view(number: int, history: History) -> View:
+    maps = [
+        Map(f"{one.x} and {one.y}", one.held, inlined(heat_map(history, one), f"{number}-map{k}"))
+        for k, one in enumerate(surfaces(history))
+    ]
+    return View(number, history, inlined(time_plot(history), f"{number}-time"), maps, list(_parts(number, history)))
+
+
+def _parts(number: int, history: History) -> Iterator[Part]:
+    for colour, schedule in enumerate(history.schedules):
+        points = [one for one in history.of(schedule) if history.time(one.point) < inf]
+        plots = [
+            Marginal(name, share, inlined(marginal_plot(history, points, name, colour % 6), f"{number}-{schedule}-{k}"))
+            for k, (name, share) in enumerate(by_influence(points, varied(points)))
+        ]
+        yield Part(schedule, colour % 6, len(points), plots)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+    )
+    made.globals.update(
+        version=__version__,
+        words=words,
+        counted=report_words.counted,
+        sizes=lambda history: report_words.values(tuple(history.sizes.items())),
+        slower=SLOWER,
+        most_ranked=MOST_RANKED,
+        style=Markup((TEMPLATES / "tuning.css").read_text(encoding="utf-8")),
+    )
+    return made

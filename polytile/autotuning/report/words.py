@@ -1,0 +1,40 @@
+"""Points, times and gains as they stand in a report."""
+
+from __future__ import annotations
+
+from math import floor, inf, log10
+
+from polytile.autotuning.report.history import History
+from polytile.autotuning.space import SCHEDULE, Point, Value
+from polytile.report.words import UNKNOWN
+
+NO_POINT = "the default"
+
+
+def value(found: Value) -> str:
+    return ("off", "on")[found] if isinstance(found, bool) else str(found)
+
+
+def point(found: Point) -> str:
+    """`overlapped: time_tile 4, rows 2`."""
+    values = ", ".join(f"{name} {value(v)}" for name, v in found if name != SCHEDULE)
+    schedule = dict(found).get(SCHEDULE)
+    return NO_POINT if not found else f"{schedule}: {values}" if schedule is not None and values else str(schedule)
+
+
+def milliseconds(time: float | None) -> str:
+    """Three digits that count: `12.3 ms`; a dash where there is no time."""
+    return UNKNOWN if time is None or time == inf else f"{short(time)} ms"
+
+
+def short(time: float) -> str:
+    """Three digits, without an exponent: 0.0123, 1.40, 123, 45600."""
+    if time == 0:
+        return "0"
+    return f"{time:.{max(2 - floor(log10(abs(float(f'{time:.2e}')))), 0)}f}"
+
+
+def gain(history: History, found: Point) -> str:
+    """`1.28`: how many times as fast as the default."""
+    ratio = history.gain(found)
+    return UNKNOWN if ratio is None else f"{ratio:.2f}"

@@ -1,0 +1,125 @@
+"""The report of a search: a page that loads nothing, whose figures and pictures are those of the outcomes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from polytile.autotuning.outcome import Outcome, Status
+from polytile.autotuning.report import History, page
+from polytile.autotuning.report.axes import TimeAxis
+from polytile.autotuning.report.history import varied
+from polytile.autotuning.report.influence import by_influence, share_explained
+from polytile.autotuning.report.surfaces import surfaces
+from polytile.autotuning.report.words import point, short
+from tests.unit.autotuning.example_history import DEFAULT, FAILURES, example_history
+from tests.unit.report.html_checks import checked
+
+
+def test_the_page_is_well_formed_and_has_the_figures_of_the_search() -> None:
+    history = example_history()
+    found = checked(page([history]))
+    words = " ".join(found.words.split())
+    assert f"{short(history.default)} ms" in words and f"{short(history.best)} ms" in words
+    assert f"{history.default / history.best:.2f} ×" in words
+    assert f"{len(history.outcomes)} of {history.points + 1}" in words
+    assert history.options in words
+    for status, reason in FAILURES.values():
+        assert status.value in words and reason in words
+
+
+def test_several_scops_are_on_one_page_under_names_of_their_own() -> None:
+    first = example_history(3)
+    found = checked(page([first, replace(first, scop="other_scop0")]))
+    assert {"scop0", "scop1"} <= set(found.identifiers)
+    assert "other_scop0" in found.words
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        (),
+        (DEFAULT,),
+        (Outcome((), Status.REFUSED, "it has no kernels"),),
+        (DEFAULT, Outcome((("schedule", "tiled"), ("rows", 2)), Status.MEASURED, milliseconds=(1.62,))),
+        (DEFAULT, Outcome((("schedule", "tiled"), ("rows", 2)), Status.HUNG, "no answer within 60 s")),
+        (Outcome((), Status.CRASHED), Outcome((("schedule", "tiled"),), Status.MEASURED, milliseconds=(2.0,))),
+    ],
+    ids=["nothing", "the default", "refused", "two", "no other time", "no default"],
+)
+def test_short_searches_have_pages(outcomes: tuple[Outcome, ...]) -> None:
+    winner = outcomes[-1].point if outcomes and outcomes[-1].milliseconds else ()
+    history = History("f_scop0", "f.c", {}, "", outcomes, winner, "")
+    checked(page([history]))
+
+
+def test_names_and_reasons_are_text() -> None:
+    wrong = Outcome((("schedule", "<b>"), ("rows", 1)), Status.WRONG, "<script>alert(1)</script> & more")
+    fine = Outcome((("schedule", "<b>"), ("rows", 2)), Status.MEASURED, milliseconds=(1.0,))
+    history = History("f<i>", "a&b.c", {}, 'a "GPU"', (DEFAULT, wrong, fine), fine.point, "-D 'A<B'")
+    assert "<script>alert(1)</script> & more" in checked(page([history])).words
+
+
+def test_a_picture_has_each_outcome_and_the_best_so_far_goes_down() -> None:
+    history = example_history(2)
+    text = page([history])
+    picture = re.search(r"<svg.*?</svg>", text, re.DOTALL)
+    assert picture is not None
+    assert picture[0].count("<circle") == len(history.outcomes)
+    best = list(history.best_so_far)
+    assert best == sorted(best, reverse=True) and best[-1] == min(one.median for one in history.measured)
+
+
+def test_surfaces_are_those_of_the_paper_where_their_parameters_exist() -> None:
+    first, second = surfaces(example_history())
+    assert (first.x, first.y, second.x, second.y) == ("block.x", "block.y", "threads.x", "threads.y")
+    history = example_history()
+    best = min(history.measured, key=lambda one: history.time(one.point)).point
+    assert first.cells[dict(best)["block.x"], dict(best)["block.y"]].point == best
+    assert first.cells.keys() <= {(x, y) for x in first.across for y in first.upwards}
+
+
+def test_other_spaces_show_the_two_parameters_that_matter_most() -> None:
+    history = example_history()
+    kept = tuple(one for one in history.outcomes if dict(one.point).get("schedule") != "streaming")
+    winner = min((one for one in kept if one.milliseconds), key=lambda one: one.median).point
+    (surface,) = surfaces(replace(history, outcomes=kept, winner=winner, finals={}))
+    assert (surface.x, surface.y) == ("warps", "time_tile")
+
+
+def test_the_share_that_a_parameter_explains() -> None:
+    flat = [Outcome((("a", a), ("b", b)), Status.MEASURED, milliseconds=(float(b),)) for a in (1, 2) for b in (1, 4)]
+    assert share_explained(flat, "a") == pytest.approx(0)
+    assert share_explained(flat, "b") == pytest.approx(1)
+    assert share_explained(flat[:1], "b") == 0 == share_explained(flat, "c")
+    assert [name for name, _ in by_influence(flat, varied(flat))] == ["b", "a"]
+
+
+def test_points_with_the_kernels_of_the_default_are_known() -> None:
+    history = example_history()
+    (like,) = history.like_default
+    assert history.time(like) == DEFAULT.median
+    assert "the kernels of the default" in page([history])
+
+
+@pytest.mark.parametrize(
+    ("time", "shown"), [(0, "0"), (0.01234, "0.0123"), (1.4, "1.40"), (9.996, "10.0"), (99.96, "100"), (45600, "45600")]
+)
+def test_times_have_three_digits(time: float, shown: str) -> None:
+    assert short(time) == shown
+
+
+@pytest.mark.parametrize("times", [(1.0,), (1.0, 1.01), (0.001, 3000.0), (1.61, 1.63)])
+def test_axes_have_round_times_inside(times: tuple[float, ...]) -> None:
+    axis = TimeAxis.of(times, 0, 100)
+    assert all(0 <= axis.at(tick) <= 100 for tick in axis.ticks)
+    assert [axis.at(time) for time in times] == sorted((axis.at(time) for time in times), reverse=True)
+    assert len(axis.ticks) >= 1
+
+
+def test_points_in_words() -> None:
+    assert point(()) == "the default"
+    assert point((("schedule", "tiled"),)) == "tiled"
+    assert point((("schedule", "tiled"), ("rows", 2), ("read_only", True))) == "tiled: rows 2, read_only on"
