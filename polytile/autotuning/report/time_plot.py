@@ -11,7 +11,7 @@ from polytile.autotuning.report.history import DEFAULT, History, schedule_of
 from polytile.drawing.svg import Svg
 
 WIDTH, HEIGHT = 960.0, 330.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 820.0, 14.0, 262.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 820.0, 22.0, 262.0
 _FAILED = 280.0  # where the row of what has no time is
 _APART = 13.0  # pixels between the labels at the right
 
@@ -44,7 +44,7 @@ def _numbers(svg: Svg, count: int) -> None:
     for k in [1, *range(step, count + 1, step)] if step > 1 else range(1, count + 1):
         text(svg, _LEFT + (k - 0.5) * (_RIGHT - _LEFT) / count, HEIGHT - 24, str(k), "tick middle")
     text(svg, (_LEFT + _RIGHT) / 2, HEIGHT - 6, "evaluations", "label middle")
-    text(svg, _LEFT - 6, _TOP - 3, "ms", "tick end")
+    text(svg, _LEFT - 6, _TOP - 10, "ms", "tick end")
 
 
 def _dots(svg: Svg, axis: TimeAxis, history: History) -> None:
@@ -66,9 +66,10 @@ def _labels(svg: Svg, axis: TimeAxis, history: History) -> None:
     """The default's time and the best one, beside their lines."""
     y = {"best": axis.at(min(history.best_so_far))}
     says = {"best": f"best {words.milliseconds(min(history.best_so_far))}"}
-    if history.default < inf:
-        y["default"] = axis.at(next(one.median for one in history.measured if one.point == DEFAULT))
-        says["default"] = f"default {words.milliseconds(history.default)}"
+    default = next((one.median for one in history.measured if one.point == DEFAULT), None)
+    if default is not None:
+        y["default"] = axis.at(default)
+        says["default"] = f"default {words.milliseconds(default)}"
         line(svg, _LEFT, y["default"], _RIGHT, y["default"], "reference")
         if abs(y["default"] - y["best"]) < _APART:
             y["default"] = y["best"] - _APART

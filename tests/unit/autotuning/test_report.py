@@ -23,7 +23,7 @@ def test_the_page_is_well_formed_and_has_the_figures_of_the_search() -> None:
     found = checked(page([history]))
     words = " ".join(found.words.split())
     assert f"{short(history.default)} ms" in words and f"{short(history.best)} ms" in words
-    assert f"{history.default / history.best:.2f} ×" in words
+    assert f"{history.default / history.best:.2f} \u00d7" in words
     assert f"{len(history.outcomes)} of {history.points + 1}" in words
     assert history.options in words
     for status, reason in FAILURES.values():
