@@ -8,7 +8,9 @@ from typing import Protocol
 from polytile.autotuning.outcome import Outcome
 from polytile.autotuning.space import Point
 
-Known = Callable[[str], Outcome | None]  # what is known of a key; claims it for the caller where nothing is
+# What is known of a key: an outcome, which may be of another point; one that is HELD, where it is being measured; None
+# where nothing is, and the caller has claimed it. `Record.known` is one.
+Known = Callable[[str], Outcome | None]
 
 
 class Evaluator(Protocol):
@@ -24,11 +26,13 @@ class Evaluator(Protocol):
         ...
 
     def finished(self) -> Outcome:
-        """Wait for the end of any point that was started."""
+        """Wait for the end of any point that was started; HELD with its key where its kernels are being measured by
+        others, so that it is asked for again later."""
         ...
 
     def again(self, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
-        """Milliseconds of further runs of points that were measured, one run of each in turn."""
+        """Milliseconds of further runs of points that were measured, by this evaluator or one before it, one run of
+        each in turn. Points that fail now are left out."""
         ...
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ class Status(Enum):
     WRONG = "wrong"  # results differ from the sequential C's, or are not finite
     CRASHED = "crashed"  # the process, or the device
     HUNG = "hung"  # neither compiled nor ran in the time it has
+    HELD = "held"  # another tuner measures the same kernels: no outcome yet, and never in a record
 
 
 @dataclass(frozen=True, slots=True)
