@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from polytile import __version__
 from polytile.choices import CHOICES, Choice, Choices, Kind
 from polytile.cli.option_parser import OptionParser
+from polytile.cli.option_values import definition, integer, natural, page, parameters, sizes, words
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 
@@ -22,8 +21,6 @@ CHECKS = ("address", "undefined", "race", "uninitialised")
 PLAN = "plan"
 STAGES = ("scop", "dependences", "schedule", PLAN, "ast")
 PASSES = "passes"  # the list of passes, each of which can be dumped too
-_NAME = r"(?a)[A-Za-z_]\w*"
-_MACRO = r"(?a)[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +130,11 @@ def _choice(choice: Choice, said: Any) -> Any:
         case Kind.NAMES:
             return tuple(said)
         case Kind.SIZES:
-            return _sizes(choice.option, said)
+            return sizes(choice.option, said)
         case Kind.BYTES:
-            return _optional(choice.option, said)
+            return natural(choice.option, said)
         case Kind.NUMBER:
-            return 0 if said is None else _integer(choice.option, said)
+            return 0 if said is None else integer(choice.option, said)
         case Kind.WORD:
             return getattr(Choices(), choice.name) if said is None else said
         case Kind.SWITCH:
@@ -183,16 +180,16 @@ def parse(arguments: Sequence[str]) -> Request:
         input=found.input,
         output=found.output,
         include_dirs=tuple(found.include_dirs),
-        defines=tuple(_definition(d) for d in found.defines),
-        cflags=_words("--cflags", found.cflags),
-        parameters=_parameters(found.param),
+        defines=tuple(definition(d) for d in found.defines),
+        cflags=words("--cflags", found.cflags),
+        parameters=parameters(found.param),
         specialize=found.specialize,
-        min_compute=_integer("--min-compute", found.min_compute),
+        min_compute=integer("--min-compute", found.min_compute),
         arch=found.arch,
         choices=Choices(**{choice.name: _choice(choice, getattr(found, choice.name)) for choice in CHOICES}),
         sizes=found.sizes,
-        max_operations=_optional("--max-operations", found.max_operations),
-        max_seconds=_optional("--max-seconds", found.max_seconds),
+        max_operations=natural("--max-operations", found.max_operations),
+        max_seconds=natural("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",
         atomics=found.atomics,
         validate=found.validate,
@@ -211,12 +208,12 @@ def parse(arguments: Sequence[str]) -> Request:
         load_schedule=found.load_schedule,
         certificate=found.certificate,
         draw=_picture(found.draw),
-        report=_page(found.report),
+        report=page(found.report),
         json=found.json,
         verbose=found.verbose,
         quiet=found.quiet,
         cache=not found.no_cache,
-        seed=_optional("--seed", found.seed),
+        seed=natural("--seed", found.seed),
         device_source=found.device_source,
     )
 
@@ -244,52 +241,6 @@ def _with_libraries(arguments: Sequence[str]) -> list[str]:
     return words
 
 
-def _integer(option: str, text: str, *, least: int | None = None) -> int:
-    try:
-        value = int(text.strip(), 0)
-    except ValueError:
-        raise UsageError(f"{option}: {text!r} is not an integer", hint=f"write {option} 32") from None
-    if least is not None and value < least:
-        raise UsageError(f"{option}: {value} is too small", hint=f"the least value is {least}")
-    return value
-
-
-def _optional(option: str, text: str | None) -> int | None:
-    """A natural number, or None where the option is not given."""
-    return None if text is None else _integer(option, text, least=0)
-
-
-def _sizes(option: str, text: str | None) -> tuple[int, ...]:
-    """`64,64,16`, outermost first."""
-    return () if text is None else tuple(_integer(option, part) for part in text.split(","))
-
-
-def _definition(text: str) -> str:
-    if not re.fullmatch(_MACRO, text):
-        raise UsageError(f"-D {text}: a macro needs a name", hint="write -D NAME or -D NAME=VALUE")
-    return text
-
-
-def _words(option: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """The words of some texts, which are quoted as in a shell."""
-    try:
-        return tuple(word for text in texts for word in shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{option} cannot be read: {str(error).lower()}", hint="close its quotes") from None
-
-
-def _parameters(settings: Sequence[str]) -> dict[str, int]:
-    values: dict[str, int] = {}
-    for setting in settings:
-        name, separator, value = setting.partition("=")
-        if not separator or not re.fullmatch(_NAME, name):
-            raise UsageError(f"--param {setting}: not a parameter and its value", hint="write --param N=4096")
-        if name in values:
-            raise UsageError(f"--param: {name} is given twice, {values[name]} and {value}", hint="give it once")
-        values[name] = _integer(f"--param {name}", value)
-    return values
-
-
 def _checks(text: str | None) -> tuple[str, ...]:
     """`address,race`, or `all`."""
     names = () if text is None else tuple(name.strip() for name in text.split(","))
@@ -302,12 +253,6 @@ def _checks(text: str | None) -> tuple[str, ...]:
 def _picture(name: str | None) -> str | None:
     if name is not None and not name.endswith(".svg"):
         raise UsageError(f"--draw {name}: pictures are SVG files", hint="--draw FILE.svg")
-    return name
-
-
-def _page(name: str | None) -> str | None:
-    if name is not None and not name.endswith((".html", ".htm")):
-        raise UsageError(f"--report {name}: reports are HTML files", hint="--report FILE.html")
     return name
 
 
