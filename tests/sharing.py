@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytile import pipeline
-from polytile.choices import OVER_TIME
+from polytile.choices import OVER_TIME, Choices
 from polytile.compilation import Compilation
 from polytile.ir import isl_memoization
 from polytile.ir.scop import Scop
@@ -72,14 +72,14 @@ _through, _strategy = pipeline._through, select_schedule.strategy
 _with_snapshots, _mixed = select_schedule.with_snapshots, select_schedule.mixed
 
 
-def _options(options: Options) -> str:
+def _options(asked: Options | Choices) -> str:
     """All of them but for the schedule that is asked for."""
-    return repr(replace(options, schedule="auto"))
+    return repr(replace(asked, schedule="auto"))
 
 
 def _identity(problem: Problem) -> tuple[Any, ...]:
     identities = map(id, (problem.scop, problem.dependences, *(problem.unexpanded or ())))
-    return *identities, _options(problem.options), repr(problem.choices), problem.notes
+    return *identities, _options(problem.options), _options(problem.choices), problem.notes
 
 
 def through(stages: pipeline.Stages, state: Compilation, observe: pipeline.Observer) -> Compilation:

@@ -172,17 +172,15 @@ def test_auto_asks_each_strategy_once(asked: list[str]) -> None:
     assert first.plans is not None and others[0].plans is not None and not others[0].reasons
 
 
-def test_candidates_say_what_was_asked_for() -> None:
+def test_candidates_have_the_blocks_that_were_asked_for() -> None:
     """Options, or whoever varies what a strategy is asked for: there the options do not matter."""
     for schedule in ("classic", "superposed"):
         state = analysed(POINTS, schedule=schedule, tile=(16, 64), block=(4, 32))
         found = next(candidates(state))
-        assert found.choices == Choices(tile=(16, 64), block=(4, 32))
         assert found.schedule is not None and "thread[4,32]" in found.schedule.to_text()
         assert state.dependences is not None
         problem = Problem(state.scop, state.dependences, state.options, state.machine, Choices(block=(2, 64)))
         other = next(strategy(schedule)(problem))
-        assert other.choices == Choices(block=(2, 64))
         assert other.schedule is not None and "thread[2,64]" in other.schedule.to_text()
 
 
