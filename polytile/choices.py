@@ -55,6 +55,7 @@ class Choice:
     values: tuple[Any, ...] = ()
     least: int = 0
     most: int = MAX_TILE
+    in_schedule: bool = True  # a mapped schedule and its plans say it
     unit: str = ""  # what its numbers count: messages say "sizes run from 1 to 4"
 
     @property
@@ -111,7 +112,7 @@ CHOICES = (
     ),
     Choice("barriers", Kind.NUMBER, "barriers a plane of such kernels: 1 or 2", "1", least=1, most=2, unit="barriers"),
     Choice("read_only", Kind.SWITCH, "load planes of such kernels through the read-only path"),
-    Choice("order", Kind.WORD, f"the order of large bodies: {_or(ORDERS)} (auto)", "O", ORDERS),
+    Choice("order", Kind.WORD, f"the order of large bodies: {_or(ORDERS)} (auto)", "O", ORDERS, in_schedule=False),
     Choice(
         "registers",
         Kind.NUMBER,
@@ -119,11 +120,18 @@ CHOICES = (
         "N",
         least=MIN_THREAD_REGISTERS,
         most=MAX_THREAD_REGISTERS,
+        in_schedule=False,
         unit="bounds",
     ),
-    Choice("disable_pass", Kind.NAMES, "leave out a pass that --dump passes lists (repeatable)", "PASS"),
-    Choice("graphs", Kind.SWITCH, "repeat equal runs as CUDA graphs (those of many launches)"),
-    Choice("max_shared_memory", Kind.BYTES, "shared memory that a block may use", "BYTES"),
+    Choice(
+        "disable_pass",
+        Kind.NAMES,
+        "leave out a pass that --dump passes lists (repeatable)",
+        "PASS",
+        in_schedule=False,
+    ),
+    Choice("graphs", Kind.SWITCH, "repeat equal runs as CUDA graphs (those of many launches)", in_schedule=False),
+    Choice("max_shared_memory", Kind.BYTES, "shared memory that a block may use", "BYTES", in_schedule=False),
 )
 CHOICE = {one.name: one for one in CHOICES}
 

@@ -107,11 +107,17 @@ class Compilation:
 
     def saved_schedule(self) -> str:
         """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
-        from polytile.ir.plan_text import plan_lines, small_grids_line, split_line, stream_line  # for few commands
+        from polytile.ir.choices_text import choices_line  # for few commands
+
+        text = self._schedule_with_plans()
+        return f"{choices_line(self.options)}{text}" if text else ""
+
+    def _schedule_with_plans(self) -> str:
+        from polytile.ir.plan_text import plan_lines, small_grids_line, split_line, stream_line
 
         own = self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
         small = self.small_grids
-        return f"{own}{small_grids_line(small.cells)}{small.compilation.saved_schedule()}" if small else own
+        return f"{own}{small_grids_line(small.cells)}{small.compilation._schedule_with_plans()}" if small else own
 
     def schedule_text(self) -> str:
         """The tree, behind lines on reductions that were changed; empty when the SCoP stays on the host."""

@@ -336,6 +336,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     (sizes that the GPU does not allow, passes that cannot be left out).
     """
     seen = observe or (lambda name, state: None)
+    options = _with_saved_choices(scop, options)
     check_disabled(options.disable_pass)
     scop = with_updates(scop, floating=options.atomics)
     if options.specialize:
@@ -351,6 +352,20 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
             refused = error
             state = _with_refusal(state, candidate.strategy, error)
     return _without_kernels(refused, seen)
+
+
+def _with_saved_choices(scop: Scop, options: Options) -> Options:
+    """Take over what a schedule that is given was saved with; raises UserError for a wrong line."""
+    if options.load_schedule is None:
+        return options
+    from polytile.ir.choices_text import split_choices, with_choices  # for few commands
+
+    try:
+        text, saved = split_choices(options.load_schedule)
+        return with_choices(replace(options, load_schedule=text), saved)
+    except UserError as error:
+        message = f"the schedule of {scop.name}: {error.message}"
+        raise UserError(message, location=scop.location, hint=error.hint) from None
 
 
 def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compilation) -> Compilation:
