@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import get_type_hints
@@ -16,7 +17,9 @@ from polytile.options import Options
 from polytile.settings import Settings
 from tests.benchmarks import compiled
 
-GEMM = Path(__file__).parents[3] / "polybench" / "polybench" / "gemm.c"
+ROOT = Path(__file__).parents[3]
+GEMM = ROOT / "polybench" / "polybench" / "gemm.c"
+TABLE = ROOT / "docs" / "command-line.md"
 
 
 def test_each_field_is_described_and_a_keyword() -> None:
@@ -24,6 +27,14 @@ def test_each_field_is_described_and_a_keyword() -> None:
     assert names == [f.name for f in fields(Choices)]
     assert set(names) <= get_type_hints(Settings).keys()
     assert {f.name for f in fields(Options)} >= set(names)
+
+
+def test_the_table_of_options_has_each_choice_with_its_values() -> None:
+    rows = [line.partition("| ")[2].partition(" | ") for line in TABLE.read_text().splitlines() if line[:2] == "| "]
+    for choice in CHOICES:
+        told = [meaning for names, _, meaning in rows if re.search(rf"{choice.option}(?![\w-])", names)]
+        assert len(told) == 1, choice.option
+        assert choice.kind is not Kind.WORD or all(f"{value}" in str(rows) for value in choice.values)
 
 
 def test_what_was_asked_is_read_back() -> None:
@@ -45,7 +56,7 @@ def test_registers_hold_again_when_a_schedule_is_loaded() -> None:
         '# choices {"schedule": "tiled", "registers": 64, "disable_pass": ["loop-carry"]}'
     )
     again = polytile.compile(GEMM, load_schedule=first.schedules)
-    assert again.cuda == first.cuda
+    assert again.cuda == first.cuda.replace("tiled (loop tree) schedule", "loaded schedule")
     assert "__maxnreg__(128)" in polytile.compile(GEMM, load_schedule=first.schedules, registers=128).cuda
 
 
