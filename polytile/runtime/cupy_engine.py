@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cache
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -263,32 +264,66 @@ def _copy_back(b: DeviceBuffer, part: Bytes, block: Any, before: Mapping[str, By
         np.copyto(part, now, where=known != now)
 
 
-def _functions(cupy: Any, program: HostProgram, flags: tuple[str, ...], *, exact: bool) -> dict[str, Any]:
-    """The kernels by name. RawModule has NVRTC flush subnormal numbers to zero, whatever the flags say; `exact` ones
-    are compiled without it, each time, as CuPy keeps no copy of them."""
-    code, names = print_kernels(program), [k.name for k in program.kernels]
-    if not exact:
-        module = cupy.RawModule(code=code, options=flags, backend="nvrtc")
-        return {name: module.get_function(name) for name in names}
-    binary, _ = cupy.cuda.compiler.compile_using_nvrtc(code, options=flags, cache_in_memory=True)
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "kernels.cubin"
-        file.write_bytes(binary)
-        module = cupy.RawModule(path=str(file))
-        return {name: module.get_function(name) for name in names}
+def flags_of(options: Options) -> tuple[str, ...]:
+    """Return the flags that NVRTC has, those of RawModule among them: it flushes subnormal numbers to zero, whatever
+    else is said, and `strict` kernels are compiled without it."""
+    return ("-std=c++17", "--fmad=false") if options.strict else ("-std=c++17", "-ftz=true")
+
+
+def compiled_kernels(program: HostProgram, options: Options) -> tuple[bytes, str]:
+    """Compile the kernels of a host program for the current GPU without keeping a copy on disk; returns the cubin and
+    what ptxas says of it. Raises DeviceError without CuPy, a GPU or a working NVRTC."""
+    cupy, said = require_cupy(), StringIO()
+    flags = (*flags_of(options), "--ptxas-options=-v")
+    try:
+        binary, _ = cupy.cuda.compiler.compile_using_nvrtc(
+            print_kernels(program), options=flags, log_stream=said, cache_in_memory=True
+        )
+    except _failures(cupy) as error:
+        raise DeviceError(f"compiling {program.name} with NVRTC failed: {error}") from error
+    return bytes(binary), said.getvalue()
+
+
+def loaded_engine(program: HostProgram, binary: bytes) -> CupyEngine:
+    """Load kernels that were compiled before; raises DeviceError where the device does not take them."""
+    cupy = require_cupy()
+    try:
+        return _engine(cupy, program, _loaded(cupy, program, binary))
+    except _failures(cupy) as error:
+        raise DeviceError(f"loading {program.name} failed: {error}") from error
 
 
 def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
     """Compile the kernels of a host program with NVRTC; raises DeviceError without CuPy, a GPU or a working NVRTC."""
     cupy = require_cupy()
-    flags = ("-std=c++17", "--fmad=false") if options.strict else ("-std=c++17",)
     try:
-        functions = _functions(cupy, program, flags, exact=options.strict)
-        for kernel in program.kernels:
-            if size := dynamic_shared_bytes(kernel):
-                functions[kernel.name].max_dynamic_shared_size_bytes = size
-        # CuPy compiles for an older architecture where its NVRTC does not know this one: such kernels wait for nothing
-        waits = all(functions[k.name].ptx_version >= FIRST_CAPABILITY for k in program.kernels if k.starts_early)
+        return _engine(cupy, program, _functions(cupy, program, options))
     except _failures(cupy) as error:
         raise DeviceError(f"compiling {program.name} with NVRTC failed: {error}") from error
+
+
+def _functions(cupy: Any, program: HostProgram, options: Options) -> dict[str, Any]:
+    """The kernels by name. RawModule keeps them on disk; `strict` ones are compiled each time."""
+    code = print_kernels(program)
+    if options.strict:
+        binary, _ = cupy.cuda.compiler.compile_using_nvrtc(code, options=flags_of(options), cache_in_memory=True)
+        return _loaded(cupy, program, binary)
+    module = cupy.RawModule(code=code, options=("-std=c++17",), backend="nvrtc")
+    return {kernel.name: module.get_function(kernel.name) for kernel in program.kernels}
+
+
+def _loaded(cupy: Any, program: HostProgram, binary: bytes) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "kernels.cubin"
+        file.write_bytes(binary)
+        module = cupy.RawModule(path=str(file))
+        return {kernel.name: module.get_function(kernel.name) for kernel in program.kernels}
+
+
+def _engine(cupy: Any, program: HostProgram, functions: Mapping[str, Any]) -> CupyEngine:
+    for kernel in program.kernels:
+        if size := dynamic_shared_bytes(kernel):
+            functions[kernel.name].max_dynamic_shared_size_bytes = size
+    # CuPy compiles for an older architecture where its NVRTC does not know this one: such kernels wait for nothing
+    waits = all(functions[k.name].ptx_version >= FIRST_CAPABILITY for k in program.kernels if k.starts_early)
     return CupyEngine(program, functions, waits and available(cupy))

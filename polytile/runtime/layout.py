@@ -117,6 +117,11 @@ class Layout:
         return total
 
 
+def as_bytes(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of an array in one row, a view: CuPy has no structs."""
+    return np.asarray(data.reshape(-1).view(np.uint8))
+
+
 def layouts(scop: Scop, values: Mapping[str, int]) -> dict[str, Layout]:
     """The layout of every external array, in the order of the entry point."""
     return {a.name: _layout(scop, a, values) for a in scop.external_arrays}

@@ -1,22 +1,30 @@
-"""Kernel times: medians of repeated runs with the data on the device, measured with CUDA events."""
+"""Kernel times: medians of repeated runs with the data on the device, measured with CUDA events.
+
+What takes much longer than the best that is known is not run again and again, and what is compared runs in turns, as
+clocks and temperatures change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import inf
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from polytile.dataclass import dataclass
 from polytile.runtime.cuda_graphs import capture, worth_a_graph
-from polytile.runtime.cupy_engine import CupyEngine, require_cupy
+from polytile.runtime.cupy_engine import Bound, CupyEngine, require_cupy
 from polytile.runtime.engine import Engine, NativeEngine
-from polytile.runtime.layout import Layout
+from polytile.runtime.layout import Layout, as_bytes
 from polytile.runtime.native import Memory
 
 WARM_UPS = 2
 RUNS = 7
+SLOW = 1.5  # times as long as the best: two such runs are enough,
+VERY_SLOW = 4.0  # and one behind a last warm-up that took so many times as long
+LONG = 20.0  # milliseconds: runs that take longer differ less,
+LONG_RUNS = 5  # and are fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +58,10 @@ def time_engine(
     cupy = require_cupy()
     if isinstance(engine, CupyEngine):
         copies: dict[str, Any] = {}
-        bound = engine.bind(layouts, values, memory, copies)
-        launches = bound.record()
-        graph = capture(cupy, launches) if engine.program.graphs and worth_a_graph(len(launches)) else None
-        action = _replay(launches) if graph is None else graph.launch
+        action: Callable[[], object] = ready(engine, layouts, values, memory, copies)
     elif isinstance(engine, NativeEngine):
         copies = {
-            name: cupy.asarray(_bytes(data))
+            name: cupy.asarray(as_bytes(data))
             for name, data in memory.items()
             if not engine.scop.by_value(layouts[name].array)
         }
@@ -83,25 +88,82 @@ def _replay(launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
     return action
 
 
-def _bytes(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.asarray(data.reshape(-1).view(np.uint8))
+def ready(
+    engine: CupyEngine,
+    layouts: Mapping[str, Layout],
+    values: Mapping[str, int],
+    memory: Mapping[str, Any],
+    copies: dict[str, Any] | None = None,
+) -> Ready:
+    """Put all memory in place and return what launches one run, as a CUDA graph where the program has them. Arrays of
+    the device are used where they are; `copies` receives those of the host."""
+    bound = engine.bind(layouts, values, memory, {} if copies is None else copies)
+    launches = bound.record()
+    graph = capture(require_cupy(), launches) if engine.program.graphs and worth_a_graph(len(launches)) else None
+    return Ready(bound, _replay(launches) if graph is None else graph.launch)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Launches one run each time it is called; keeps the device memory that it uses."""
+
+    bound: Bound
+    launch: Callable[[], None]
+
+    def __call__(self) -> None:
+        self.launch()
 
 
 def milliseconds_of(
-    action: Callable[[], object], *, runs: int = RUNS, before: Callable[[], None] = lambda: None
+    action: Callable[[], object],
+    *,
+    runs: int | None = RUNS,
+    warm_ups: int = WARM_UPS,
+    before: Callable[[], None] = lambda: None,
+    best: float = inf,
 ) -> tuple[float, ...]:
     """How long each of some runs takes on the device, by CUDA events, after warm-up and with `before` in front of each;
-    needs CuPy."""
-    cupy = require_cupy()
-    times = []
-    for run in range(WARM_UPS + runs):
-        before()
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        cupy.cuda.Device().synchronize()
-        start.record()
-        action()
-        stop.record()
-        stop.synchronize()
-        if run >= WARM_UPS:
-            times.append(float(cupy.cuda.get_elapsed_time(start, stop)))
+    needs CuPy. `runs`: None for as many as their length asks for; fewer where they are slower than `best`, in
+    milliseconds, by SLOW."""
+    warming = [once(action, before) for _ in range(warm_ups)]
+    times: list[float] = []
+    while not enough(warming, times, runs, best):
+        times.append(once(action, before))
     return tuple(times)
+
+
+def enough(warming: Sequence[float], times: Sequence[float], runs: int | None, best: float) -> bool:
+    """Whether no further run is needed after these, in milliseconds: there are as many as are asked for, or two are
+    slower than the best by SLOW, or one, where the last warm-up was by VERY_SLOW."""
+    wanted = runs if runs is not None else LONG_RUNS if times and times[0] > LONG else RUNS
+    slow = sum(time > SLOW * best for time in times[:2])
+    slow += bool(warming) and warming[-1] > VERY_SLOW * best and bool(times)
+    return len(times) >= wanted or slow >= 2
+
+
+def in_turns(
+    actions: Sequence[Callable[[], object]], *, rounds: int, before: Callable[[int], None]
+) -> list[tuple[float, ...]]:
+    """Milliseconds of runs of each action, one of each in turn, after a warm-up; `before` gets the number of a round,
+    so that all have the same inputs in it. Every other round is in the opposite order."""
+    times: list[list[float]] = [[] for _ in actions]
+    for turn in range(rounds + 1):
+        order = range(len(actions)) if turn % 2 else reversed(range(len(actions)))
+        for place in order:
+            taken = once(actions[place], partial(before, turn))
+            if turn:
+                times[place].append(taken)
+    return [tuple(one) for one in times]
+
+
+def once(action: Callable[[], object], before: Callable[[], None] = lambda: None) -> float:
+    """Milliseconds of one run on the device, behind `before`, which does not count."""
+    cupy = require_cupy()
+    before()
+    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+    cupy.cuda.Device().synchronize()
+    start.record()
+    action()
+    stop.record()
+    stop.synchronize()
+    return float(cupy.cuda.get_elapsed_time(start, stop))
