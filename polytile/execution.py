@@ -140,13 +140,18 @@ class Execution:
     def _ways(self, on: str, checks: tuple[str, ...], unit: Unit) -> tuple[tuple[Engine, ...], ...]:
         """The engines of each way to run: the program, and the one that takes the other versions of its kernels."""
         scop, options = self.compilation.scop, self.compilation.options
-        first, *others = self._versions()
-        others += [other for one in (first, *others) if (other := with_other_versions(one)) is not None]
+        first, *others = self.versions()
         if checks:  # the lines of kernels in the .cu stay
             units = [(one, _with(unit, one)) for one in (first, *others)]
             return (tuple(checked_engine(scop, one, own, checks) for one, own in units),)
         found = [engines(scop, one, options, on) for one in (first, *map(launched_alone, others))]
         return tuple(zip(*found, strict=True))
+
+    def versions(self) -> tuple[HostProgram, ...]:
+        """Return what a validation runs: the program, the one for small grids, and those that take the other versions
+        of their kernels, as far as there are such."""
+        found = self._versions()
+        return (*found, *(other for one in found if (other := with_other_versions(one)) is not None))
 
     def _shown(self) -> HostProgram:
         """Return the program to validate: it takes kernels for large sizes at small ones, too."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
+from pathlib import Path
 
+_LOADED = Path("/proc/driver/nvidia/version")
 _COMPUTE_CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 
 
@@ -27,3 +30,12 @@ def driver_arch() -> str | None:
             return None
         digits.append(str(value.value))
     return "sm_" + "".join(digits)
+
+
+def driver_version() -> str:
+    """`580.65.06` for NVIDIA's driver of this machine; "" where it does not say."""
+    try:
+        found = re.search(r"Kernel Module.*?(\d+\.\d[\d.]*)", _LOADED.read_text())
+    except OSError:
+        return ""
+    return found[1] if found else ""

@@ -120,12 +120,13 @@ def milliseconds_of(
     runs: int | None = RUNS,
     warm_ups: int = WARM_UPS,
     before: Callable[[], None] = lambda: None,
+    warmed: Sequence[float] = (),
     best: float = inf,
 ) -> tuple[float, ...]:
     """How long each of some runs takes on the device, by CUDA events, after warm-up and with `before` in front of each;
     needs CuPy. `runs`: None for as many as their length asks for; fewer where they are slower than `best`, in
-    milliseconds, by SLOW."""
-    warming = [once(action, before) for _ in range(warm_ups)]
+    milliseconds, by SLOW. `warmed` are runs before these, which count as warm-up."""
+    warming = [*warmed, *(once(action, before) for _ in range(warm_ups))]
     times: list[float] = []
     while not enough(warming, times, runs, best):
         times.append(once(action, before))

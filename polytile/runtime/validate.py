@@ -15,6 +15,7 @@ from polytile.runtime.compare import Comparison
 from polytile.runtime.engine import Engine
 from polytile.runtime.expectation import Expectation, describe
 from polytile.runtime.launches import KernelRuns, together
+from polytile.runtime.native import Memory
 
 # What IEEE 754 and every libm define to the last bit; other functions differ between host and GPU.
 _EXACT = "sqrt fabs floor ceil trunc round rint nearbyint fmin fmax fma copysign fmod remainder fdim"
@@ -117,13 +118,33 @@ def validate(expectation: Expectation, engine: Engine, *, strict: bool) -> Valid
 
     `strict` asks for equal bits, except on a GPU for programs whose functions C does not define to the last bit.
     """
-    scop = expectation.scop
-    inexact = sorted(set(_functions(scop)) - EXACT_FUNCTIONS) if not engine.label.startswith("the emulator") else []
-    bitwise = strict and not inexact
+    return judge(ran(expectation, engine), strict=strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that nobody has looked at yet: where and on what, what it left in memory, and its seconds."""
+
+    expectation: Expectation
+    engine: Engine
+    memory: Memory
+    seconds: float
+
+
+def ran(expectation: Expectation, engine: Engine) -> Ran:
+    """Run generated code on the inputs of `expectation`."""
     memory = expectation.inputs()
     start = time.perf_counter()
     engine.run(expectation.layouts, expectation.values, memory)
-    seconds = time.perf_counter() - start
+    return Ran(expectation, engine, memory, time.perf_counter() - start)
+
+
+def judge(done: Ran, *, strict: bool) -> Validation:
+    """Compare what a run left with what is expected, as `validate` does."""
+    expectation, engine, memory, seconds = done.expectation, done.engine, done.memory, done.seconds
+    scop = expectation.scop
+    inexact = sorted(set(_functions(scop)) - EXACT_FUNCTIONS) if not engine.label.startswith("the emulator") else []
+    bitwise = strict and not inexact
     comparisons = expectation.check(memory, bitwise=bitwise)
     for comparison in comparisons:
         if comparison.mismatch:
