@@ -64,9 +64,9 @@ def device_arch() -> str:
     return f"sm_{require_cupy().cuda.Device().compute_capability}"
 
 
-def _failures(cupy: Any) -> tuple[type[Exception], ...]:
-    """Return what CuPy raises where the device, or its compiler, fails."""
-    cuda = cupy.cuda
+def device_failures() -> tuple[type[Exception], ...]:
+    """Return what CuPy raises where the device, or its compiler, fails; raises DeviceError without CuPy or a GPU."""
+    cuda = require_cupy().cuda
     return (
         cuda.runtime.CUDARuntimeError,
         cuda.driver.CUDADriverError,
@@ -207,7 +207,7 @@ class SizedRun:
             for b in self.buffers if copies else ():
                 if b.buffer.copy_out and b.name in copies:
                     _copy_back(b, b.part(host[b.name]), copies[b.name], before)
-        except _failures(cupy) as error:
+        except device_failures() as error:
             raise DeviceError(f"running {self.engine.program.name} failed: {error}") from error
 
     def bound(
@@ -279,7 +279,7 @@ def compiled_kernels(program: HostProgram, options: Options) -> tuple[bytes, str
         binary, _ = cupy.cuda.compiler.compile_using_nvrtc(
             print_kernels(program), options=flags, log_stream=said, cache_in_memory=True
         )
-    except _failures(cupy) as error:
+    except device_failures() as error:
         raise DeviceError(f"compiling {program.name} with NVRTC failed: {error}") from error
     return bytes(binary), said.getvalue()
 
@@ -289,7 +289,7 @@ def loaded_engine(program: HostProgram, binary: bytes) -> CupyEngine:
     cupy = require_cupy()
     try:
         return _engine(cupy, program, _loaded(cupy, program, binary))
-    except _failures(cupy) as error:
+    except device_failures() as error:
         raise DeviceError(f"loading {program.name} failed: {error}") from error
 
 
@@ -298,7 +298,7 @@ def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
     cupy = require_cupy()
     try:
         return _engine(cupy, program, _functions(cupy, program, options))
-    except _failures(cupy) as error:
+    except device_failures() as error:
         raise DeviceError(f"compiling {program.name} with NVRTC failed: {error}") from error
 
 

@@ -24,7 +24,8 @@ unsigned long long z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
 z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 z ^= z >> 31;
-data = scale * (T(0.5) + (sizeof(T) == 8 ? T(z >> 11) * T(0x1p-53) : T(z >> 40) * T(0x1p-24)));
+T share = sizeof(T) == 8 ? T(z >> 11) * T(1.1102230246251565e-16) : T(z >> 40) * T(5.9604644775390625e-8);
+data = scale * (T(0.5) + share);
 """
 
 
@@ -49,7 +50,7 @@ class DeviceInputs:
     once, as for a validation."""
 
     def __init__(self, scop: Scop, values: Mapping[str, int], seed: int) -> None:
-        self.values, self.seed = dict(values), seed
+        self.values, self.seed, self._scop = dict(values), seed, scop
         self.layouts: Mapping[str, Layout] = layouts(scop, values)
         self._large = [name for name, one in self.layouts.items() if one.dtype.kind == "f" and one.shape]
         small = {name: one for name, one in self.layouts.items() if name not in self._large}
@@ -62,13 +63,20 @@ class DeviceInputs:
         """What all arrays take on the device."""
         return sum(one.elements * one.dtype.itemsize for one in self.layouts.values())
 
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The arrays of numbers that the SCoP may leave something in."""
+        own = {name: one for name, one in self.layouts.items() if name not in self._by_value}
+        numbers = {name: one.array for name, one in own.items() if one.dtype.names is None}
+        return tuple(name for name, array in numbers.items() if array.live_out and self._scop.written(name))
+
     def allocate(self) -> dict[str, Any]:
         """Make memory on the device for every array, and on the host for numbers that are passed by value; what is
         drawn is not drawn yet."""
         cupy = require_cupy()
         memory = {name: cupy.empty(self.layouts[name].shape, self.layouts[name].dtype) for name in self._large}
         for name, data in self._host.items():
-            memory[name] = data.copy() if name in self._by_value else cupy.asarray(as_bytes(data))
+            memory[name] = data.copy() if name in self._by_value else cupy.asarray(_plain(data))
         return memory
 
     def set_numbers(self, memory: dict[str, Any], way: Drawn) -> None:
@@ -80,22 +88,27 @@ class DeviceInputs:
     def fill(self, memory: Mapping[str, Any], way: Drawn, run: int) -> None:
         """Draw the inputs of a run."""
         for number, name in enumerate(self._large):
-            _draw(memory[name], _seed(self.seed, run, number), way)
+            self.draw(memory[name], _seed(self.seed, run, number), way)
         for name in self._written - self._by_value:
-            memory[name].set(as_bytes(self._host[name]))
+            memory[name].set(_plain(self._host[name]))
+
+    @staticmethod
+    def draw(data: Any, seed: int, way: Drawn) -> None:
+        """Fill an array of the device in place; the diagonal of a square matrix grows where it is to dominate."""
+        scale = way.scale / max(1, data.shape[0]) if way.dominant and data.ndim == 1 else way.scale
+        _kernel()(np.uint64(seed), data.dtype.type(scale), data)
+        if way.dominant and data.ndim >= 2 and data.shape[-1] == data.shape[-2]:
+            rows = data.shape[-1]
+            data.reshape(-1, rows * rows)[:, :: rows + 1] += data.dtype.type(2.0 * rows)
+
+
+def _plain(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array as CuPy takes it, which has no structs."""
+    return data if data.dtype.names is None else as_bytes(data)
 
 
 def _seed(*parts: int) -> int:
     return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
-
-
-def _draw(data: Any, seed: int, way: Drawn) -> None:
-    """Fill an array of the device in place; the diagonal of a square matrix grows where it is to dominate."""
-    scale = way.scale / max(1, data.shape[0]) if way.dominant and data.ndim == 1 else way.scale
-    _kernel()(np.uint64(seed), data.dtype.type(scale), data)
-    if way.dominant and data.ndim >= 2 and data.shape[-1] == data.shape[-2]:
-        rows = data.shape[-1]
-        data.reshape(-1, rows * rows)[:, :: rows + 1] += data.dtype.type(2.0 * rows)
 
 
 @cache
