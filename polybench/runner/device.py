@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import sys
@@ -20,6 +19,7 @@ from polybench.runner.rows import Row
 from polytile.api import CompiledScop, Program
 from polytile.diagnostics import DeviceError
 from polytile.ir.evaluate import evaluate
+from polytile.runtime import gpu_lock
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine, require_cupy
 from polytile.runtime.engine import Engine, nvcc_engine, on_gpu
@@ -51,8 +51,7 @@ def measure(program: Program, job: Mapping[str, Any], folder: Path) -> Row:
 def alone(lock: Path, waiting: Path) -> Iterator[None]:
     """Hold the GPU; the runner does not count the time that the file `waiting` exists."""
     waiting.touch()
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with gpu_lock.alone(lock):
         waiting.unlink()
         yield
 

@@ -5,7 +5,6 @@ Programs are compiled at the same time as others', kernels run while the lock of
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
@@ -13,8 +12,9 @@ from pathlib import Path
 
 import polytile
 from polybench.runner.figures import values_of
-from polybench.runner.resident import engine_of, inputs
-from polytile.runtime.layout import layouts
+from polybench.runner.resident import SEED, engine_of
+from polytile.runtime.gpu_lock import alone
+from polytile.runtime.resident_runs import ResidentRuns
 
 
 def main(text: str) -> int:
@@ -22,12 +22,9 @@ def main(text: str) -> int:
     job = json.loads(text)
     os.chdir(job["root"])
     program = polytile.compile(Path(job["file"]), defines=job["defines"], schedule=job["schedule"], **job["settings"])
-    with Path(job["lock"]).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(Path(job["lock"])):
         for scop in program.scops:
-            values = values_of(scop, job["parameters"])
-            shapes = layouts(scop.scop, values)
-            engine_of(scop).run(shapes, values, inputs(scop, shapes, values))
+            ResidentRuns(scop.scop, values_of(scop, job["parameters"]), SEED).run(engine_of(scop))
     return 0
 
 

@@ -1,17 +1,16 @@
 """Timing with all data on the device, compared there with the kernels of the classic schedule.
 
 `measure` (device.py) runs the sequential C, which takes minutes at the largest sizes; here inputs are drawn on the
-device, and what is compared are two schedules of one program. The classic schedule runs one time step a launch and
-keeps the order of each sum, so it is the plainest code that the compiler makes.
+device, fresh ones for each run, and what is compared are two schedules of one program. The classic schedule runs one
+time step a launch and keeps the order of each sum, so it is the plainest code that the compiler makes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import polytile
 from polybench.runner.device import alone, machine_fields
@@ -22,20 +21,18 @@ from polytile.api import CompiledScop, Program
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.facts.kernel_facts import estimate_of
 from polytile.runtime.cupy_engine import CupyEngine, cupy_engine, require_cupy
-from polytile.runtime.inputs import Style, random_memory
-from polytile.runtime.layout import Layout, layouts
-from polytile.runtime.timing import time_engine
+from polytile.runtime.device_compare import allowed_difference
+from polytile.runtime.resident_runs import ResidentRuns
+from polytile.runtime.timing import Timing
 
 SEED = 1
-WIDE = 1 << 10  # units of rounding, of an array's largest element, by which two orders of its sums may differ
-SMALL = 2.0**-60  # a factor for inputs, where results are not finite without
 REGISTERS, LOCAL_BYTES = 4, 3  # CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
 
 
 def measure_resident(program: Program, job: Mapping[str, Any], folder: Path) -> Row:
     """The fields of a row: time, launches, registers and local bytes of each kernel, and the largest difference.
 
-    Raises RunnerError where a result differs by more than WIDE units of rounding, or is not finite.
+    Raises RunnerError where a result differs by more than rounding makes it, or is not finite.
     """
     cupy = require_cupy()
     plain = _classic(job)
@@ -44,12 +41,10 @@ def measure_resident(program: Program, job: Mapping[str, Any], folder: Path) -> 
         times = []
         difference = 0.0
         for scop, engine, reference in zip(program.scops, engines, plain.scops, strict=True):
-            values = values_of(scop, job["parameters"])
-            shapes = layouts(scop.scop, values)
-            memory, own = _compared(cupy, scop, engine, engine_of(reference), shapes, values)
-            difference = max(difference, own)
-            times.append(time_engine(engine, shapes, values, memory, runs=job["runs"]))
-            del memory
+            runs = ResidentRuns(scop.scop, values_of(scop, job["parameters"]), SEED)
+            found = runs.differences([engine_of(reference), engine])[-1]
+            difference = max([difference, *(checked(scop.name, runs, *one) for one in found.items())])
+            times.append(Timing(engine.label, runs.time(engine, runs=job["runs"])))
             cupy.get_default_memory_pool().free_all_blocks()
     return {
         "median_ms": round(sum(t.median for t in times), 6),
@@ -74,84 +69,15 @@ def engine_of(scop: CompiledScop) -> CupyEngine:
     return cupy_engine(scop.program, scop.compilation.options)
 
 
-def _compared(
-    cupy: Any,
-    scop: CompiledScop,
-    engine: CupyEngine,
-    reference: CupyEngine,
-    shapes: Mapping[str, Layout],
-    values: Mapping[str, int],
-) -> tuple[dict[str, Any], float]:
-    """Inputs on which results stay finite, and the largest difference on them: of stencils whose weights add up to more
-    than one, floats outgrow their type in a hundred steps, unless they are small at first."""
-    memory = inputs(scop, shapes, values)
-    try:
-        return memory, _difference(cupy, scop, engine, reference, shapes, values, memory)
-    except NotFiniteError:
-        memory = inputs(scop, shapes, values, SMALL)
-        return memory, _difference(cupy, scop, engine, reference, shapes, values, memory)
-
-
-class NotFiniteError(RunnerError):
-    """A result is infinite, or not a number."""
-
-
-def inputs(
-    scop: CompiledScop, shapes: Mapping[str, Layout], values: Mapping[str, int], scale: float = 1.0
-) -> dict[str, Any]:
-    """Memory of every array: floating ones drawn on the device from [0.5, 1.5) times a factor, others as for
-    validation."""
-    cupy = require_cupy()
-    generator = cupy.random.default_rng(SEED)
-    large = {name for name, layout in shapes.items() if layout.dtype.kind == "f" and layout.shape}
-    memory: dict[str, Any] = {}
-    for name in large:
-        layout = shapes[name]
-        memory[name] = generator.random(layout.shape, dtype=layout.dtype)
-        memory[name] += layout.dtype.type(0.5)
-        memory[name] *= layout.dtype.type(scale)
-    small = {name: layout for name, layout in shapes.items() if name not in large}
-    for name, data in random_memory(scop.scop, small, values, SEED, Style.POSITIVE).items():
-        memory[name] = data if scop.scop.by_value(shapes[name].array) else cupy.asarray(data)
-    return memory
-
-
-def _difference(
-    cupy: Any,
-    scop: CompiledScop,
-    engine: CupyEngine,
-    reference: CupyEngine,
-    shapes: Mapping[str, Layout],
-    values: Mapping[str, int],
-    memory: Mapping[str, Any],
-) -> float:
-    """Run both on copies of `memory`; the largest difference of an element, in parts of its array's largest one."""
-    found = [_copies(cupy, memory) for _ in range(2)]
-    for one, copies in zip((engine, reference), found, strict=True):
-        one.run(shapes, values, copies)
-    written = [name for name, layout in shapes.items() if layout.array.live_out and name in found[0]]
-    return max((_relative(cupy, scop.name, name, found[0][name], found[1][name]) for name in written), default=0.0)
-
-
-def _copies(cupy: Any, memory: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: data.copy() if isinstance(data, cupy.ndarray) else data for name, data in memory.items()}
-
-
-def _relative(cupy: Any, scop: str, name: str, ours: Any, reference: Any) -> float:
-    if ours.dtype.kind != "f":
-        if not bool(cupy.all(ours == reference)):
-            raise RunnerError(f"{scop}: {name} differs from the classic schedule's")
-        return 0.0
-    largest = float(cupy.abs(reference).max()) if ours.size else 0.0
-    error = float(cupy.abs(ours - reference).max()) if ours.size else 0.0
-    if not np.isfinite(largest) or not np.isfinite(error):
-        raise NotFiniteError(f"{scop}: {name} is not finite")
-    relative = error / largest if largest else error
-    if relative > WIDE * float(np.finfo(ours.dtype).eps):
+def checked(scop: str, runs: ResidentRuns, name: str, difference: float) -> float:
+    """The difference of an array from the classic schedule's; raises RunnerError where rounding does not explain it."""
+    if isnan(difference):
+        raise RunnerError(f"{scop}: {name} is not finite")
+    if difference > allowed_difference(runs.inputs.layouts[name].dtype):
         raise RunnerError(
-            f"{scop}: {name} differs from the classic schedule's by {relative:.3g} of its largest element"
+            f"{scop}: {name} differs from the classic schedule's by {difference:.3g} of its largest element"
         )
-    return relative
+    return difference
 
 
 def _resources(cupy: Any, engines: Sequence[CupyEngine]) -> Row:

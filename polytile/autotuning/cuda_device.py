@@ -5,13 +5,12 @@ Memory for the arrays is there only while the GPU is held: of many processes wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from math import prod
+from math import isnan, prod
 from pathlib import Path
 from traceback import clear_frames
-from typing import Any
 
 from polytile.autotuning.conditions import Conditions
 from polytile.autotuning.device import Built, InTurns, Kernels, Resources, ResourcesError
@@ -29,18 +28,17 @@ from polytile.runtime.cupy_engine import (
     loaded_engine,
     require_cupy,
 )
-from polytile.runtime.device_compare import all_finite, allowed_difference, relative_difference
-from polytile.runtime.device_inputs import WAYS, DeviceInputs, Drawn
+from polytile.runtime.device_compare import allowed_difference
 from polytile.runtime.driver import driver_version
 from polytile.runtime.gpu_lock import alone
 from polytile.runtime.ptxas import Said, parse
-from polytile.runtime.timing import Ready, in_turns, milliseconds_of, once, ready
+from polytile.runtime.resident_runs import ResidentRuns
 
 MAX_THREADS = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 # Of CUresult and cudaError_t: an invalid value (too much dynamic shared memory), no memory, an invalid configuration,
 # out of registers for a launch, and more blocks that wait for each other than fit.
 _TOO_MUCH = frozenset({1, 2, 9, 701, 720})
-_OF_PTXAS = ("uses too much", "too many resources", "Out of memory")
+_SAID_BY_PTXAS = ("uses too much", "too many resources")
 
 
 class CudaDevice:
@@ -48,26 +46,17 @@ class CudaDevice:
 
     def __init__(self, source: Source, lock: Path, seed: int) -> None:
         cupy = require_cupy()
-        self.lock, self.way = lock, WAYS[0]
-        self._way_is_known = False
-        self.inputs = DeviceInputs(source.scop, source.sizes, seed)
+        self.lock = lock
+        self.runs = ResidentRuns(source.scop, source.sizes, seed)
+        device = cupy.cuda.Device()
         self.conditions = Conditions(
             sizes=source.sizes,
-            gpu=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
+            gpu=cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode(),
             driver=driver_version(),
             compiler=f"NVRTC {'.'.join(map(str, cupy.cuda.nvrtc.getVersion()))}",
-            flags=(*flags_of(source.workload.options), f"-arch=sm_{cupy.cuda.Device().compute_capability}"),
+            flags=(*flags_of(source.workload.options), f"-arch=sm_{device.compute_capability}"),
         )
-        self._make_ready(cupy)
-
-    def _make_ready(self, cupy: Any) -> None:
-        """Compile what draws and compares, before the GPU is held."""
-        for dtype in {one.dtype for one in self.inputs.layouts.values() if one.dtype.kind == "f"}:
-            few = cupy.ones((2, 2), dtype)
-            for way in WAYS:
-                self.inputs.draw(few, 0, way)
-            all_finite(few)
-            relative_difference(few, few)
+        self.runs.inputs.compile()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -95,68 +84,32 @@ class CudaDevice:
         found.check_threads()
         return found
 
+    def in_turns(self, built: Sequence[Built], rounds: int) -> InTurns:
+        """Run kernels in turns, and leave out what differs from what the first ones compute by more than rounding."""
+        made = [one for one in built if isinstance(one, CudaKernels)]
+        engines = [one.loaded for one in made]
+        with self.failing():
+            times = self.runs.in_turns(engines, rounds)
+            differing = [self._differing(found) for found in self.runs.differences(engines)]
+        rows = list(zip((one.kernels.key for one in made), times, differing, strict=True))
+        left_out = {key: reason for key, _, reason in rows if reason}
+        return InTurns({key: runs for key, runs, reason in rows if not reason}, left_out)
+
+    def _differing(self, differences: dict[str, float]) -> str:
+        """What is said of a program that computes something else; "" of one that does not, as far as results are
+        finite."""
+        for name, difference in differences.items():
+            if not isnan(difference) and difference > allowed_difference(self.runs.inputs.layouts[name].dtype):
+                return f"{name} differs from the default's by {difference:.3g} of its largest element"
+        return ""
+
     @contextmanager
-    def memory(self) -> Iterator[dict[str, Any]]:
-        """All arrays of the workload on the device, while the block runs. Raises ResourcesError where there is no room,
-        DeviceError where the device fails."""
-        memory: dict[str, Any] = {}
+    def failing(self) -> Iterator[None]:
+        """Raise what fails inside as ResourcesError or DeviceError."""
         try:
-            memory.update(self.inputs.allocate())
-            yield memory
+            yield
         except device_failures() as error:
             raise self.failure(error) from error
-        finally:
-            memory.clear()
-
-    def warmed(self, engine: CupyEngine, memory: dict[str, Any]) -> tuple[Ready, float]:
-        """What runs the kernels on inputs for which results are finite, as far as a way to draw such is found, after
-        one run; and its milliseconds."""
-        for way in (self.way,) if self._way_is_known else WAYS:
-            action, took = self._run_once(engine, memory, way)
-            if self._way_is_known or self._finite(memory):
-                self.way, self._way_is_known = way, True
-                return action, took
-            del action
-        self.way, self._way_is_known = WAYS[0], True
-        return self._run_once(engine, memory, self.way)
-
-    def _run_once(self, engine: CupyEngine, memory: dict[str, Any], way: Drawn) -> tuple[Ready, float]:
-        self.inputs.set_numbers(memory, way)
-        action = ready(engine, self.inputs.layouts, self.inputs.values, memory)
-        return action, once(action, lambda: self.inputs.fill(memory, way, 0))
-
-    def _finite(self, memory: Mapping[str, Any]) -> bool:
-        return all(all_finite(memory[name]) for name in self.inputs.results)
-
-    def in_turns(self, built: Sequence[Built], rounds: int) -> InTurns:
-        """Run kernels in turns on the same inputs, and compare what they leave with what the first ones leave."""
-        made = [one for one in built if isinstance(one, CudaKernels)]
-        with self.memory() as memory:
-            self.warmed(made[0].engine_here, memory)
-            actions = [ready(o.engine_here, self.inputs.layouts, self.inputs.values, memory) for o in made]
-            times = in_turns(actions, rounds=rounds, before=lambda run: self.inputs.fill(memory, self.way, run))
-            differing = self._differing(actions, memory)
-            del actions
-        keys = [one.kernels.key for one in made]
-        left_out = {keys[place]: reason for place, reason in differing.items()}
-        return InTurns({k: t for k, t in zip(keys, times, strict=True) if k not in left_out}, left_out)
-
-    def _differing(self, actions: Sequence[Ready], memory: Mapping[str, Any]) -> dict[int, str]:
-        """Which actions, by number, compute something else than the first, and what."""
-        reference: dict[str, Any] = {}
-        found = {}
-        for place, action in enumerate(actions):
-            once(action, lambda: self.inputs.fill(memory, self.way, 0))
-            if not place:
-                reference = {name: memory[name].copy() for name in self.inputs.results}
-                if not self._finite(reference):
-                    return {}
-                continue
-            for name, expected in reference.items():
-                difference = relative_difference(memory[name], expected)
-                if not difference <= allowed_difference(expected.dtype):
-                    found[place] = f"{name} differs from the default's by {difference:.3g} of its largest element"
-        return found
 
     def failure(self, error: Exception) -> DeviceError:
         """What a failure of CuPy, or of an engine that passes it on, means: too much was asked for, or more than
@@ -164,8 +117,8 @@ class CudaDevice:
         cause = error.__cause__ if isinstance(error, DeviceError) else error
         text = " ".join(str(cause or error).split())
         out_of_memory = type(cause).__name__ == "OutOfMemoryError"
-        too_much = out_of_memory or getattr(cause, "status", None) in _TOO_MUCH or any(w in text for w in _OF_PTXAS)
-        return ResourcesError(text) if too_much else DeviceError(text)
+        too_much = getattr(cause, "status", None) in _TOO_MUCH or any(words in text for words in _SAID_BY_PTXAS)
+        return ResourcesError(text) if too_much or out_of_memory else DeviceError(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,38 +127,26 @@ class CudaKernels:
 
     device: CudaDevice
     kernels: Kernels
-    engine_here: CupyEngine
+    loaded: CupyEngine
     resources: Resources
 
     def engine(self, program: HostProgram) -> CupyEngine:
         """Return what launches the same kernels by another host program."""
-        return replace(self.engine_here, program=program, replays=Replays())
+        return replace(self.loaded, program=program, replays=Replays())
 
     def check_threads(self) -> None:
         """Raise ResourcesError for a kernel whose blocks have more threads than there are registers for."""
         query = require_cupy().cuda.driver.funcGetAttribute
         for kernel in self.kernels.program.kernels:
-            function, threads = self.engine_here.functions[kernel.name].kernel, prod(kernel.block)
-            most = int(query(MAX_THREADS, function.ptr))
+            most = int(query(MAX_THREADS, self.loaded.functions[kernel.name].kernel.ptr))
+            threads = prod(kernel.block)
             if threads > most:
-                raise ResourcesError(f"{kernel.name} has {threads} threads a block, with its registers {most} fit")
+                raise ResourcesError(f"{kernel.name}: blocks of {threads} threads, where its registers allow {most}")
 
     def time(self, best: float) -> tuple[float, ...]:
         """Time them as `Built` says."""
-        device = self.device
-        runs = iter(range(1, 1 << 30))
-        with device.memory() as memory:
-            action, took = device.warmed(self.engine_here, memory)
-            times = milliseconds_of(
-                action,
-                runs=None,
-                warm_ups=0,
-                before=lambda: device.inputs.fill(memory, device.way, next(runs)),
-                warmed=(took,),
-                best=best,
-            )
-            del action
-        return times
+        with self.device.failing():
+            return self.device.runs.time(self.loaded, best=best)
 
 
 def _release_frames(error: BaseException | None) -> None:
@@ -215,7 +156,7 @@ def _release_frames(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _resources(program: HostProgram, said: Mapping[str, Said]) -> Resources:
+def _resources(program: HostProgram, said: dict[str, Said]) -> Resources:
     known = [said[kernel.name] for kernel in program.kernels if kernel.name in said]
     return Resources(
         tuple(one.registers for one in known),

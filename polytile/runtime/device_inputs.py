@@ -58,10 +58,11 @@ class DeviceInputs:
         self._by_value = {name for name in small if scop.by_value(small[name].array)}
         self._written = {name for name in small if scop.written(name)}
 
-    @property
-    def bytes(self) -> int:
-        """What all arrays take on the device."""
-        return sum(one.elements * one.dtype.itemsize for one in self.layouts.values())
+    def compile(self) -> None:
+        """Compile what draws inputs, before a device is held for a run of it."""
+        for dtype in {self.layouts[name].dtype for name in self._large}:
+            for way in WAYS:
+                self.draw(require_cupy().ones((2, 2), dtype), 0, way)
 
     @property
     def results(self) -> tuple[str, ...]:
