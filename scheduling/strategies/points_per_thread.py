@@ -180,7 +180,7 @@ def asked_points(problem: Problem, candidate: Candidate) -> Candidate:
         if wrong is not None:
             first = first or _serial(statements[0], found, points, wrong)
         elif found is not None:
-            chosen[number] = tuple(points[k] for k in _iterators(found, statements[0]))
+            chosen[number] = tuple(points[k] for k in iterators_of(found, statements[0]))
     if not chosen and max(points) > 1:
         deep = next(s for s in scop.main if len(s.iterators) == len(points))
         raise first or _serial(deep, None, points, next(k for k, n in enumerate(points) if n > 1))
@@ -203,8 +203,8 @@ def tiled(candidate: Candidate, chosen: Mapping[int, Sequence[int]]) -> Candidat
     return replace(candidate, schedule=replace(schedule, tree=tree))
 
 
-def _iterators(found: PointKernel, statement: Statement) -> tuple[int, ...]:
-    """The iterator of a statement that each thread dimension runs through; -1 where that is a sum of several."""
+def iterators_of(found: PointKernel, statement: Statement) -> tuple[int, ...]:
+    """Find the iterator of a statement that each thread dimension runs through; -1 where that is a sum of several."""
     numbers = []
     for loop in found.loops:
         piece = next(p for p in _pieces(loop) if p.get_domain_space().get_tuple_name(_SET) == statement.name)
@@ -215,12 +215,12 @@ def _iterators(found: PointKernel, statement: Statement) -> tuple[int, ...]:
 
 def _misplaced(statement: Statement, found: PointKernel | None, points: Sequence[int]) -> int | None:
     """The first loop for which several points are asked that no thread dimension but x runs through."""
-    places = _iterators(found, statement)[:-1] if found else ()
+    places = iterators_of(found, statement)[:-1] if found else ()
     return next((k for k, count in enumerate(points) if count > 1 and k not in places), None)
 
 
 def _serial(statement: Statement, found: PointKernel | None, points: Sequence[int], loop: int) -> UsageError:
-    places = _iterators(found, statement) if found else ()
+    places = iterators_of(found, statement) if found else ()
     if places and places[-1] == loop:
         why = "runs along x, where neighbouring threads have neighbouring points"
     elif found is None and points:

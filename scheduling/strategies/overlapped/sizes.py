@@ -13,7 +13,7 @@ from math import ceil, prod
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.kernel import ceil_div
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, halo_units
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -184,13 +184,9 @@ class _Search:
     # Tiles --------------------------------------------------------------------------------------------
     def _tiles(self, steps: StreamSteps) -> Iterator[StreamTiles]:
         """Tiles that have cells of their own."""
-        sides = steps.sides()[int(self.values.dims > 1) :]
-        for threads, points in self._shapes(len(sides)):
+        for threads, points in self._shapes(steps.dims - int(steps.dims > 1)):
             widths = tuple(n * p for n, p in zip(self._lanes(threads), points, strict=True))
-            halo = tuple(
-                sum(ceil(side / unit) * unit for side in both)
-                for both, unit in zip(sides, halo_units(points), strict=True)
-            )
+            halo = steps.overlap(points)
             if all(width > narrower for width, narrower in zip(widths, halo, strict=True)):
                 splits = self.machine.splits_barriers and has_inner_rows(steps.reads, points)
                 yield StreamTiles(self.exchange, threads, points, split_barrier=splits)

@@ -56,7 +56,7 @@ def _sized(problem: Problem) -> SizedPlan:
     scop = problem.scop
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
-    values = _values(problem)
+    values = values_of(problem)
     from polytile.scheduling.strategies.overlapped.sizes import sized_plan  # only time loops and DAGs pay for it
 
     found = sized_plan(problem, values)
@@ -64,9 +64,9 @@ def _sized(problem: Problem) -> SizedPlan:
     return found
 
 
-def _values(problem: Problem) -> StencilValues:
-    """Those of a time loop, or of a DAG of stencils where this strategy was asked for: what is fastest is not known of
-    these yet."""
+def values_of(problem: Problem) -> StencilValues:
+    """Find where the values of a time loop come from, or those of a DAG of stencils where this strategy was asked for:
+    what is fastest is not known of these yet. Raises NotAStencilError."""
     scop, dependences = problem.scop, problem.dependences
     try:
         form = iterated_stencil(scop, dependences)

@@ -11,14 +11,14 @@ the last, then slots. Boxes cover what an exact slice of the values would.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.ir.name_supply import Names
 from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore, halo_units
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.strategies.overlapped.plane_schedule import Offset, Reach, boxes, lags, reach, slots
@@ -73,6 +73,11 @@ class StreamSteps:
         """The halo before and behind the owner box, along each dimension."""
         along = range(self.dims)
         return tuple((max(-s.lower[k] for s in self.steps), max(s.upper[k] for s in self.steps)) for k in along)
+
+    def overlap(self, points: Sequence[int]) -> tuple[int, ...]:
+        """The halo on both sides, along each dimension that is not streamed, where threads have so many cells there."""
+        sides = self.sides()[int(self.dims > 1) :]
+        return tuple(sum(-(-side // n) * n for side in both) for both, n in zip(sides, halo_units(points), strict=True))
 
 
 def stream_steps(

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.ir.split_plan import SplitBlock, SplitPlan
-from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
+from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_form import StencilForm
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.split_extents import SplitExtents
@@ -117,17 +117,18 @@ class _Search:
     ) -> Iterator[_Priced]:
         if block not in self.fitting:
             figures = BlockFigures(self.figures, block)
-            self.fitting[block] = figures if self._fits(figures) else None
+            room = has_room(figures, self.problem.machine, self.problem.options.shared_memory)
+            self.fitting[block] = figures if room else None
         fitting = self.fitting[block]
         if fitting is not None:
             yield _Priced(SplitCost(fitting, height, periods, self.extents), tops)
 
-    def _fits(self, figures: BlockFigures) -> bool:
-        """Whether multiprocessors have such blocks: it takes neither the height of bands nor the widths of tiles."""
-        fits = figures.registers <= self.problem.machine.tuning.split.most_registers
-        fits = fits and figures.shared_bytes <= self.problem.options.shared_memory
-        fits = fits and WARP_SIZE * figures.block.warps <= MAX_BLOCK_THREADS and not figures.spills
-        return fits and figures.at_once > 0
+
+def has_room(figures: BlockFigures, machine: Machine, shared_memory: int) -> bool:
+    """Whether multiprocessors have such blocks: it takes neither the height of bands nor the widths of tiles."""
+    fits = figures.registers <= machine.tuning.split.most_registers and figures.shared_bytes <= shared_memory
+    fits = fits and WARP_SIZE * figures.block.warps <= MAX_BLOCK_THREADS and not figures.spills
+    return fits and figures.at_once > 0
 
 
 def _one_cell(dims: int, warps: int, *, together: bool = False) -> SplitBlock:

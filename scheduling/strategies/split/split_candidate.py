@@ -24,7 +24,7 @@ from polytile.scheduling.strategies.split.cone import Cone, NoConeError, cones
 from polytile.scheduling.strategies.split.kernel_trees import mapped_tree
 from polytile.scheduling.strategies.split.parallel_kernels import with_kernels
 from polytile.scheduling.strategies.split.register_tile_sizes import register_tiles
-from polytile.scheduling.strategies.split.sizes import SLAB_DIMENSIONS, slab_sizes, split_sizes
+from polytile.scheduling.strategies.split.sizes import SLAB_DIMENSIONS, SplitSizes, slab_sizes, split_sizes
 from polytile.scheduling.strategies.split.slab_trees import slab_tree
 from polytile.scheduling.strategies.split.tile_sets import Tiling
 
@@ -33,19 +33,12 @@ MOST_VERSIONS = 4  # an array with more elements for a place has one for each st
 
 def split_candidate(problem: Problem, form: StencilForm) -> Candidate:
     """Raises NotAStencilError where dependences have no cones, UsageError for sizes that do not fit together."""
-    scop, cone = problem.scop, _cones(problem, form)
+    scop, cone = problem.scop, cones_of(problem, form)
     domains = tuple(_domain(problem, name) for name in form.names)
-    held = list(_held(problem, form))
     plan, why = register_tiles(problem, form, cone)
-    if plan is not None:
-        sizes = plan.sizes
-        tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
-    elif form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
-        sizes = split_sizes(problem, cone, sum(element_size(a) * _versions(a, form.dims) for a in held))
-        tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
-    else:
-        sizes = slab_sizes(problem, cone, sum(_bytes_of_plane(problem, a, form.dims) for a in held))
-        tree = slab_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
+    sizes = memory_sizes(problem, form, cone) if plan is None else plan.sizes
+    tiling = Tiling(form, sizes.cuts, domains)
+    tree = mapped_tree(tiling, sizes.threads) if len(sizes.cuts) == form.dims else slab_tree(tiling, sizes.threads)
     first, last = ([_domain(problem, name) for name in names] for names in (scop.prologue, scop.epilogue))
     tree = with_kernels(tree, first, last, sizes.threads)
     lines = list(_cone_lines(cone[: len(sizes.cuts)]))
@@ -56,12 +49,20 @@ def split_candidate(problem: Problem, form: StencilForm) -> Candidate:
     return replace(found, split=plan.plan) if plan else found
 
 
+def memory_sizes(problem: Problem, form: StencilForm, cone: Sequence[Cone]) -> SplitSizes:
+    """Choose sizes of tiles whose values are in memory; raises UsageError for sizes that do not fit together."""
+    held = list(_held(problem, form))
+    if form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
+        return split_sizes(problem, cone, sum(element_size(a) * _versions(a, form.dims) for a in held))
+    return slab_sizes(problem, cone, sum(_bytes_of_plane(problem, a, form.dims) for a in held))
+
+
 def _domain(problem: Problem, statement: str) -> isl.Set:
     return problem.scop.statement(statement).domain.intersect_params(problem.scop.context)
 
 
-def _cones(problem: Problem, form: StencilForm) -> tuple[Cone, ...]:
-    """The cones of a time loop; raises NotAStencilError."""
+def cones_of(problem: Problem, form: StencilForm) -> tuple[Cone, ...]:
+    """Find the cones of a time loop; raises NotAStencilError where there are none."""
     if form.dims > MAX_DIMENSIONS:
         raise NotAStencilError(f"a grid of blocks has no {form.dims} dimensions", problem.scop.location)
     try:

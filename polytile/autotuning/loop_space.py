@@ -1,0 +1,133 @@
+"""Kernels of loops (classic, superposed, tiled): threads of a block, what each takes of parallel and serial loops.
+
+    heat-3d, a step a launch:   block_z: 1, 2, 4   block_y: 1, 2, 4, 8   block_x: 32, 64   points_1: 1, 2, 4   ..
+    gemm, tiles of operands:    block_y: 4, 8, 16  block_x: 16, 32       rows, columns: 2, 4, 6, 8   serial: 8, 16, 32
+
+`points_k` are neighbours along the loop over the k-th iterator of a statement, whose loads are shared [Rawat et al.:
+Register optimizations for stencils on GPUs, PPoPP 2018, section 3]. `rows` and `columns` are the points of a thread
+along the two innermost parallel loops, `serial` the iterations of a serial loop for which tiles of operands are loaded
+[Verdoolaege et al.: Polyhedral parallel code generation for CUDA, TACO 2013, sections 6 and 7]; 0 leaves these to the
+strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from polytile.autotuning.kernel_shape import KernelShape
+from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
+from polytile.choices import TILED, Choices
+from polytile.machine import REGISTER_BYTES, STATIC_SHARED_BYTES
+
+AXES = ("block_z", "block_y", "block_x")
+BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # threads along each dimension, by how many there are
+    ((32, 64, 128, 256, 512),),
+    ((1, 2, 4, 8, 16), (16, 32, 64, 128)),
+    ((1, 2, 4, 8), (1, 2, 4, 8), (32, 64)),
+)
+LOOP_BLOCKS = (((32, 64, 128, 256),), ((4, 8, 16), (16, 32, 64)), ((1, 2, 4), (2, 4, 8), (32, 64)))
+THREADS = (64, 512)  # of a block, at least and at most
+POINTS = (1, 2, 4)
+MOST_POINTS = 4  # in all: more rarely find registers
+ROW, COLUMN, SERIAL = "rows", "columns", "serial"
+TILED_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((32, 64, 128, 256),), ((4, 8, 16), (16, 32)))
+TILED_POINTS: tuple[tuple[tuple[int, ...], ...], ...] = (((1, 2, 4, 8),), ((2, 4, 6, 8), (2, 4, 6, 8)))
+TILED_THREADS = (128, 256)
+SUM_REGISTERS = 144  # of a thread for what it adds up: beside these few are left for operands
+Values = dict[str, tuple[int, ...]]
+
+
+def loop_space(schedule: str, shape: KernelShape) -> Subspace:
+    """The space of a strategy around the kernel that it makes by itself."""
+    if schedule == TILED:
+        return _tiled(shape)
+    return _pointed(schedule, shape) if shape.shares else _looped(schedule, shape)
+
+
+def loop_point(shape: KernelShape) -> dict[str, Value]:
+    """What the space calls the sizes of a kernel."""
+    found: dict[str, Value] = dict(zip(AXES[-len(shape.threads) :], shape.threads, strict=True))
+    found |= {f"points_{k}": n for k, n in zip(shape.iterators[:-1], shape.points[:-1], strict=True)}
+    return {**found, COLUMN: shape.points[-1], ROW: (1, *shape.points)[-2], SERIAL: shape.serial}
+
+
+def _axes(blocks: tuple[tuple[tuple[int, ...], ...], ...], shape: KernelShape) -> Values:
+    rank = min(len(shape.threads), len(blocks))
+    return dict(zip(AXES[-rank:], blocks[rank - 1], strict=True))
+
+
+def _block(axes: Values, point: Mapping[str, Value]) -> tuple[int, ...]:
+    return tuple(int(point[axis]) for axis in axes)
+
+
+def _threads(axes: Values, between: tuple[int, int] = THREADS) -> tuple[Constraint, ...]:
+    """So many threads that some compute while others wait, and that several blocks fit beside one another."""
+    least, most = between
+    usual = Constraint(tuple(axes), lambda *block: least <= prod(block) <= most, "threads of a block")
+    return (usual,) if len(axes) > 1 else ()
+
+
+def _parameters(values: Values) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, several) for name, several in values.items())
+
+
+def _pointed(schedule: str, shape: KernelShape) -> Subspace:
+    """Blocks, and neighbouring points of a thread."""
+    axes = _axes(BLOCKS, shape)
+    points = {f"points_{k}": POINTS for k in shape.iterators[:-1] if k >= 0}
+
+    def choices(point: Mapping[str, Value]) -> Choices:
+        counts = tuple(int(point.get(f"points_{k}", 1)) for k in range(shape.depth))
+        return Choices(schedule=schedule, block=_block(axes, point), points=counts)
+
+    few = Constraint(tuple(points), lambda *counts: prod(counts) <= MOST_POINTS, "points of a thread")
+    return Subspace(schedule, _parameters({**axes, **points}), choices, (*_threads(axes), few))
+
+
+def _looped(schedule: str, shape: KernelShape) -> Subspace:
+    """Blocks, and what threads take in turns of tiles of these and of a serial loop."""
+    axes = _axes(LOOP_BLOCKS, shape)
+    rows: Values = {ROW: (1, 2, 4)} if len(axes) > 1 else {}
+    columns: Values = {COLUMN: (1, 2, 4)} if len(axes) == 1 else {}
+    serial: Values = {SERIAL: (0, 16, 32)} if shape.loops else {}
+
+    def choices(point: Mapping[str, Value]) -> Choices:
+        block = _block(axes, point)
+        turns = (1, int(point.get(ROW, 1)), int(point.get(COLUMN, 1)))[-len(block) :]
+        tile = tuple(n * own for n, own in zip(block, turns, strict=True))
+        depth = int(point.get(SERIAL, 0))
+        asked = (*tile, depth) if depth else tile if prod(turns) > 1 else ()
+        return Choices(schedule=schedule, block=block, tile=asked)
+
+    return Subspace(schedule, _parameters({**axes, **rows, **columns, **serial}), choices, _threads(axes))
+
+
+def _tiled(shape: KernelShape) -> Subspace:
+    """Blocks, points of a thread in registers, and iterations for which operands are in shared memory."""
+    axes = _axes(TILED_BLOCKS, shape)
+    points = dict(zip((ROW, COLUMN)[-len(axes) :], TILED_POINTS[len(axes) - 1], strict=True))
+    names = (*axes, *points)
+    serial = (max(4, shape.serial // 2), shape.serial, 2 * shape.serial) if shape.serial else (8, 16, 32)
+
+    def tile(*sizes: Value) -> tuple[int, ...]:
+        half = len(sizes) // 2
+        return tuple(int(n) * int(own) for n, own in zip(sizes[:half], sizes[half:], strict=True))
+
+    def choices(point: Mapping[str, Value]) -> Choices:
+        sizes = tile(*(point[name] for name in names))
+        return Choices(schedule=TILED, block=_block(axes, point), tile=(*sizes, int(point[SERIAL])))
+
+    def fits_registers(*counts: int) -> bool:
+        return prod(counts) * shape.element <= SUM_REGISTERS * REGISTER_BYTES
+
+    def fits_shared(*sizes: Value) -> bool:
+        *others, iterations = sizes
+        return sum(tile(*others)) * int(iterations) * shape.element <= STATIC_SHARED_BYTES
+
+    limits = (
+        *_threads(axes, TILED_THREADS),
+        Constraint(tuple(points), fits_registers, "registers for what a thread adds up"),
+        Constraint((*names, SERIAL), fits_shared, "shared memory for tiles of operands"),
+    )
+    return Subspace(TILED, _parameters({**axes, **points, SERIAL: serial}), choices, limits)

@@ -1,0 +1,223 @@
+"""Overlapped tiles: iterations of a kernel, warps of a block, cells of a thread, planes that a tile owns.
+
+    jacobi-2d, 1300 x 1300:  time_tile: 1, 2, 3, ..    warps: 2, 4, 8    columns: 1, 2, 3, ..    chunk: 0, 9, 34
+
+The parameters are those of Rawat et al.: Domain-specific optimization and generation of high-performance GPU code for
+stencil computations (Proc. IEEE 2018), section VI, and of Matsumura et al.: AN5D (CGO 2020), section 6.3, with cells of
+a thread in both dimensions across the stream. A `chunk` of 0 leaves the number of planes to the cost model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import product
+from math import ceil, prod
+
+from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
+from polytile.choices import OVERLAPPED, Choices
+from polytile.compilation import Compilation
+from polytile.dataclass import dataclass
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep
+from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.scheduling.analysis.stencil_form import NotAStencilError
+from polytile.scheduling.analysis.stencil_values import StencilValues
+from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.point_count import fix_parameters
+from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
+from polytile.scheduling.cost.stream_time import StreamSizes, stream_sizes
+from polytile.scheduling.strategies.overlapped.strategy import values_of
+from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
+
+ITERATIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
+STRIP_WARPS = (4, 8)  # of a block, whose warps have nothing to do with one another
+TILE_WARPS = (4, 8, 12, 16)  # of a block that shares a tile
+ROWS = (1, 2, 3, 4)
+COLUMNS = ((2, 4, 8, 16, 32), (1, 2, 3, 4, 6, 8), (1, 2, 4))  # by the dimensions of space
+SLACK = 1.1  # of the registers that there are: estimates of what ptxas takes are 8% off
+REDUNDANCY = 3.0  # cells that a tile computes for each that it owns, at most
+LEAST_PLANES = 8
+TIME_TILE, WARPS, ROW, COLUMN, CHUNK = "time_tile", "warps", "rows", "columns", "chunk"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of so many iterations, with the warps of a block and the cells of a thread along each dimension across."""
+
+    iterations: int
+    warps: int
+    points: tuple[int, ...]
+    exchange: Exchange
+
+    @property
+    def threads(self) -> tuple[int, ...]:
+        return (self.warps,) if self.exchange is Exchange.WARP else (self.warps, WARP_SIZE)
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """Of a tile, halo included."""
+        lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
+        return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
+
+
+def overlapped_space(compilation: Compilation) -> Subspace:
+    """The space around the overlapped tiles that the compiler chose by itself."""
+    plan = compilation.stream
+    assert plan is not None
+    limits = StreamLimits.of(compilation, plan)
+    values = _values(plan, limits)
+    parameters = tuple(Parameter(name, several) for name, several in values.items() if len(several) > 1)
+    fixed = {name: several[0] for name, several in values.items() if len(several) == 1}
+    names = tuple(p.name for p in parameters if p.name != CHUNK)
+
+    def tile(*given: Value) -> Tile:
+        return _tile(plan, {**fixed, **dict(zip(names, given, strict=True))})
+
+    def choices(point: Mapping[str, Value]) -> Choices:
+        return _choices(plan, {**fixed, **point})
+
+    return Subspace(
+        OVERLAPPED,
+        parameters,
+        choices,
+        (
+            Constraint(names, lambda *given: limits.is_wide(tile(*given)), "cells of a tile that are no halo"),
+            Constraint(names, lambda *given: limits.has_room(tile(*given)), "registers and shared memory of a block"),
+        ),
+    )
+
+
+def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
+    """What the space calls the sizes of a plan; `chosen` is the chunk of those that the cost model chose."""
+    found: dict[str, Value] = {TIME_TILE: plan.iterations, WARPS: plan.warps, COLUMN: plan.points[-1]}
+    if plan.dims > 2:
+        found[ROW] = plan.points[0]
+    return {**found, CHUNK: 0 if plan.chunk == chosen else plan.chunk}
+
+
+def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]]:
+    """The values of each parameter, a single one where there is nothing to choose."""
+    warps = TILE_WARPS if plan.exchange is Exchange.BLOCK else STRIP_WARPS
+    rows, columns = ROWS if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
+    shapes = [(n, (r, c)[-len(plan.points) :]) for n, r, c in product(warps, rows, columns)]
+    return {
+        TIME_TILE: tuple(limits.iterations(shapes)),
+        WARPS: warps,
+        ROW: rows,
+        COLUMN: columns,
+        CHUNK: tuple(_chunks(plan, limits.sizes.cells[0])) if plan.streamed else (0,),
+    }
+
+
+def _chunks(plan: StreamPlan, planes: float) -> Iterator[int]:
+    """The cost model's own, then half as many planes as it chose and twice as many, all tiles having as many."""
+    yield 0
+    tiles = max(1, round(planes / plan.chunk)) if plan.chunk else 1
+    for count in (max(1, tiles // 2), 2 * tiles):
+        if count != tiles and planes / count >= LEAST_PLANES:
+            yield ceil(planes / count)
+
+
+def _tile(plan: StreamPlan, point: Mapping[str, Value]) -> Tile:
+    points = (int(point[ROW]), int(point[COLUMN]))[-len(plan.points) :]
+    return Tile(int(point[TIME_TILE]), int(point[WARPS]), points, plan.exchange)
+
+
+def _choices(plan: StreamPlan, point: Mapping[str, Value]) -> Choices:
+    tile, chunk = _tile(plan, point), int(point[CHUNK])
+    block = (tile.warps * WARP_SIZE,) if tile.exchange is Exchange.WARP else tile.threads
+    sizes = (chunk, *tile.cells) if chunk else tile.cells
+    return Choices(schedule=OVERLAPPED, time_tile=tile.iterations, tile=sizes, block=block)
+
+
+@dataclass(frozen=True)
+class StreamLimits:
+    """Which tiles have cells of their own, and room for what they keep."""
+
+    problem: Problem
+    values: StencilValues
+    exchange: Exchange
+    sizes: StreamSizes
+    known: dict[int, tuple[StreamSteps, StreamFigures] | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, compilation: Compilation, plan: StreamPlan) -> StreamLimits:
+        """Those of the stencils that a plan is for."""
+        scop, options, machine = compilation.scop, compilation.options, compilation.machine
+        assert compilation.dependences is not None
+        problem = Problem(scop, compilation.dependences, options, machine, options)
+        sizes = stream_sizes(scop, plan.dims, fix_parameters(scop.context, options.parameters), plan.once)
+        return cls(problem, values_of(problem), plan.exchange, sizes)
+
+    def iterations(self, shapes: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[int]:
+        """Of a kernel, as long as some tile of these warps and points has room, and there is a pair of blocks of the
+        time loop."""
+        if self.values.once:
+            yield 1
+            return
+        for count in (n for n in ITERATIONS if 2 * n <= max(2.0, self.sizes.iterations)):
+            tiles = [Tile(count, warps, points, self.exchange) for warps, points in shapes]
+            if any(self.is_wide(tile) and self.has_room(tile) for tile in tiles):
+                yield count
+            elif count > 2:
+                return
+
+    def is_wide(self, tile: Tile) -> bool:
+        """Whether a tile owns cells, and most that it computes are not its neighbours' too."""
+        found = self._steps(tile.iterations)
+        if found is None:
+            return False
+        own = [cells - halo for cells, halo in zip(tile.cells, found[0].overlap(tile.points), strict=True)]
+        return min(own) > 0 and prod(tile.cells) <= REDUNDANCY * prod(own)
+
+    def has_room(self, tile: Tile) -> bool:
+        """Whether registers, shared memory and a kernel's instructions suffice, by the compiler's estimates."""
+        found = self._steps(tile.iterations)
+        if found is None:
+            return False
+        steps, figures = found
+        own = figures.of(steps.plan(StreamTiles(tile.exchange, tile.threads, tile.points)))
+        machine, options = self.problem.machine, self.problem.options
+        shared = machine.shared_per_block if options.max_shared_memory is None else options.max_shared_memory
+        room = own.registers <= SLACK * _most_registers(tile.warps, machine) and own.shared_bytes <= shared
+        return room and own.instructions <= machine.tuning.stream.instructions
+
+    def _steps(self, iterations: int) -> tuple[StreamSteps, StreamFigures] | None:
+        """Those of blocks of so many iterations, where there are such."""
+        if iterations not in self.known:
+            self.known[iterations] = self._found(iterations)
+        return self.known[iterations]
+
+    def _found(self, iterations: int) -> tuple[StreamSteps, StreamFigures] | None:
+        scop, retimed = self.problem.scop, not self.problem.options.strict
+        try:
+            steps = stream_steps(scop, self.values, iterations, self.exchange, retimed)
+        except NotAStencilError:
+            return None
+        return steps, stream_figures(_Planned(steps, self.exchange), scop)
+
+
+def _most_registers(warps: int, machine: Machine) -> int:
+    """Of a thread of a block that is alone on a multiprocessor, each part of which has its own."""
+    full = -(-warps // REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
+    return min(MAX_THREAD_REGISTERS, machine.registers_per_sm // (full * WARP_SIZE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """Steps whose figures are asked for before there are tiles."""
+
+    of: StreamSteps
+    exchange: Exchange
+
+    @property
+    def steps(self) -> tuple[StreamStep, ...]:
+        return self.of.steps
+
+    @property
+    def reads(self) -> tuple[StreamRead, ...]:
+        return self.of.reads
+
+    @property
+    def streamed(self) -> int:
+        return int(self.of.dims > 1)

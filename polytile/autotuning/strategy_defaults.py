@@ -1,0 +1,68 @@
+"""What the compiler makes of each strategy by itself: where spaces begin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+from polytile.choices import OVER_TIME, OVERLAPPED, Choices
+from polytile.compiled_scop import CompiledScop, compile_scop
+from polytile.diagnostics import PolytileError
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.options import CODE_OPERATIONS, STRATEGIES
+from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
+from polytile.scheduling.candidate import Problem
+from polytile.scheduling.strategies.overlapped.strategy import values_of
+
+
+def compiled_with(scop: CompiledScop, sizes: Mapping[str, int], choices: Choices) -> CompiledScop | None:
+    """The SCoP with these choices in place of its own, for these sizes; None where the compiler refuses it, or takes
+    another strategy than the one that was asked for."""
+    asked = {f.name: getattr(choices, f.name) for f in fields(Choices)}
+    try:
+        options = replace(scop.compilation.options, **asked, parameters=dict(sizes), load_schedule=None)
+        made = compile_scop(scop.compilation.source, options=options)
+    except PolytileError:
+        return None
+    return made if choices.schedule in ("auto", strategy_of(made)) else None
+
+
+def strategy_of(made: CompiledScop) -> str:
+    """The strategy whose schedule was taken; nothing where the SCoP stays on the host."""
+    schedule = made.compilation.schedule
+    return schedule.strategy.split()[0] if schedule is not None and made.program is not None else ""
+
+
+def strategy_defaults(scop: CompiledScop, sizes: Mapping[str, int]) -> dict[str, CompiledScop]:
+    """By strategy what the compiler chooses there by itself; without strategies that have no schedule, and those with
+    the kernels of a simpler one."""
+    found: dict[str, CompiledScop] = {}
+    texts = set[str]()
+    for name in (name for name in STRATEGIES if _may_have(name, scop)):
+        made = compiled_with(scop, sizes, Choices(schedule=name))
+        text = kernel_text(made) if made is not None else ""
+        if made is not None and text not in texts:
+            found[name] = made
+            texts.add(text)
+    return found
+
+
+def _may_have(name: str, scop: CompiledScop) -> bool:
+    """Whether a strategy may have a schedule: tiles of time and space need stencils, which are known sooner."""
+    compilation = scop.compilation
+    if name not in OVER_TIME or compilation.analysed is None:
+        return True
+    options = replace(compilation.options, schedule=name)
+    problem = Problem(*compilation.analysed, options, compilation.machine, options)
+    try:
+        with budget(CODE_OPERATIONS):
+            values_of(problem) if name == OVERLAPPED else iterated_stencil(problem.scop, problem.dependences)
+    except (NotAStencilError, OverBudgetError):
+        return False
+    return True
+
+
+def kernel_text(made: CompiledScop) -> str:
+    """The CUDA without its comments, which say how it was made."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*", "", made.cuda, flags=re.DOTALL)

@@ -1,0 +1,78 @@
+"""Spaces of real programs: what they consist of, and that the compiler takes their points."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polytile.autotuning.space import Space
+from polytile.autotuning.spaces import default_point, space_of
+from polytile.autotuning.strategy_defaults import compiled_with, kernel_text
+from polytile.compiled_scop import CompiledScop
+
+ROOT = Path(__file__).parents[3] / "polybench" / "polybench"
+PROGRAMS = {
+    "jacobi-1d": {"tsteps": 1000, "n": 400000},
+    "jacobi-2d": {"tsteps": 500, "n": 1300},
+    "heat-3d": {"tsteps": 500, "n": 120},
+    "gemm": {"ni": 1000, "nj": 1100, "nk": 1200},
+    "atax": {"m": 1900, "n": 2100},
+}
+
+
+def compiled(name: str) -> tuple[CompiledScop, dict[str, int]]:
+    sizes = PROGRAMS[name]
+    (scop,) = polytile.compile(ROOT / f"{name}.c", parameters=sizes).scops
+    return scop, sizes
+
+
+def parts(space: Space) -> dict[str, int]:
+    return {part.schedule: len(list(part.points())) for part in space.parts}
+
+
+@pytest.mark.slow(but="gemm")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_points_compile_to_kernels_of_their_own(name: str) -> None:
+    """Nine of ten points of a part are taken, and hardly any has the kernels of another one."""
+    scop, sizes = compiled(name)
+    for part in space_of(scop, sizes).parts:
+        points = list(part.points())
+        some = random.Random(1).sample(points, min(6, len(points)))
+        made = [compiled_with(scop, sizes, part.choices(dict(point))) for point in some]
+        taken = [one for one in made if one is not None]
+        assert len(taken) >= 0.9 * len(some), part.schedule
+        assert len({kernel_text(one) for one in taken}) >= 0.75 * len(taken), part.schedule
+
+
+@pytest.mark.slow
+def test_time_loops_have_tiles_of_time() -> None:
+    scop, sizes = compiled("jacobi-2d")
+    space = space_of(scop, sizes)
+    assert set(parts(space)) == {"classic", "split", "overlapped"}
+    assert len(space.points) == len(set(space.points)) <= 500
+    times = {dict(point)["time_tile"] for point in space.points if dict(point)["schedule"] == "overlapped"}
+    assert {1, 2, 3, 4} <= times
+    assert max(times) <= 250  # a pair of blocks in all iterations
+
+
+def test_matrix_products_have_tiles_of_operands() -> None:
+    scop, sizes = compiled("gemm")
+    space = space_of(scop, sizes)
+    assert set(parts(space)) == {"classic", "superposed", "tiled"}
+    assert len(space.points) <= 500
+
+
+def test_the_compilers_choice_is_near_a_point() -> None:
+    scop, sizes = compiled("gemm")
+    space = space_of(scop, sizes)
+    point = default_point(space, scop)
+    assert dict(point) == {"schedule": "tiled", "block_y": 8, "block_x": 16, "rows": 8, "columns": 6, "serial": 16}
+    same = compiled_with(scop, sizes, space.choices(point))
+    assert same is not None
+    assert kernel_text(same) == kernel_text(scop)
+
+
+def test_spaces_depend_on_the_program_and_sizes_alone() -> None:
+    scop, sizes = compiled("gemm")
+    assert space_of(scop, sizes).points == space_of(scop, sizes).points
