@@ -18,7 +18,7 @@ from math import prod
 from polytile.autotuning.kernel_shape import KernelShape
 from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
 from polytile.choices import TILED, Choices
-from polytile.machine import REGISTER_BYTES, STATIC_SHARED_BYTES
+from polytile.machine import STATIC_SHARED_BYTES
 
 AXES = ("block_z", "block_y", "block_x")
 BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # threads along each dimension, by how many there are
@@ -27,14 +27,14 @@ BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # threads along each dimens
     ((1, 2, 4, 8), (1, 2, 4, 8), (32, 64)),
 )
 LOOP_BLOCKS = (((32, 64, 128, 256),), ((4, 8, 16), (16, 32, 64)), ((1, 2, 4), (2, 4, 8), (32, 64)))
-THREADS = (64, 512)  # of a block, at least and at most
+BLOCK_SIZES = (64, 512)  # of a block, at least and at most
 POINTS = (1, 2, 4)
 MOST_POINTS = 4  # in all: more rarely find registers
 ROW, COLUMN, SERIAL = "rows", "columns", "serial"
 TILED_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((32, 64, 128, 256),), ((4, 8, 16), (16, 32)))
 TILED_POINTS: tuple[tuple[tuple[int, ...], ...], ...] = (((1, 2, 4, 8),), ((2, 4, 6, 8), (2, 4, 6, 8)))
-TILED_THREADS = (128, 256)
-SUM_REGISTERS = 144  # of a thread for what it adds up: beside these few are left for operands
+TILED_SIZES = (128, 256)
+SUM_BYTES = 576  # of a thread for what it adds up: more leave few registers for operands
 Values = dict[str, tuple[int, ...]]
 
 
@@ -61,7 +61,7 @@ def _block(axes: Values, point: Mapping[str, Value]) -> tuple[int, ...]:
     return tuple(int(point[axis]) for axis in axes)
 
 
-def _threads(axes: Values, between: tuple[int, int] = THREADS) -> tuple[Constraint, ...]:
+def _threads(axes: Values, between: tuple[int, int] = BLOCK_SIZES) -> tuple[Constraint, ...]:
     """So many threads that some compute while others wait, and that several blocks fit beside one another."""
     least, most = between
     usual = Constraint(tuple(axes), lambda *block: least <= prod(block) <= most, "threads of a block")
@@ -119,14 +119,14 @@ def _tiled(shape: KernelShape) -> Subspace:
         return Choices(schedule=TILED, block=_block(axes, point), tile=(*sizes, int(point[SERIAL])))
 
     def fits_registers(*counts: int) -> bool:
-        return prod(counts) * shape.element <= SUM_REGISTERS * REGISTER_BYTES
+        return prod(counts) * shape.element <= SUM_BYTES
 
     def fits_shared(*sizes: Value) -> bool:
         *others, iterations = sizes
         return sum(tile(*others)) * int(iterations) * shape.element <= STATIC_SHARED_BYTES
 
     limits = (
-        *_threads(axes, TILED_THREADS),
+        *_threads(axes, TILED_SIZES),
         Constraint(tuple(points), fits_registers, "registers for what a thread adds up"),
         Constraint((*names, SERIAL), fits_shared, "shared memory for tiles of operands"),
     )

@@ -30,8 +30,8 @@ from polytile.scheduling.strategies.overlapped.strategy import values_of
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
 ITERATIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
-STRIP_WARPS = (4, 8)  # of a block, whose warps have nothing to do with one another
-TILE_WARPS = (4, 8, 12, 16)  # of a block that shares a tile
+STRIPS = (4, 8)  # of a block, a warp each, which have nothing to do with one another
+TILES = (4, 8, 12, 16)  # warps of a block that share a tile
 ROWS = (1, 2, 3, 4)
 COLUMNS = ((2, 4, 8, 16, 32), (1, 2, 3, 4, 6, 8), (1, 2, 4))  # by the dimensions of space
 SLACK = 1.1  # of the registers that there are: estimates of what ptxas takes are 8% off
@@ -97,7 +97,7 @@ def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
 
 def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]]:
     """The values of each parameter, a single one where there is nothing to choose."""
-    warps = TILE_WARPS if plan.exchange is Exchange.BLOCK else STRIP_WARPS
+    warps = TILES if plan.exchange is Exchange.BLOCK else STRIPS
     rows, columns = ROWS if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
     shapes = [(n, (r, c)[-len(plan.points) :]) for n, r, c in product(warps, rows, columns)]
     return {

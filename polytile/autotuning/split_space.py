@@ -37,7 +37,7 @@ OWN_SHARE = 0.3  # of the cells of a box, over all steps, which a tile computes 
 TIME_TILE, WARPS, ROW, COLUMN, SLAB = "time_tile", "warps", "rows", "columns", "slab"
 AXES = ("block_z", "block_y", "block_x")
 SLAB_BLOCKS = ((1, 2), (4, 8, 16), (32, 64))
-THREADS = (128, 512)  # of a block, at least and at most, where values are in memory
+BLOCK_SIZES = (128, 512)  # of a block, at least and at most, where values are in memory
 
 
 def split_space(compilation: Compilation) -> Subspace | None:
@@ -178,4 +178,4 @@ def _slabs(cone: Cone, chosen: SplitSizes) -> Subspace:
 
 def is_usual(*block: int) -> bool:
     """Whether a block has so many threads that some wait while others compute, and several fit beside one another."""
-    return THREADS[0] <= prod(block) <= THREADS[1]
+    return BLOCK_SIZES[0] <= prod(block) <= BLOCK_SIZES[1]

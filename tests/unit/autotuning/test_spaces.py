@@ -31,7 +31,7 @@ def parts(space: Space) -> dict[str, int]:
     return {part.schedule: len(list(part.points())) for part in space.parts}
 
 
-@pytest.mark.slow(but="gemm")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_points_compile_to_kernels_of_their_own(name: str) -> None:
     """Nine of ten points of a part are taken, and hardly any has the kernels of another one."""
@@ -56,6 +56,7 @@ def test_time_loops_have_tiles_of_time() -> None:
     assert max(times) <= 250  # a pair of blocks in all iterations
 
 
+@pytest.mark.slow
 def test_matrix_products_have_tiles_of_operands() -> None:
     scop, sizes = compiled("gemm")
     space = space_of(scop, sizes)
@@ -63,6 +64,7 @@ def test_matrix_products_have_tiles_of_operands() -> None:
     assert len(space.points) <= 500
 
 
+@pytest.mark.slow
 def test_the_compilers_choice_is_near_a_point() -> None:
     scop, sizes = compiled("gemm")
     space = space_of(scop, sizes)
@@ -73,6 +75,7 @@ def test_the_compilers_choice_is_near_a_point() -> None:
     assert kernel_text(same) == kernel_text(scop)
 
 
+@pytest.mark.slow
 def test_spaces_depend_on_the_program_and_sizes_alone() -> None:
     scop, sizes = compiled("gemm")
     assert space_of(scop, sizes).points == space_of(scop, sizes).points
