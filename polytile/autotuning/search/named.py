@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from polytile.autotuning.search.exhaustive import Enumeration
 from polytile.autotuning.search.search import Estimates, Search
 from polytile.autotuning.space import Space
@@ -16,17 +18,35 @@ MOST_EXHAUSTIVE = 200  # points; larger spaces are searched by the model
 
 def default_search(space: Space) -> str:
     """The name of the search of a space for which none is named."""
-    return EXHAUSTIVE if len(space.points) <= MOST_EXHAUSTIVE else MODEL
+    if len(space.points) <= MOST_EXHAUSTIVE:
+        return EXHAUSTIVE
+    return MODEL if find_spec("optuna") else RANDOM
+
+
+def remark_on(name: str, space: Space) -> str:
+    """What a user should know of the search that is taken for a name, or for none; empty where it is nothing."""
+    if not name and len(space.points) > MOST_EXHAUSTIVE and default_search(space) == RANDOM:
+        return "the search is random without Optuna; pip install 'polytile[tune]' for one that learns"
+    return ""
 
 
 def search_named(name: str, space: Space, seed: int, estimates: Estimates) -> Search:
     """A search of a space; equal seeds and outcomes give equal points. Without a name it is `default_search`'s.
 
-    Raises UsageError for a name that there is none of.
+    Raises UsageError for a name that there is none of, and for `model` where Optuna is not installed: without a name
+    it is `random` then.
     """
     name = name or default_search(space)
     if name == EXHAUSTIVE:
         return Enumeration(name, space)
-    if name in (RANDOM, MODEL):
+    if name == RANDOM:
         return Enumeration(name, space, seed)
+    if name == MODEL:
+        return _model_search(space, seed, estimates)
     raise UsageError(f"unknown search {name!r}", hint=f"one of {', '.join(SEARCHES)}")
+
+
+def _model_search(space: Space, seed: int, estimates: Estimates) -> Search:
+    from polytile.autotuning.search.model_search import ModelSearch  # imports NumPy
+
+    return ModelSearch(space, seed, estimates)
