@@ -28,29 +28,25 @@ from polytile.diagnostics import (
     OpaqueCallError,
     UsageError,
     UserError,
-    is_bug,
-    reported,
 )
-from polytile.frontend.program import SourceProgram, read_program
+from polytile.frontend.program import read_program
 from polytile.frontend.unreadable import Unread
 from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Scop
-from polytile.options import IN_HASTE, Options
-from polytile.pipeline import compile_scop as run_pipeline
+from polytile.options import Options
 from polytile.recursion_limit import deep_recursion
 from polytile.runtime.output import check_targets, output_stem, write_outputs
-from polytile.runtime.parameters import allowed_values, check_parameters, with_products
+from polytile.runtime.parameters import check_parameters
 from polytile.schedule_file import join_schedules, split_schedules
+from polytile.scop_of_file import compile_tuned
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
-from polytile.stage_times import stage
 from polytile.tracebacks import for_callers
-from polytile.unmerged_statements import is_better, may_be_better_apart
-from polytile.work_pieces import piece
 
 if TYPE_CHECKING:
     from polytile.facts import ProgramFacts
     from polytile.runtime.checked import Unit
+    from polytile.tuned_file import TunedFile
 
 __all__ = ["CompiledScop", "Program", "Settings", "compile", "compile_scop"]
 
@@ -277,12 +273,14 @@ def compile_file(
     preprocessor_flags: Sequence[str] = (),
     device_source: str = "",
     managed: bool = False,
+    tuned: TunedFile | None = None,
 ) -> Program:
     """Compile every SCoP of a file; those that are refused are in `refusals`, and nothing is raised for them.
 
     `observe` is called with the SCoP's name, a stage's name and its result. `preprocessor` is the command that expands
     macros, and `preprocessor_flags` are options for it beside `defines` and `include_dirs`. `device_source` is CUDA
     that defines functions with access summaries, `managed` says that host and GPU will share the program's heap.
+    SCoPs that are in `tuned` have its schedules where these were measured on such a machine.
     Raises UserError when the file as a whole cannot be read, and UsageError when an option does not fit any SCoP.
     """
     source = read_program(
@@ -303,7 +301,7 @@ def compile_file(
         check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
     loaded = {} if schedules is None else split_schedules(schedules, [s.name for s in source.scops], schedules_file)
     found = {
-        s.name: compile_one(source, s, replace(options, load_schedule=loaded.get(s.name)), observe)
+        s.name: compile_tuned(source, s, replace(options, load_schedule=loaded.get(s.name)), observe, tuned)
         for s in source.scops
     }
     failed = {name: error for name, error in found.items() if not isinstance(error, CompiledScop)}
@@ -320,61 +318,10 @@ def compile_file(
         "preprocessor_flags": tuple(preprocessor_flags),
         "device_source": device_source,
         "managed": managed,
+        "tuned": tuned,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
     return Program(*made, options, *read, tuple(marked), left, reading, source.unread, source.unasked)
-
-
-def compile_one(
-    source: SourceProgram, scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None = None
-) -> CompiledScop | UserError | InternalError:
-    """Compile one SCoP of a file as it was extracted, or without merged statements where more of its loops are parallel
-    then; returns why it stays C where it does. Raises UsageError for options that do not fit it."""
-    found = _attempted(scop, options, observe)
-    if not may_be_better_apart(scop, found, options):
-        return found
-    try:
-        other = source.apart(scop.name)
-    except UserError:
-        return found
-    made = _attempted(other, options, observe, " apart")
-    return made if is_better(made, found) else found
-
-
-def _attempted(
-    scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str = ""
-) -> CompiledScop | UserError | InternalError:
-    """One SCoP, or why it stays C; `work` tells pieces of work on one SCoP apart. Raises what is no bug, and bugs where
-    `options` ask for them."""
-    try:
-        return _compiled(scop, options, observe, work)
-    except UserError as error:
-        return error
-    except Exception as error:
-        if options.raise_bugs or not is_bug(error):
-            raise
-        return reported(error, scop.location)
-
-
-def _compiled(
-    scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str
-) -> CompiledScop:
-    """One SCoP, by the values of its own parameters."""
-    given = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
-    own = with_products(scop, given)
-    chosen = replace(options, parameters=own, specialize=options.specialize and bool(own))
-    allowed_values(scop, own)
-    if observe is not None:
-        observe(scop.name, "scop", scop)
-    with piece(f"{scop.name} {scop.span}{work}", scop.location) as hurried:
-        if hurried:
-            chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
-        with stage(scop.name):
-            return CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name)))
-
-
-def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:
-    return None if observe is None else lambda stage, result: observe(name, stage, result)
 
 
 @for_callers
@@ -387,10 +334,12 @@ def compile(
     include_dirs: Iterable[str | os.PathLike[str]] = (),
     autodetect: bool = False,
     device_source: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | None = None,
     **settings: Unpack[Settings],
 ) -> Program:
     """Compile a C file (a Path) or C text (a str, which messages call `name`). `device_source` names a CUDA file that
-    defines functions with access summaries.
+    defines functions with access summaries, `tuned` a file that `polytile tune` has written: SCoPs in it have its
+    schedules, which are proven, where these were measured on such a machine.
 
     A SCoP that is refused stays C and is listed in `refusals`, as is one that runs no statement; when every SCoP is
     refused the first refusal is raised. Of a SCoP that calls what may do anything the loops without such calls are in
@@ -408,8 +357,15 @@ def compile(
         autodetect=autodetect,
         schedules=schedules,
         device_source="" if device_source is None else read_device_source(device_source),
+        tuned=None if tuned is None else _read_tuned(tuned, schedules),
     )
     faults = [error for error in program.refusals if not isinstance(error, NothingRunsError)]
     if faults and not program.scops:
         raise faults[0]
     return program
+
+
+def _read_tuned(tuned: str | os.PathLike[str], schedules: str | None) -> TunedFile:
+    from polytile.tuned_file import read_tuned_file  # for few programs
+
+    return read_tuned_file(tuned, schedules)

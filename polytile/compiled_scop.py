@@ -131,6 +131,12 @@ class CompiledScop:
         reasons = self._said_of_loops(self._serial_loops)
         return (*others, replace(choice, hint="\n".join(reasons) or None))
 
+    def with_first_remark(self, message: str) -> CompiledScop:
+        """Return the SCoP with a remark in front of its own."""
+        own = self.compilation.remarks
+        (first,) = replace(self.compilation, remarks=()).with_remark(message).remarks
+        return CompiledScop(replace(self.compilation, remarks=(first, *own)))
+
     def _one_thread(self) -> Iterator[Diagnostic]:
         if self.compilation.has_loops_of_one_thread:
             from polytile.facts import one_thread_remarks

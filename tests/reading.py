@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from polytile import api, compiled_scop
+from polytile import api, compiled_scop, scop_of_file
 from polytile.compilation import Compilation
 from polytile.compile_cache.entries import OFF, VARIABLE
 from polytile.diagnostics import remember_source
@@ -33,7 +33,7 @@ _PATCHES = ("monkeypatch", "patch", "anew")  # fixtures under which other code m
 _known: OrderedDict[Any, SourceProgram] = OrderedDict()
 _read = api.read_program
 _compiled: OrderedDict[tuple[int, str], tuple[Scop, Compilation]] = OrderedDict()
-_compile = api.run_pipeline
+_compile = scop_of_file.run_pipeline
 _made: OrderedDict[tuple[Callable[..., Any], str], Any] = OrderedDict()
 Made = TypeVar("Made")
 
@@ -83,7 +83,7 @@ def before(item: pytest.Item) -> None:
     patches = not set(getattr(item, "fixturenames", _PATCHES)).isdisjoint(_PATCHES)
     os.environ[VARIABLE] = OFF if patches or item.path.is_relative_to(PLANTED) else FOLDER
     api.read_program = _read if patches else read_once
-    api.run_pipeline = compiled_scop.run_pipeline = _compile if patches else compile_once
+    scop_of_file.run_pipeline = compiled_scop.run_pipeline = _compile if patches else compile_once
 
 
 def shared(make: Callable[..., Made]) -> Callable[..., Made]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from typing import Any
 
-from polytile.api import compile_one
 from polytile.choices import Choices
 from polytile.compiled_scop import CompiledScop
 from polytile.dataclass import dataclass
@@ -14,6 +13,7 @@ from polytile.diagnostics import InternalError, UsageError, UserError
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.ir.scop import Scop
 from polytile.options import Options
+from polytile.scop_of_file import compile_one
 from polytile.settings import options_of
 
 

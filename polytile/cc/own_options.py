@@ -51,7 +51,7 @@ class Settings:
     def files(self) -> tuple[str, ...]:
         """The files with schedules and with definitions for the device, which objects then depend on."""
         named = {w.partition("=")[0]: w.partition("=")[2] for w in self.words}
-        return tuple(named[option] for option in ("--load-schedule", "--device-source") if option in named)
+        return tuple(named[option] for option in ("--load-schedule", "--tuned", "--device-source") if option in named)
 
 
 def is_own(word: str) -> bool:

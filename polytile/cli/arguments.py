@@ -56,6 +56,7 @@ class Request:
     dump: tuple[str, ...]
     save_schedule: str | None
     load_schedule: str | None
+    tuned: str | None
     certificate: str | None
     draw: str | None
     report: str | None
@@ -112,6 +113,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--atomics", action="store_true", help="floating sums in elements that data choose may come in any order")
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
     add("--save-schedule", metavar="F", help="write the schedules to this file")
+    add("--tuned", metavar="F", help="use the schedules in this file of `polytile tune`, where they hold")
 
 
 def _add_choice(group: argparse._ArgumentGroup, choice: Choice) -> None:
@@ -206,6 +208,7 @@ def parse(arguments: Sequence[str]) -> Request:
         dump=_stages(found.dump),
         save_schedule=found.save_schedule,
         load_schedule=found.load_schedule,
+        tuned=found.tuned,
         certificate=found.certificate,
         draw=_picture(found.draw),
         report=page(found.report),
@@ -224,6 +227,8 @@ def _check_together(found: argparse.Namespace) -> None:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
     if found.managed and found.build is None:
         raise UsageError("--managed needs --build", hint="--build EXE --managed")
+    if found.tuned is not None and found.load_schedule is not None:
+        raise UsageError("--tuned and --load-schedule both say what the schedules are", hint="one of the two")
     if found.sanitize is not None and (not found.validate or found.on == "gpu"):
         raise UsageError("--sanitize checks what --validate runs in the emulator", hint="--validate --on emulator")
     if found.count and (not found.validate or found.on == "gpu"):

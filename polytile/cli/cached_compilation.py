@@ -92,7 +92,17 @@ class _Asked:
                 flags=request.preprocessor_flags,
                 cflags=request.cflags,
             )
-        return key_of(repr(same), self.text, around, [self.prepared.schedules or "", self.prepared.device_source])
+        return key_of(repr(same), self.text, around, self._given())
+
+    def _given(self) -> list[str]:
+        """What else it depends on: texts of other files, and the GPU that tuned schedules are asked for."""
+        prepared = self.prepared
+        given = [prepared.schedules or "", prepared.device_source]
+        if prepared.tuned is None:
+            return given
+        from polytile.runtime.gpu_identity import gpu_identity
+
+        return [*given, prepared.tuned.to_text(), repr(gpu_identity())]
 
     def still_has(self, key: str) -> bool:
         """Whether nothing has changed since the key was found, so that it is that of what was compiled meanwhile."""

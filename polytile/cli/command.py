@@ -117,6 +117,7 @@ def compile_input(
                 preprocessor_flags=request.preprocessor_flags,
                 device_source=prepared.device_source,
                 managed=request.managed,
+                tuned=prepared.tuned,
             )
         except NoScopError as error:
             report.say(reasons(error.reasons))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polytile.cli.arguments import Request
 from polytile.dataclass import dataclass
@@ -12,6 +13,9 @@ from polytile.runtime.output import check_targets, output_stem
 from polytile.settings import read_device_source
 from polytile.work_pieces import limit
 
+if TYPE_CHECKING:
+    from polytile.tuned_file import TunedFile
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -20,6 +24,7 @@ class Prepared:
     options: Options
     schedules: str | None
     device_source: str
+    tuned: TunedFile | None = None
 
 
 def prepare(request: Request) -> Prepared:
@@ -36,6 +41,7 @@ def prepare(request: Request) -> Prepared:
         options,
         None if request.load_schedule is None else _read_schedules(request.load_schedule),
         "" if request.device_source is None else read_device_source(request.device_source),
+        None if request.tuned is None else _read_tuned(request.tuned),
     )
 
 
@@ -61,6 +67,12 @@ def _targets(request: Request) -> list[Path]:
     named = [name for name in asked if name]
     stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
     return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
+
+
+def _read_tuned(name: str) -> TunedFile:
+    from polytile.tuned_file import read_tuned_file  # for few commands
+
+    return read_tuned_file(name)
 
 
 def _read_schedules(name: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile import api, work_pieces
+from polytile import api, scop_of_file, work_pieces
 from polytile.cli import command, outputs
 from polytile.cli.main import main
 from polytile.diagnostics import Diagnostic, InternalError, Location, UserError
@@ -312,7 +312,7 @@ def test_a_bug_is_not_kept(commands: Commands, monkeypatch: pytest.MonkeyPatch) 
         raise InternalError("cannot be")
 
     with monkeypatch.context() as patched:
-        patched.setattr(api, "run_pipeline", fail)
+        patched.setattr(scop_of_file, "run_pipeline", fail)
         assert commands.run("f.c").status == 70
         assert commands.run("f.c", "--keep-going").status == 0
     with monkeypatch.context() as patched:
