@@ -34,6 +34,7 @@ from polytile.runtime.gpu_lock import lock_of_this_machine
 
 COMMAND = (sys.executable, "-m", "polytile.autotuning.worker")
 MOST_WORKERS = 16  # a context takes half a gigabyte of the GPU's memory
+MOST_POINTS = 200  # of one process: modules that were loaded stay in its context
 ROUNDS = 9  # of finalists
 START_SECONDS = 300.0  # for a process to read the program and open the device
 
@@ -67,6 +68,7 @@ class _Worker:
     process: WorkerProcess
     ready: bool = False
     task: _Task | None = None
+    points: int = 0  # that it has been given
 
 
 def nothing_known(key: str) -> Outcome | None:
@@ -194,6 +196,7 @@ class GpuEvaluator:
         for worker in self._workers:
             if self._waiting and worker.ready and worker.task is None:
                 task = worker.task = self._waiting.popleft()
+                worker.points += 1
                 task.begun, task.stage = time.monotonic(), "compile"
                 worker.process.send({"evaluate": self._asked(task.point)}, self._limits.of("compile"))
         while self._waiting and len(self._workers) < self.width:
@@ -206,7 +209,7 @@ class GpuEvaluator:
         for key, _ in self._selector.select(seconds if isfinite(seconds) else None):
             worker: _Worker = key.data
             try:
-                for message in worker.process.messages():
+                for message in worker.process.messages() if worker in self._workers else ():
                     self._take(worker, message)
             except (EOFError, ValueError):
                 self._ended(worker, Status.CRASHED)
@@ -229,9 +232,11 @@ class GpuEvaluator:
                 worker.task.known = message
                 self._decide(worker, worker.task, key)
             case {"ended": dict(found)} if worker.task:
-                self._finish(worker, _outcome(worker.task, found))
+                self._finish(worker, _outcome(worker.task, found), lost=message.get("lost", False))
             case {"again": dict()}:
                 self._again, worker.task = message, None
+                if message.get("lost", False):
+                    self._end(worker)
 
     def _decide(self, worker: _Worker, task: _Task, key: str) -> None:
         """Measure what was compiled, unless it is known or measured by others."""
@@ -245,9 +250,11 @@ class GpuEvaluator:
         seconds = dict(task.known["seconds"])
         self._finish(worker, replace(known, point=task.point, key=key, reused=True, seconds=seconds))
 
-    def _finish(self, worker: _Worker, outcome: Outcome) -> None:
+    def _finish(self, worker: _Worker, outcome: Outcome, *, lost: bool = False) -> None:
         worker.task = None
         self._done.append(outcome)
+        if lost or worker.points >= MOST_POINTS:
+            self._end(worker)
         self._assign()
 
     def _ended(self, worker: _Worker, status: Status) -> None:

@@ -8,7 +8,8 @@
                                                 {"ended": {"status": "measured", "milliseconds": [..], ..}}
     {"again": {name: point, ..}, "rounds": 9}   {"stage": "time"} .. {"again": {..}, "left_out": {..}}
 
-A worker ends when nobody writes to it any more, and behind an error that may have left its device unusable.
+A worker ends when nobody writes to it any more, and behind an error that may have left its device unusable, which is
+the last that it says: `"lost": true`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import DeviceError, PolytileError, ValidationError
 
 GPU, STAND_IN = "gpu", "stand-in"
-MOST_POINTS = 200  # of one process: modules that were loaded stay in its context
 
 Message = dict[str, Any]
 
@@ -84,10 +84,9 @@ def main() -> int:
             return 1
         conditions = bench.device.conditions
         parent.say({"ready": {name: getattr(conditions, name) for name in ("gpu", "driver", "compiler", "flags")}})
-        for _ in range(MOST_POINTS):
-            if not serve(parent, bench, parent.hear()):
-                return 1
-    return 0
+        while serve(parent, bench, parent.hear()):
+            pass
+    return 1
 
 
 @contextlib.contextmanager
@@ -118,8 +117,9 @@ def serve(parent: Parent, bench: Bench, asked: Message) -> bool:
         try:
             found = bench.again(points, asked["rounds"], stages)
         except DeviceError as error:
-            parent.say({"again": {}, "left_out": dict.fromkeys(points, one_line(error))})
-            return isinstance(error, ResourcesError)
+            lost = not isinstance(error, ResourcesError)
+            parent.say({"again": {}, "left_out": dict.fromkeys(points, one_line(error)), "lost": lost})
+            return not lost
         parent.say({"again": dict(found.milliseconds), "left_out": dict(found.left_out)})
         return True
     try:
@@ -143,7 +143,7 @@ def _measure(
     except ValidationError as error:
         ended = _ended(Status.WRONG, one_line(error), stages)
     except DeviceError as error:
-        parent.say({"ended": _ended(Status.CRASHED, one_line(error), stages)})
+        parent.say({"ended": _ended(Status.CRASHED, one_line(error), stages), "lost": True})
         return False
     except PolytileError as error:  # of the C, or of what was extracted of it
         ended = _ended(Status.REFUSED, one_line(error), stages)
