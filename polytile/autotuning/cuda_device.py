@@ -5,7 +5,7 @@ Memory for the arrays is there only while the GPU is held: of many processes wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import isnan, prod
@@ -42,13 +42,13 @@ _SAID_BY_PTXAS = ("uses too much", "too many resources")
 
 
 class CudaDevice:
-    """The current GPU of this process."""
+    """The current GPU of this process; `lock` says which file is locked for one, by its PCI bus number."""
 
-    def __init__(self, source: Source, lock: Path, seed: int) -> None:
+    def __init__(self, source: Source, lock: Callable[[str], Path], seed: int) -> None:
         cupy = require_cupy()
-        self.lock = lock
-        self.runs = ResidentRuns(source.scop, source.sizes, seed)
         device = cupy.cuda.Device()
+        self.lock = lock(device.pci_bus_id)
+        self.runs = ResidentRuns(source.scop, source.sizes, seed)
         self.conditions = Conditions(
             sizes=source.sizes,
             gpu=cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode(),

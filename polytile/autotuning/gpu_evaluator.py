@@ -30,7 +30,6 @@ from polytile.autotuning.workload import Workload
 from polytile.choices import Choices
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, PolytileError
-from polytile.runtime.gpu_lock import lock_of_this_machine
 
 COMMAND = (sys.executable, "-m", "polytile.autotuning.worker")
 MOST_WORKERS = 16  # a context takes half a gigabyte of the GPU's memory
@@ -77,7 +76,9 @@ def nothing_known(key: str) -> Outcome | None:
 
 
 class GpuEvaluator:
-    """See Evaluator. `choices` says what the compiler is asked for at a point, `known` what is known of a key.
+    """See Evaluator. `choices` says what the compiler is asked for at a point, `known` what is known of a key; it may
+    be set later, as a record needs `conditions`. Who else locks `lock` does not run at the same time; by default all
+    evaluators of a GPU have the same one.
 
     Raises DeviceError without a GPU or CuPy, UserError and UsageError where the program cannot be read, when it is
     made. `device` and `command` are for tests, which run it without a GPU.
@@ -104,7 +105,8 @@ class GpuEvaluator:
         self._told: Message = {
             "workload": workload.to_json(),
             "device": device,
-            "lock": str(lock or lock_of_this_machine()),
+            "lock": None if lock is None else str(lock),
+            "locks": tempfile.gettempdir(),
             "folder": self._folder.name,
             "seed": seed,
         }

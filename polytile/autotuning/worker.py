@@ -35,6 +35,7 @@ from polytile.autotuning.workload import Source, Workload
 from polytile.choices import Choices
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import DeviceError, PolytileError, ValidationError
+from polytile.runtime.gpu_lock import lock_of
 
 GPU, STAND_IN = "gpu", "stand-in"
 
@@ -105,8 +106,10 @@ def _bench(told: Message) -> Bench:
 
 def device_of(told: Mapping[str, Any], source: Source) -> Device:
     """Open the device that is asked for; raises DeviceError without one."""
-    lock = Path(told["lock"])
-    return CudaDevice(source, lock, told["seed"]) if told["device"] == GPU else StandInDevice(source, lock)
+    def lock(name: str) -> Path:
+        return Path(told["lock"]) if told["lock"] is not None else lock_of(name, Path(told["locks"]))
+
+    return CudaDevice(source, lock, told["seed"]) if told["device"] == GPU else StandInDevice(source, lock(STAND_IN))
 
 
 def serve(parent: Parent, bench: Bench, asked: Message) -> bool:
