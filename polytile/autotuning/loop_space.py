@@ -27,7 +27,7 @@ BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # threads along each dimens
     ((1, 2, 4, 8), (1, 2, 4, 8), (32, 64)),
 )
 LOOP_BLOCKS = (((32, 64, 128, 256),), ((4, 8, 16), (16, 32, 64)), ((1, 2, 4), (2, 4, 8), (32, 64)))
-BLOCK_SIZES = (64, 512)  # of a block, at least and at most
+BLOCK_SIZES = ((32, 512), (64, 512), (128, 256))  # at least and at most, by how many dimensions there are
 POINTS = (1, 2, 4)
 MOST_POINTS = 4  # in all: more rarely find registers
 ROW, COLUMN, SERIAL = "rows", "columns", "serial"
@@ -61,9 +61,9 @@ def _block(axes: Values, point: Mapping[str, Value]) -> tuple[int, ...]:
     return tuple(int(point[axis]) for axis in axes)
 
 
-def _threads(axes: Values, between: tuple[int, int] = BLOCK_SIZES) -> tuple[Constraint, ...]:
+def _threads(axes: Values, between: tuple[int, int] | None = None) -> tuple[Constraint, ...]:
     """So many threads that some compute while others wait, and that several blocks fit beside one another."""
-    least, most = between
+    least, most = between or BLOCK_SIZES[len(axes) - 1]
     usual = Constraint(tuple(axes), lambda *block: least <= prod(block) <= most, "threads of a block")
     return (usual,) if len(axes) > 1 else ()
 

@@ -19,7 +19,7 @@ from polytile.choices import OVERLAPPED, Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep
-from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.candidate import Problem
@@ -31,7 +31,7 @@ from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, 
 
 ITERATIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 STRIPS = (4, 8)  # of a block, a warp each, which have nothing to do with one another
-TILES = (4, 8, 12, 16)  # warps of a block that share a tile
+TILES = (8, 12, 16)  # warps of a block that share a tile
 ROWS = (1, 2, 3, 4)
 COLUMNS = ((2, 4, 8, 16, 32), (1, 2, 3, 4, 6, 8), (1, 2, 4))  # by the dimensions of space
 SLACK = 1.1  # of the registers that there are: estimates of what ptxas takes are 8% off
@@ -99,6 +99,8 @@ def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]
     """The values of each parameter, a single one where there is nothing to choose."""
     warps = TILES if plan.exchange is Exchange.BLOCK else STRIPS
     rows, columns = ROWS if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
+    if plan.dims > 2:  # what lies side by side is one vector
+        columns = tuple(n for n in columns if n * limits.element <= max(VECTOR_BYTES))
     shapes = [(n, (r, c)[-len(plan.points) :]) for n, r, c in product(warps, rows, columns)]
     return {
         TIME_TILE: tuple(limits.iterations(shapes)),
@@ -148,6 +150,11 @@ class StreamLimits:
         problem = Problem(scop, compilation.dependences, options, machine, options)
         sizes = stream_sizes(scop, plan.dims, fix_parameters(scop.context, options.parameters), plan.once)
         return cls(problem, values_of(problem), plan.exchange, sizes)
+
+    @property
+    def element(self) -> int:
+        """The bytes of the largest element that is kept."""
+        return max(self.problem.scop.array(f.array).element.size for f in self.values.fields)
 
     def iterations(self, shapes: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[int]:
         """Of a kernel, as long as some tile of these warps and points has room, and there is a pair of blocks of the

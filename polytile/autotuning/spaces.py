@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from math import log
 
 from polytile.autotuning.kernel_shape import main_kernel
@@ -11,27 +11,61 @@ from polytile.autotuning.overlapped_space import overlapped_point, overlapped_sp
 from polytile.autotuning.space import Point, Space, Subspace, Value
 from polytile.autotuning.split_space import split_point, split_space
 from polytile.autotuning.strategy_defaults import compiled_with, strategy_defaults, strategy_of
-from polytile.choices import OVERLAPPED, SPLIT, Choices
+from polytile.autotuning.streaming_space import (
+    PLANES,
+    STREAMING,
+    WORDS,
+    ZHANG_MUELLER,
+    Template,
+    few_points,
+    one_step,
+    paper_space,
+)
+from polytile.choices import CHOICE, OVERLAPPED, SPLIT, Choices
 from polytile.compilation import Compilation
 from polytile.compiled_scop import CompiledScop
+from polytile.options import STRATEGIES
+
+ONE_STEP = (STREAMING, ZHANG_MUELLER)
+PARTS = (*STRATEGIES, *ONE_STEP)
 
 
-def space_of(scop: CompiledScop, sizes: Mapping[str, int]) -> Space:
+def space_of(scop: CompiledScop, sizes: Mapping[str, int], only: Collection[str] = ()) -> Space:
     """Find what may be asked of a SCoP for these values of its parameters, which are all of them: compiles it once or
-    twice with each strategy."""
-    return Space(tuple(_parts(scop, sizes)))
+    twice with each strategy.
+
+    `only` names parts, of PARTS; without, there are all but ZHANG_MUELLER, of which STREAMING is a part."""
+    wanted = only or [name for name in PARTS if name != ZHANG_MUELLER]
+    made = strategy_defaults(scop, sizes, {OVERLAPPED if name in ONE_STEP else name for name in wanted})
+    found = (_part(name, scop, made, sizes) for name in PARTS if name in wanted)
+    return Space(tuple(part for part in found if part is not None))
 
 
-def _parts(scop: CompiledScop, sizes: Mapping[str, int]) -> Iterator[Subspace]:
-    for name, made in strategy_defaults(scop, sizes).items():
-        if name == OVERLAPPED:
-            yield overlapped_space(made.compilation)
-        elif name == SPLIT:
-            part = split_space(made.compilation)
-            yield from (part,) if part is not None else ()
-        else:
-            part = _of_loops(name, made, sizes)
-            yield from (part,) if part is not None else ()
+def _part(
+    name: str, scop: CompiledScop, made: Mapping[str, CompiledScop], sizes: Mapping[str, int]
+) -> Subspace | None:
+    """A part, where a strategy has kernels of its own for it."""
+    if name in ONE_STEP:
+        return _one_step(name, scop, sizes) if OVERLAPPED in made and PLANES in CHOICE else None
+    if name not in made:
+        return None
+    if name == OVERLAPPED:
+        return overlapped_space(made[name].compilation)
+    return split_space(made[name].compilation) if name == SPLIT else _of_loops(name, made[name], sizes)
+
+
+def _one_step(name: str, scop: CompiledScop, sizes: Mapping[str, int]) -> Subspace | None:
+    """Streaming kernels of one step, by the templates that the stencil has."""
+    templates: dict[str, Template] = {}
+    for planes in WORDS:
+        found = compiled_with(scop, sizes, one_step(planes))
+        template = Template.of(found.compilation, planes) if found is not None else None
+        if template is not None:
+            templates[planes] = template
+    machine, asked = scop.compilation.machine, scop.compilation.options.max_shared_memory
+    room = machine.shared_per_block if asked is None else asked
+    of = paper_space if name == ZHANG_MUELLER else few_points
+    return of(templates, room) if templates else None
 
 
 def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspace | None:

@@ -1,7 +1,7 @@
 """Split tiles: steps of a band, warps of a block, cells of a thread; slabs of planes, where space has three dimensions.
 
     jacobi-2d:  time_tile: 3, 5, 7, 10, 14    warps: 4, 8, 12, 16    rows: 2, 3, 4, 6, 8, 12    columns: 1, 2, 3, 4
-    heat-3d:    time_tile: 2, 3, 4    slab: 20, 40, 80    block_z: 1, 2    block_y: 4, 8, 16    block_x: 32, 64
+    heat-3d:    time_tile: 12, 24, 48    slab: 59, 118         block_z: 1, 2    block_y: 4, 8    block_x: 32, 64
 
 Tiles in registers are as wide as the cells of a block allow: with narrower ones threads would be idle. The parameters
 are the height and the widths of Grosser et al.: Split tiling for GPUs (GPGPU-6, 2013), section 4, by what holds a tile.
@@ -21,7 +21,9 @@ from polytile.ir.split_plan import SplitBlock, SplitPlan
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import StencilForm, iterated_stencil
 from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.split_resources import BlockFigures, SplitFigures, split_figures
+from polytile.scheduling.cost.stream_time import stream_sizes
 from polytile.scheduling.strategies.split.cone import Cone, whole_cones
 from polytile.scheduling.strategies.split.register_tile_sizes import HEIGHTS, has_room
 from polytile.scheduling.strategies.split.register_tiles import touched
@@ -33,10 +35,11 @@ BLOCK_WARPS = ((1, 2, 4, 8, 16), (4, 8, 12, 16))  # by the dimensions of space
 ROWS = (2, 3, 4, 6, 8, 12)
 COLUMNS = ((1, 2, 4, 8, 12, 16), (1, 2, 3, 4))
 HEIGHT_FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of the height that the cost model prefers
+SLAB_FACTORS = (0.5, 1.0, 2.0)
 OWN_SHARE = 0.3  # of the cells of a box, over all steps, which a tile computes at least
 TIME_TILE, WARPS, ROW, COLUMN, SLAB = "time_tile", "warps", "rows", "columns", "slab"
 AXES = ("block_z", "block_y", "block_x")
-SLAB_BLOCKS = ((1, 2), (4, 8, 16), (32, 64))
+SLAB_BLOCKS = ((1, 2), (4, 8), (32, 64))
 BLOCK_SIZES = (128, 512)  # of a block, at least and at most, where values are in memory
 
 
@@ -51,12 +54,13 @@ def split_space(compilation: Compilation) -> Subspace | None:
     form = iterated_stencil(scop, compilation.dependences)
     cones = cones_of(problem, form)
     sizes = memory_sizes(problem, form, cones)
-    return _slabs(cones[0], sizes) if len(sizes.cuts) < form.dims else None
+    planes = stream_sizes(scop, form.dims, fix_parameters(scop.context, options.parameters)).cells[0]
+    return _slabs(cones[0], sizes, int(planes)) if len(sizes.cuts) < form.dims else None
 
 
 def around(value: int, values: Iterable[int], factors: Sequence[float] = HEIGHT_FACTORS) -> tuple[int, ...]:
     """Of these values, in order, those nearest to multiples of one by these factors."""
-    known = sorted({*values, value})
+    known = sorted(values) or [value]
     return tuple(sorted({min(known, key=lambda one: abs(one - value * factor)) for factor in factors}))
 
 
@@ -73,7 +77,7 @@ def split_point(compilation: Compilation) -> dict[str, Value]:
 def _register_tiles(compilation: Compilation, plan: SplitPlan) -> Subspace:
     limits = RegisterLimits.of(compilation, plan)
     values = {
-        TIME_TILE: around(plan.height, (h for h in HEIGHTS if h % plan.period == 0)),
+        TIME_TILE: around(min(plan.height, limits.steps), limits.heights),
         WARPS: BLOCK_WARPS[plan.dims - 1],
         **({ROW: ROWS} if plan.dims == 2 else {}),
         COLUMN: COLUMNS[plan.dims - 1],
@@ -111,6 +115,7 @@ class RegisterLimits:
     plan: SplitPlan
     cones: tuple[Cone, ...]
     figures: SplitFigures
+    steps: int  # of the time loop
     known: dict[tuple[int, SplitBlock], tuple[Cut, ...] | None] = field(default_factory=dict)
 
     @classmethod
@@ -121,7 +126,14 @@ class RegisterLimits:
         problem = Problem(scop, compilation.dependences, options, machine, options)
         form: StencilForm = iterated_stencil(scop, compilation.dependences)
         cones = whole_cones(form, cones_of(problem, form))
-        return cls(compilation, plan, cones, split_figures(plan, scop, machine))
+        sizes = stream_sizes(scop, plan.dims, fix_parameters(scop.context, options.parameters))
+        steps = max(plan.period, int(sizes.iterations))
+        return cls(compilation, plan, cones, split_figures(plan, scop, machine), steps)
+
+    @property
+    def heights(self) -> list[int]:
+        """Of bands: after such values are in the same registers again, and the time loop has as many steps."""
+        return [height for height in HEIGHTS if height % self.plan.period == 0 and height <= self.steps]
 
     def has_room(self, block: SplitBlock) -> bool:
         """Whether the strategy takes such blocks."""
@@ -151,12 +163,12 @@ class RegisterLimits:
 
 
 # Slabs ----------------------------------------------------------------------------------------------------
-def _slabs(cone: Cone, chosen: SplitSizes) -> Subspace:
+def _slabs(cone: Cone, chosen: SplitSizes, planes: int) -> Subspace:
     """Slabs of planes along the outermost dimension, which L2 keeps; blocks go over these."""
-    height, width = chosen.cuts[0].height, chosen.cuts[0].width
-    heights = around(height, HEIGHTS)
+    width = min(chosen.cuts[0].width, planes)
     blocks = dict(zip(AXES[-len(chosen.threads) :], SLAB_BLOCKS[-len(chosen.threads) :], strict=True))
-    values = {TIME_TILE: heights, SLAB: (max(2, width // 2), width, 2 * width), **blocks}
+    widths = sorted({max(2, width // 2), width, min(2 * width, planes)})
+    values = {TIME_TILE: around(chosen.cuts[0].height, HEIGHTS, SLAB_FACTORS), SLAB: tuple(widths), **blocks}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         block = tuple(int(point[axis]) for axis in blocks)

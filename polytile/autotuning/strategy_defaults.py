@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 
 from polytile.choices import OVER_TIME, OVERLAPPED, Choices
@@ -34,12 +34,14 @@ def strategy_of(made: CompiledScop) -> str:
     return schedule.strategy.split()[0] if schedule is not None and made.program is not None else ""
 
 
-def strategy_defaults(scop: CompiledScop, sizes: Mapping[str, int]) -> dict[str, CompiledScop]:
-    """By strategy what the compiler chooses there by itself; without strategies that have no schedule, and those with
-    the kernels of a simpler one."""
+def strategy_defaults(
+    scop: CompiledScop, sizes: Mapping[str, int], wanted: Collection[str] = tuple(STRATEGIES)
+) -> dict[str, CompiledScop]:
+    """Compile with each of the strategies that are wanted, to find what it chooses by itself; without strategies that
+    have no schedule, and those with the kernels of a simpler one."""
     found: dict[str, CompiledScop] = {}
     texts = set[str]()
-    for name in (name for name in STRATEGIES if _may_have(name, scop)):
+    for name in (name for name in STRATEGIES if name in wanted and _may_have(name, scop)):
         made = compiled_with(scop, sizes, Choices(schedule=name))
         text = kernel_text(made) if made is not None else ""
         if made is not None and text not in texts:
