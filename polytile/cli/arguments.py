@@ -16,7 +16,8 @@ from polytile.diagnostics import UsageError
 DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
 4 a device or host-compiler failure; 70 a bug in polytile. Also: `polytile cc` is a C compiler for make and cmake,
-make CC="polytile cc"; `polytile check` checks certificates; `polytile fuzz` tests polytile"""
+make CC="polytile cc"; `polytile tune` measures which kernels are fastest; `polytile check` checks certificates;
+`polytile fuzz` tests polytile"""
 CHECKS = ("address", "undefined", "race", "uninitialised")
 PLAN = "plan"
 STAGES = ("scop", "dependences", "schedule", PLAN, "ast")

@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from polytile.cli.report import Report
 
 # Words that may stand first instead of a file, and the modules whose `main(words)` then runs (a file: ./check).
-SUBCOMMANDS = {"cc": "polytile.cc.command", "check": "polytile.check.command", "fuzz": "polytile.fuzz.command"}
+SUBCOMMANDS = {
+    "cc": "polytile.cc.command",
+    "check": "polytile.check.command",
+    "fuzz": "polytile.fuzz.command",
+    "tune": "polytile.cli.tune.command",
+}
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 

@@ -43,10 +43,11 @@ class Progress:
         text = f"polytile: {seconds:.0f} s: {self.stage}"
         if self.stage and seconds > PATIENCE and text != self.shown:
             self.shown = text
-            print(f"{CLEARED}{text[: _columns() - 1]}\r", end="", file=sys.stderr, flush=True)
+            print(f"{CLEARED}{text[: columns() - 1]}\r", end="", file=sys.stderr, flush=True)
 
 
-def _columns() -> int:
+def columns() -> int:
+    """Return how many characters a line of the terminal has."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except OSError:

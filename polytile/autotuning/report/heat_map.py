@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from math import inf
 
+from polytile.autotuning import words
 from polytile.autotuning.outcome import Outcome
-from polytile.autotuning.report import words
 from polytile.autotuning.report.axes import text
 from polytile.autotuning.report.history import History
 from polytile.autotuning.report.surfaces import Surface

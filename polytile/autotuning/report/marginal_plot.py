@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import inf
 
+from polytile.autotuning import words
 from polytile.autotuning.outcome import Outcome
-from polytile.autotuning.report import words
 from polytile.autotuning.report.axes import TimeAxis, dot, line, polyline, text
 from polytile.autotuning.report.history import History, values_of
 from polytile.autotuning.space import Value

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from polytile.autotuning.report import words
+from polytile.autotuning import words
 from polytile.autotuning.report.heat_map import SLOWER, heat_map
 from polytile.autotuning.report.history import History, varied
 from polytile.autotuning.report.influence import by_influence

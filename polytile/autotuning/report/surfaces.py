@@ -1,21 +1,23 @@
 """Which pairs of parameters are shown as surfaces, and the points of each.
 
 Zhang, Mueller (CGO 2012, figures 6 and 7) show the time over the two block sizes at the best block dimensions, and the
-other way round. Spaces without these parameters show the two that explain most of the times.
+other way round: `tile_x` by `tile_y` at the best `block_x` and `block_y`. So are all parameters that come along x and
+y; spaces with one such pair or none show the two parameters that explain most of the times, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from polytile.autotuning import words
 from polytile.autotuning.outcome import Outcome
-from polytile.autotuning.report import words
 from polytile.autotuning.report.history import History, schedule_of, values_of, varied
 from polytile.autotuning.report.influence import by_influence
 from polytile.autotuning.space import SCHEDULE, Point, Value
 from polytile.dataclass import dataclass
 
-PAPER = (("block.x", "block.y"), ("threads.x", "threads.y"))  # BlockSize and BlockDim of the paper
+ALONG_X, ALONG_Y = "_x", "_y"  # how names of parameters end that come in pairs
+_MOST = 2  # surfaces of a space
 _COVERED = 0.5  # of the pairs of values that a cut through the winner must have, else the best of all points are shown
 
 
@@ -37,12 +39,19 @@ def surfaces(history: History) -> Iterator[Surface]:
     if best is None:
         return
     points = history.of(schedule_of(best))
-    names = varied(points)
-    pairs = [pair for pair in PAPER if all(name in names for name in pair)]
-    if not pairs:
-        pairs = [(x, y) for (x, _), (y, _) in [by_influence(points, names)[:2]] if x != y] if len(names) > 1 else []
-    for pair in pairs:
+    for pair in _pairs(points):
         yield _surface(history, points, pair, best)
+
+
+def _pairs(points: Sequence[Outcome]) -> Sequence[tuple[str, str]]:
+    """Parameters along x and y, then the two that explain most."""
+    names = varied(points)
+    found = [(name, name.removesuffix(ALONG_X) + ALONG_Y) for name in names if name.endswith(ALONG_X)]
+    found = [pair for pair in found if pair[1] in names]
+    strongest = sorted(name for name, _ in by_influence(points, names)[:2])
+    if len(strongest) == 2 and strongest not in [sorted(pair) for pair in found]:
+        found.append((strongest[0], strongest[1]))
+    return found[:_MOST]
 
 
 def _surface(history: History, points: Sequence[Outcome], pair: tuple[str, str], best: Point) -> Surface:

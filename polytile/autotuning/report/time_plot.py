@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
+from polytile.autotuning import words
 from polytile.autotuning.outcome import Status
-from polytile.autotuning.report import words
 from polytile.autotuning.report.axes import TimeAxis, dot, line, steps, text
 from polytile.autotuning.report.history import DEFAULT, History, schedule_of
 from polytile.drawing.svg import Svg

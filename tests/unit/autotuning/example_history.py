@@ -2,7 +2,8 @@
 
 The time of a streaming kernel has its least value where a tile of 64 x 6 cells has 64 x 3 threads; a jitter that
 depends on the point alone stands for what no formula explains. Large points have no time, as they take too many
-registers, and a few others fail in each of the ways in which points fail.
+registers, and a few others fail in each of the ways in which points fail. `example.tune.jsonl` is a part of it as a
+record; `python -m tests.unit.autotuning.example_history` writes it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import product
 from math import log2
+from pathlib import Path
 
+from polytile.autotuning.conditions import Conditions
 from polytile.autotuning.outcome import Outcome, Status
+from polytile.autotuning.record_lines import Entry, Finals, to_line
 from polytile.autotuning.report import History
 from polytile.autotuning.space import Point
 
@@ -23,6 +27,8 @@ FAILURES = {
     61: (Status.CRASHED, "the process ended with SIGSEGV"),
     90: (Status.WRONG, "A: error 0.5 <at> n=17"),
 }
+RECORD = Path(__file__).with_name("example.tune.jsonl")
+SOURCE, DATE = sha256(b"made up").hexdigest(), "2026-11-30T00:00:00+00:00"
 LIKE_DEFAULT = 31  # the number of a point with the kernels of the default
 
 
@@ -41,18 +47,26 @@ def example_history(every: int = 1) -> History:
         options="--schedule overlapped --planes shared --tile 6,64 --block 3,64",
         finals=finals,
         points=sum(1 for _ in _points()),
-        search="random: 338 points in random order (seed 1)",
+        search=f"random: {sum(1 for _ in _points())} points in random order (seed 1)",
     )
+
+
+def example_record(every: int = 6) -> bytes:
+    """A part of it, as a record."""
+    history = example_history(every)
+    conditions = Conditions(history.sizes, history.gpu, "made up", "made up")
+    entries = [to_line(Entry(SOURCE, one, conditions, DATE)) for one in history.outcomes]
+    return b"".join([*entries, to_line(Finals(SOURCE, history.finals))])
 
 
 def _points() -> Iterator[Point]:
     found = [
         (
             ("schedule", "streaming"),
-            ("block.x", x),
-            ("block.y", y),
-            ("threads.x", x // across),
-            ("threads.y", y // along),
+            ("tile_x", x),
+            ("tile_y", y),
+            ("block_x", x // across),
+            ("block_y", y // along),
             ("read_only", read_only),
         )
         for x, y, across, along, read_only in product((16, 32, 48, 64), range(2, 17), (1, 2), (1, 2, 4), (False, True))
@@ -90,7 +104,7 @@ def _outcome(number: int, point: Point) -> Outcome:
 
 def _streaming(point: Point) -> float:
     at = {name: int(value) for name, value in point[1:]}
-    x, y, across, along = at["block.x"], at["block.y"], at["threads.x"], at["threads.y"]
+    x, y, across, along = at["tile_x"], at["tile_y"], at["block_x"], at["block_y"]
     if (x // across) * (y // along) >= 8 and x == 16:
         return 0.0
     few = 0.4 * (across * along < 64)
@@ -105,3 +119,7 @@ def _overlapped(point: Point) -> float:
 
 def _jittered(time: float, point: Point) -> float:
     return time * (1 + 0.06 * int(sha256(repr(point).encode()).hexdigest()[:6], 16) / 0xFFFFFF)
+
+
+if __name__ == "__main__":
+    RECORD.write_bytes(example_record())

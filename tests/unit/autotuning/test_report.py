@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from polytile.autotuning.outcome import Outcome, Status
+from polytile.autotuning.record_lines import Entry, to_line
 from polytile.autotuning.report import History, page
+from polytile.autotuning.report.__main__ import main as report
 from polytile.autotuning.report.axes import TimeAxis
 from polytile.autotuning.report.history import varied
 from polytile.autotuning.report.influence import by_influence, share_explained
+from polytile.autotuning.report.of_record import histories
 from polytile.autotuning.report.surfaces import surfaces
-from polytile.autotuning.report.words import point, short
-from tests.unit.autotuning.example_history import DEFAULT, FAILURES, example_history
+from polytile.autotuning.words import point, short
+from polytile.diagnostics import EXIT_DONE, EXIT_USAGE
+from tests.unit.autotuning.example_history import DEFAULT, FAILURES, RECORD, example_history
 from tests.unit.report.html_checks import checked
 
 
@@ -74,10 +79,10 @@ def test_a_picture_has_each_outcome_and_the_best_so_far_goes_down() -> None:
 
 def test_surfaces_are_those_of_the_paper_where_their_parameters_exist() -> None:
     first, second = surfaces(example_history())
-    assert (first.x, first.y, second.x, second.y) == ("block.x", "block.y", "threads.x", "threads.y")
+    assert (first.x, first.y, second.x, second.y) == ("tile_x", "tile_y", "block_x", "block_y")
     history = example_history()
     best = min(history.measured, key=lambda one: history.time(one.point)).point
-    assert first.cells[dict(best)["block.x"], dict(best)["block.y"]].point == best
+    assert first.cells[dict(best)["tile_x"], dict(best)["tile_y"]].point == best
     assert first.cells.keys() <= {(x, y) for x in first.across for y in first.upwards}
 
 
@@ -86,7 +91,7 @@ def test_other_spaces_show_the_two_parameters_that_matter_most() -> None:
     kept = tuple(one for one in history.outcomes if dict(one.point).get("schedule") != "streaming")
     winner = min((one for one in kept if one.milliseconds), key=lambda one: one.median).point
     (surface,) = surfaces(replace(history, outcomes=kept, winner=winner, finals={}))
-    assert (surface.x, surface.y) == ("warps", "time_tile")
+    assert (surface.x, surface.y) == ("time_tile", "warps")
 
 
 def test_the_share_that_a_parameter_explains() -> None:
@@ -123,3 +128,30 @@ def test_points_in_words() -> None:
     assert point(()) == "the default"
     assert point((("schedule", "tiled"),)) == "tiled"
     assert point((("schedule", "tiled"), ("rows", 2), ("read_only", True))) == "tiled: rows 2, read_only on"
+
+
+def test_a_record_has_a_page_without_its_program(tmp_path: Path) -> None:
+    """The committed record is made up, as its GPU says."""
+    expected = example_history(6)
+    (found,) = histories(RECORD)
+    assert (found.outcomes, found.finals, found.winner) == (expected.outcomes, expected.finals, expected.winner)
+    target = tmp_path / "page.html"
+    assert report([str(RECORD), str(target)]) == EXIT_DONE
+    words = checked(target.read_text()).words
+    assert "a GPU that was made up" in words and point(expected.winner) in words
+
+
+def test_what_is_no_record_has_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text("{}")
+    assert report([str(other), str(tmp_path / "page.html")]) == EXIT_USAGE
+    assert report([str(tmp_path / "none"), str(tmp_path / "page.html")]) == EXIT_USAGE
+    assert "is no record" in capsys.readouterr().err
+
+
+def test_a_record_whose_default_is_not_beaten(tmp_path: Path) -> None:
+    record = tmp_path / "same.tune.jsonl"
+    same = Outcome((("schedule", "tiled"), ("rows", 2)), Status.MEASURED, milliseconds=(1.615,), key="other")
+    record.write_bytes(b"".join(to_line(Entry("0" * 64, one)) for one in (DEFAULT, same)))
+    (found,) = histories(record)
+    assert found.winner == () and found.file == "same"

@@ -1,11 +1,14 @@
-"""Points, times and gains as they stand in a report."""
+"""Points, times, gains and choices as they are shown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from math import floor, inf, log10
+from typing import Any
 
-from polytile.autotuning.report.history import History
 from polytile.autotuning.space import SCHEDULE, Point, Value
+from polytile.choices import CHOICE, Choice, Choices, Kind
 from polytile.report.words import UNKNOWN
 
 NO_POINT = "the default"
@@ -34,7 +37,23 @@ def short(time: float) -> str:
     return f"{time:.{max(2 - floor(log10(abs(float(f'{time:.2e}')))), 0)}f}"
 
 
-def gain(history: History, found: Point) -> str:
+def gain(ratio: float | None) -> str:
     """`1.28`: how many times as fast as the default."""
-    ratio = history.gain(found)
     return UNKNOWN if ratio is None else f"{ratio:.2f}"
+
+
+def options(choices: Choices) -> str:
+    """The choices as the command takes them: `--schedule overlapped --tile 6,64 --no-graphs`."""
+    return " ".join(chain.from_iterable(_option(CHOICE[name], asked) for name, asked in choices.asked.items()))
+
+
+def _option(choice: Choice, asked: Any) -> Iterator[str]:
+    match choice.kind:
+        case Kind.SWITCH:
+            yield choice.option if asked else f"--no-{choice.option.removeprefix('--')}"
+        case Kind.NAMES:
+            yield from (f"{choice.option} {name}" for name in asked)
+        case Kind.SIZES:
+            yield f"{choice.option} {','.join(map(str, asked))}"
+        case _:
+            yield f"{choice.option} {asked}"

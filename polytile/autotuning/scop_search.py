@@ -1,0 +1,126 @@
+"""One SCoP, from its source to what is fastest: its space, a search of it, a record, and where points are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from polytile.autotuning.conditions import Conditions, source_key
+from polytile.autotuning.estimates import estimates_of
+from polytile.autotuning.evaluator import Evaluator, Known
+from polytile.autotuning.record import Record
+from polytile.autotuning.report import History
+from polytile.autotuning.search.named import search_named
+from polytile.autotuning.search.search import Search
+from polytile.autotuning.space import Point, Space
+from polytile.autotuning.spaces import space_of
+from polytile.autotuning.tuner import Budget, Observer, Tuned, tune
+from polytile.autotuning.words import options
+from polytile.autotuning.workload import Workload
+from polytile.choices import Choices
+from polytile.compiled_scop import CompiledScop
+from polytile.dataclass import dataclass
+from polytile.diagnostics import Diagnostic
+from polytile.frontend.preprocess import read_input, surroundings
+
+
+class Measuring(Evaluator, Protocol):
+    """An evaluator that says under which conditions it measures, and asks `known` what is known of kernels."""
+
+    known: Known
+
+    @property
+    def conditions(self) -> Conditions:
+        """What times depend on besides the kernels."""
+        ...
+
+
+Evaluators = Callable[[Workload, Callable[[Point], Choices]], Measuring]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a SCoP is searched: the file of the record, the name of the search (empty: by the size of its space), and how
+    many processes compile."""
+
+    record: Path
+    search: str = ""
+    budget: Budget = Budget()
+    seed: int = 0
+    jobs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search of a workload has found, `remarks` of its record included."""
+
+    workload: Workload
+    space: Space
+    search: str
+    conditions: Conditions
+    tuned: Tuned
+    remarks: tuple[Diagnostic, ...] = ()
+
+    @property
+    def choices(self) -> Choices:
+        """What the compiler is asked for; nothing where its own choice is as fast."""
+        return self.space.choices(self.tuned.winner.point)
+
+    @property
+    def history(self) -> History:
+        """The same for a reader."""
+        return History(
+            scop=self.workload.scop,
+            file=Path(self.workload.path).name,
+            sizes=self.workload.sizes,
+            gpu=self.conditions.gpu,
+            outcomes=self.tuned.outcomes,
+            winner=self.tuned.winner.point,
+            options=options(self.choices),
+            finals=self.tuned.milliseconds,
+            points=len(self.space.points),
+            search=self.search,
+        )
+
+
+def search_scop(
+    workload: Workload,
+    scop: CompiledScop,
+    plan: Plan,
+    evaluators: Evaluators,
+    observer: Callable[[Space, Search], Observer],
+) -> Searched:
+    """Search the space of a SCoP, which is compiled as the compiler chooses by itself; goes on from what the record
+    has.
+
+    Raises UsageError where the record cannot be used, and DeviceError where nothing can be evaluated here.
+    """
+    space = space_of(scop, workload.sizes)
+    search = search_named(plan.search, space, plan.seed, estimates_of(workload, space.choices, plan.jobs))
+    evaluator = evaluators(workload, space.choices)
+    try:
+        conditions = evaluator.conditions
+        with Record(plan.record, source_of(workload, conditions), conditions) as record:
+            evaluator.known = record.known
+            tuned = tune(search, evaluator, record, plan.budget, observer(space, search))
+            return Searched(workload, space, search.description, conditions, tuned, record.remarks)
+    finally:
+        evaluator.close()
+
+
+def source_of(workload: Workload, conditions: Conditions) -> str | None:
+    """Return the SHA-256 of all that kernels of a workload are made from, whatever is asked for: the file, and what the
+    preprocessor makes of it. None while polytile's own files are being changed."""
+    path, text = (workload.path, workload.text) if workload.text is not None else read_input(workload.path)
+    around = surroundings(
+        path,
+        text,
+        include_dirs=workload.include_dirs,
+        defines=workload.defines,
+        preprocessor=workload.preprocessor,
+        flags=workload.preprocessor_flags,
+        cflags=workload.options.cflags,
+    )
+    parts = (workload.scop, text, around.output, workload.device_source, str(workload.autodetect))
+    return source_key("\0".join(parts), workload.options, conditions)

@@ -1,0 +1,1 @@
+"""`polytile tune`: the command line, what is shown while a search runs, and what it has found."""

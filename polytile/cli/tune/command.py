@@ -1,0 +1,226 @@
+"""`polytile tune FILE.c --param N=V`: measure what the SCoPs of a file may be, and write down what is fastest."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polytile.cli import progress
+from polytile.cli.report import Report
+from polytile.cli.tune.arguments import TuneRequest, parse
+from polytile.diagnostics import (
+    EXIT_DONE,
+    DeviceError,
+    InternalError,
+    NothingRunsError,
+    OpaqueCallError,
+    PolytileError,
+    UsageError,
+    UserError,
+)
+
+if TYPE_CHECKING:
+    from polytile.api import Program
+    from polytile.autotuning.scop_search import Measuring, Searched
+    from polytile.autotuning.search.search import Search
+    from polytile.autotuning.space import Point, Space
+    from polytile.autotuning.tuner import Observer
+    from polytile.autotuning.workload import Workload
+    from polytile.choices import Choices
+    from polytile.compiled_scop import CompiledScop
+    from polytile.options import Options
+
+EXIT_INTERRUPTED = 130
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; returns the exit status. Raises UsageError for words that it does not understand, InternalError
+    for bugs, and with --json nothing else of polytile's."""
+    request = parse(words)
+    report = Report(as_json=request.json, quiet=request.quiet)
+    try:
+        status = run(request, report)
+    except InternalError:
+        raise
+    except PolytileError as error:
+        report.diagnostic(error.diagnostic)
+        status = error.exit_status
+    report.finish(status)
+    return status
+
+
+def run(request: TuneRequest, report: Report) -> int:
+    """Tune each SCoP that was asked for; returns the exit status. Raises PolytileError for what ends the run."""
+    from polytile.runtime.output import check_targets
+
+    check_targets([p for p in (request.record, request.output, request.report) if p is not None], Path(request.input))
+    program = compiled(request, report)
+    workloads = [(workload(request, program, scop), scop) for scop in chosen(request, program)]
+    require_gpu()
+    found = list(_searched(request, report, workloads))
+    _finish(request, report, program, found)
+    return EXIT_INTERRUPTED if found[-1].tuned.interrupted else EXIT_DONE
+
+
+def options(request: TuneRequest) -> Options:
+    """The options of all compilations, with the sizes that were given."""
+    from polytile.options import Options
+
+    return Options(
+        cflags=request.cflags, parameters=dict(request.parameters), strict=request.strict, atomics=request.atomics
+    )
+
+
+def device_text(request: TuneRequest) -> str:
+    """The CUDA that defines functions with access summaries."""
+    from polytile.settings import read_device_source
+
+    return "" if request.device_source is None else read_device_source(request.device_source)
+
+
+def compiled(request: TuneRequest, report: Report) -> Program:
+    """Compile the file as the compiler would by itself; SCoPs that are refused are warnings."""
+    from polytile.api import compile_file
+
+    program = compile_file(
+        request.input,
+        options=options(request),
+        defines=request.defines,
+        include_dirs=[Path(d) for d in request.include_dirs],
+        autodetect=request.autodetect,
+        device_source=device_text(request),
+    )
+    for refusal in program.refusals:
+        if not isinstance(refusal, NothingRunsError | OpaqueCallError):
+            report.diagnostic(replace(refusal.diagnostic, severity="warning"))
+    return program
+
+
+def chosen(request: TuneRequest, program: Program) -> Sequence[CompiledScop]:
+    """The SCoP that is named, or all that have kernels; raises UserError where there are none."""
+    scops = [program[request.scop]] if request.scop is not None else program.scops
+    found = [scop for scop in scops if scop.program is not None]
+    if not found:
+        what = "no SCoP has kernels" if request.scop is None else f"{request.scop} has no kernels"
+        raise UserError(
+            f"{request.input}: {what}, so that there is nothing to tune",
+            hint=f"polytile {request.input} --explain says what keeps loops serial",
+        )
+    return found
+
+
+def workload(request: TuneRequest, program: Program, scop: CompiledScop) -> Workload:
+    """What is tuned; raises UsageError where sizes are missing."""
+    from polytile.autotuning.workload import Workload
+
+    return Workload(
+        path=request.input,
+        scop=scop.name,
+        sizes=sizes(request, scop),
+        defines=request.defines,
+        include_dirs=request.include_dirs,
+        options=replace(options(request), parameters={}),
+        autodetect=request.autodetect,
+        device_source=device_text(request),
+    )
+
+
+def sizes(request: TuneRequest, scop: CompiledScop) -> Mapping[str, int]:
+    """The values of all parameters of a SCoP, products of others included; raises UsageError where some are missing."""
+    from polytile.runtime.parameters import with_products
+
+    source = scop.compilation.source
+    given = {p.name: request.parameters[p.name] for p in source.parameters if p.name in request.parameters}
+    values = with_products(source, given)
+    products = {name for name, _ in source.products}
+    missing = [p.name for p in source.parameters if p.name not in values]
+    if missing:
+        asked = [name for name in missing if name not in products] or missing
+        raise UsageError(
+            f"{scop.name}: a time is one at given sizes, and there is no value of {' and '.join(asked)}",
+            hint=f"add {' '.join(f'--param {name}=N' for name in asked)}, with the sizes that matter to you",
+        )
+    return {p.name: values[p.name] for p in source.parameters}
+
+
+def require_gpu() -> None:
+    """Raise DeviceError where nothing can be measured."""
+    from polytile.runtime.cupy_engine import cupy_available
+    from polytile.runtime.driver import driver_arch
+
+    if driver_arch() is None or not cupy_available():
+        missing = "no GPU that the NVIDIA driver can use" if driver_arch() is None else "no CuPy that can use it"
+        raise DeviceError(
+            f"times are measured on a GPU, and there is {missing}",
+            hint="an NVIDIA GPU with its driver and CuPy are needed (pip install 'polytile[cuda]')",
+        )
+
+
+def evaluator(request: TuneRequest, one: Workload, choices: Callable[[Point], Choices]) -> Measuring:
+    """What evaluates points on the GPU."""
+    from polytile.autotuning.gpu_evaluator import GpuEvaluator
+
+    return GpuEvaluator(one, choices, width=request.jobs)
+
+
+def _searched(
+    request: TuneRequest, report: Report, workloads: Sequence[tuple[Workload, CompiledScop]]
+) -> Iterator[Searched]:
+    """Search one SCoP after another, until Ctrl-C."""
+    from polytile.autotuning.gpu_evaluator import most_workers
+    from polytile.autotuning.scop_search import Plan, search_scop
+    from polytile.autotuning.tuner import Budget
+
+    budget = Budget(request.evaluations, request.seconds)
+    plan = Plan(request.record, request.search, budget, request.seed, request.jobs or most_workers())
+    for one, scop in workloads:
+        found = search_scop(one, scop, plan, partial(evaluator, request), partial(_display, report, one))
+        for remark in found.remarks:
+            report.diagnostic(remark)
+        yield found
+        if found.tuned.interrupted:
+            return
+
+
+def _display(report: Report, workload: Workload, space: Space, search: Search) -> Observer:
+    """What is shown of a search: on a terminal a line that changes, else a line for each evaluation."""
+    from polytile.autotuning.tuner import Observer
+    from polytile.cli.tune.display import Display
+
+    if report.as_json or report.quiet:
+        return Observer()
+    live = progress.is_shown()
+    values = " ".join(f"{name}={value}" for name, value in workload.sizes.items())
+    report.line(f"{workload.scop}: {search.description}{f'; {values}' * bool(values)}")
+    lines = None if live and sys.stdout.isatty() else partial(print, flush=True)
+    return Display(workload.scop, len(space.points), lines, live)
+
+
+def _finish(request: TuneRequest, report: Report, program: Program, found: Sequence[Searched]) -> None:
+    """Write the files, and say what was found."""
+    from polytile.autotuning.report import page
+    from polytile.cli.tune.results import facts, next_command, summary
+    from polytile.runtime.output import write_outputs
+
+    texts = {request.output: tuned_text(found)}
+    if request.report is not None:
+        texts[request.report] = page([one.history for one in found])
+    write_outputs(texts)
+    names = [str(path) for path in texts]
+    for one in found:
+        report.text("\n".join(summary(one)))
+    report.text(f"wrote {', '.join(names)}; all that was measured is in {request.record}")
+    command = next_command(request, program.text)
+    report.text(f"next: {command}")
+    report.add(input=request.input, scops=facts(found), files=names, record=str(request.record), next=command)
+
+
+def tuned_text(found: Sequence[Searched]) -> str:
+    import json
+
+    from polytile.cli.tune.results import facts
+    return json.dumps(facts(found))
