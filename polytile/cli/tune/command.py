@@ -67,11 +67,16 @@ def run(request: TuneRequest, report: Report) -> int:
 
 
 def options(request: TuneRequest) -> Options:
-    """The options of all compilations, with the sizes that were given."""
+    """The options of all compilations, with the sizes that were given, for the GPU of this machine if there is one."""
     from polytile.options import Options
+    from polytile.runtime.driver import driver_arch
 
     return Options(
-        cflags=request.cflags, parameters=dict(request.parameters), strict=request.strict, atomics=request.atomics
+        cflags=request.cflags,
+        parameters=dict(request.parameters),
+        strict=request.strict,
+        atomics=request.atomics,
+        arch=driver_arch() or Options().arch,
     )
 
 
@@ -174,6 +179,7 @@ def _searched(
     from polytile.autotuning.gpu_evaluator import most_workers
     from polytile.autotuning.scop_search import Plan, search_scop
     from polytile.autotuning.tuner import Budget
+    from polytile.cli.tune.results import summary
 
     budget = Budget(request.evaluations, request.seconds)
     plan = Plan(request.record, request.search, budget, request.seed, request.jobs or most_workers())
@@ -181,6 +187,7 @@ def _searched(
         found = search_scop(one, scop, plan, partial(evaluator, request), partial(_display, report, one))
         for remark in found.remarks:
             report.diagnostic(remark)
+        report.text("\n".join(summary(found)))
         yield found
         if found.tuned.interrupted:
             return
@@ -201,26 +208,25 @@ def _display(report: Report, workload: Workload, space: Space, search: Search) -
 
 
 def _finish(request: TuneRequest, report: Report, program: Program, found: Sequence[Searched]) -> None:
-    """Write the files, and say what was found."""
+    """Write the files, and say how to go on."""
     from polytile.autotuning.report import page
-    from polytile.cli.tune.results import facts, next_command, summary
+    from polytile.cli.tune.results import facts, next_command
     from polytile.runtime.output import write_outputs
 
-    texts = {request.output: tuned_text(found)}
+    texts = {request.output: result_text(request, found)}
     if request.report is not None:
         texts[request.report] = page([one.history for one in found])
     write_outputs(texts)
     names = [str(path) for path in texts]
-    for one in found:
-        report.text("\n".join(summary(one)))
+    command = next_command(request, program.text, program.options.arch)
     report.text(f"wrote {', '.join(names)}; all that was measured is in {request.record}")
-    command = next_command(request, program.text)
     report.text(f"next: {command}")
     report.add(input=request.input, scops=facts(found), files=names, record=str(request.record), next=command)
 
 
-def tuned_text(found: Sequence[Searched]) -> str:
-    import json
+def result_text(request: TuneRequest, found: Sequence[Searched]) -> str:
+    """The result file, with what it has of other SCoPs already."""
+    from polytile.autotuning.tuned import result_file, tuned_entry
 
-    from polytile.cli.tune.results import facts
-    return json.dumps(facts(found))
+    entries = [tuned_entry(one.workload, one.choices, one.tuned, request.record) for one in found]
+    return result_file(request.output, entries, found[-1].conditions, found[-1].workload.options.arch).to_text()

@@ -14,6 +14,7 @@ from polytile.autotuning import words
 from polytile.autotuning.scop_search import Searched
 from polytile.cli.tune.arguments import TuneRequest
 from polytile.cli.tune.display import duration
+from polytile.options import Options
 
 _MAIN = re.compile(r"^[ \t]*(?:extern[ \t]+)?int\s+main\s*\(", re.MULTILINE)
 
@@ -40,7 +41,7 @@ def summary(found: Searched) -> Iterator[str]:
         yield f"  {', '.join(f'{count} {status}' for status, count in counts.most_common())}"
 
 
-def next_command(request: TuneRequest, text: str) -> str:
+def next_command(request: TuneRequest, text: str, arch: str) -> str:
     """The command that compiles the file with what was found: a program, where the file has a `main`."""
     asked = ["polytile", request.input, "--tuned", str(request.output)]
     asked += [word for name in request.include_dirs for word in ("-I", name)]
@@ -49,6 +50,7 @@ def next_command(request: TuneRequest, text: str) -> str:
     asked += ["--fp", "strict"] if request.strict else []
     asked += ["--atomics"] if request.atomics else []
     asked += ["--device-source", request.device_source] if request.device_source else []
+    asked += ["--arch", arch] if arch != Options().arch else []
     asked += ["--autodetect"] if request.autodetect else []
     asked += ["--build", Path(request.input).stem] if _MAIN.search(text) else []
     return shlex.join(asked)

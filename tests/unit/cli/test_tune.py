@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,27 @@ def test_each_scop_is_tuned_and_the_result_can_be_typed(
     assert lines[-2] == f"wrote {written}; all that was measured is in {source}.tune.jsonl"
     assert lines[-1] == f"next: polytile {source} --tuned {written} --build two"
     assert written.exists() and all(evaluator.closed for evaluator in bench.evaluators)
+
+
+@pytest.mark.skipif(driver_arch() is not None, reason="the times are of a GPU that was made up")
+def test_the_result_is_taken_by_the_command_that_is_printed(
+    source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(source, "--param", "n=4000", "--param", "m=7", "-q") == EXIT_DONE
+    command = capsys.readouterr().out.splitlines()[-1].removeprefix("next: polytile ")
+    words = command.partition(" --build")[0].split()
+    assert main([*words, "-o", str(source.parent / "out")]) == EXIT_DONE
+    said = "".join(capsys.readouterr())
+    assert "scale_scop0: tuned, 1 ms beside 2 of the compiler's own choice on made up, n = 4000" in said
+    assert "add_scop0: tuned, " in said
+    assert main([str(source), "--tile", "16", "--block", "64", "--schedule", "classic", "-o", str(source.parent)]) == 0
+    one, other = (folder / "two_kernel.cu" for folder in (source.parent / "out", source.parent))
+    assert kernels(one.read_text()) == kernels(other.read_text())
+
+
+def kernels(text: str) -> list[str]:
+    """Lines of code, without the comments that say how it was made."""
+    return [line.partition("//")[0] for line in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()]
 
 
 def test_the_same_command_measures_nothing_twice(
