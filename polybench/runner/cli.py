@@ -11,10 +11,12 @@ from pathlib import Path
 from polybench.processors import usable_processors
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
+from polytile.autotuning.search.named import SEARCHES
 from polytile.choices import ORDERS, SCHEDULES
 
 Command = Callable[[argparse.Namespace], int]
 CAPS = (255, 168, 128, 96, 80, 64, 48)  # registers of a thread
+STRATEGIES = ("random_sample", "simulated_annealing", "genetic_algorithm", "greedy_ils", "bayes_opt")  # Kernel Tuner's
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     estimated.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     estimated.add_argument("--only", nargs="+", default=[], metavar="SELECTION", help="the programs (all)")
     estimated.set_defaults(command=_estimates)
+    _replay_parser(commands.add_parser("replay", help="searches of the tuner compared on a record, without a GPU"))
     built = commands.add_parser("kernels", help="a table of built kernels that were measured on their own")
     built.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     built.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
@@ -198,6 +201,20 @@ def _ablation_parser(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_ablation)
 
 
+def _replay_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("record", type=Path, metavar="RECORD", help="what `polytile tune` has written")
+    parser.add_argument("--source", default="", metavar="SHA256", help="the beginning of one (that with most points)")
+    every = ["random", "model"]
+    parser.add_argument("--search", type=_several(SEARCHES), default=every, help=f"of polytile ({','.join(every)})")
+    parser.add_argument(
+        "--kernel-tuner", type=_several(STRATEGIES), default=[], metavar="STRATEGY,...", help=f"{','.join(STRATEGIES)}"
+    )
+    parser.add_argument("--seeds", type=_positive, default=20, metavar="N", help="runs of each search (20)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append a row for each search to FILE")
+    parser.add_argument("--cache", type=Path, metavar="FILE", help="write the record as a cache file of Kernel Tuner")
+    parser.set_defaults(command=_replay)
+
+
 def _selection(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("selection", nargs="*", metavar="SELECTION", help=text)
 
@@ -279,6 +296,12 @@ def _limits(chosen: argparse.Namespace) -> int:
     from polybench.runner.limits import limits
 
     return limits(chosen, load(chosen.root))
+
+
+def _replay(chosen: argparse.Namespace) -> int:
+    from polybench.runner.replay import replay
+
+    return replay(chosen)
 
 
 def _entries(chosen: argparse.Namespace) -> list[Entry]:

@@ -1,0 +1,136 @@
+"""`replay`: searches compared on a record, without a GPU.
+
+For each search, how many evaluations it takes until one is within 5%, and 1%, of the fastest in the record, over many
+seeds. Each point that is asked for counts, those without a time too; the default, which a tuner evaluates anyway, does
+not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, field
+from pathlib import Path
+from statistics import quantiles
+
+from polybench.runner.errors import RunnerError
+from polybench.runner.kernel_tuner import simulated_times
+from polytile.autotuning.kernel_tuner_cache import kernel_tuner_cache, write_kernel_tuner_cache
+from polytile.autotuning.outcome import Outcome
+from polytile.autotuning.record import read_record
+from polytile.autotuning.replay import Replay, recorded_estimates, recorded_space
+from polytile.autotuning.search.named import search_named
+from polytile.autotuning.search.search import Search
+from polytile.dataclass import dataclass
+from polytile.diagnostics import UsageError
+
+WITHIN = (5, 1)  # percent of the best
+COLUMNS = ("search", *(f"within {percent}%: {each}" for percent in WITHIN for each in ("median", "quartiles")))
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a search needed on a record of `points`: evaluations for each seed, until one was within each percentage of
+    the best; one more than there are points where none was."""
+
+    search: str
+    points: int
+    evaluations: dict[int, list[int]] = field(default_factory=dict)
+
+    def quartiles(self, percent: int) -> tuple[float, float, float]:
+        """The first, the median and the third, over seeds."""
+        found = self.evaluations[percent]
+        first, middle, third = quantiles(found, n=4, method="inclusive") if len(found) > 1 else 3 * found
+        return first, middle, third
+
+    def cells(self) -> tuple[str, ...]:
+        found: list[str] = []
+        for percent in WITHIN:
+            first, middle, third = self.quartiles(percent)
+            share = f" ({100 * middle / self.points:.1f}%)"
+            found += (f"{middle:g}{share}", f"{first:g} to {third:g}") if middle <= self.points else ("never", "")
+        return self.search, *found
+
+
+def recorded(path: Path, source: str = "") -> list[Outcome]:
+    """The outcomes of a record, the last of each point: of the source whose SHA-256 begins so; without one, of that
+    with the most evaluations. Raises RunnerError for files that are no records, and where there is no such source."""
+    try:
+        entries = [one for one in read_record(path) if one.source.startswith(source)]
+    except UsageError as error:
+        raise RunnerError(f"{error.message}; {error.hint}") from error
+    if not entries:
+        raise RunnerError(f"{path} has no evaluation of {source or 'any source'}")
+    most = Counter(one.source for one in entries).most_common(1)[0][0]
+    found = {one.outcome.point: one.outcome for one in entries if one.source == most}
+    if not any(one.milliseconds for point, one in found.items() if point):
+        raise RunnerError(f"{path} has no time of a point")
+    return list(found.values())
+
+
+def needed(name: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
+    """What a search needs on these outcomes; raises UsageError for searches that there are none of."""
+    space, replayed, estimates = recorded_space(outcomes), Replay(outcomes), recorded_estimates(outcomes)
+    searches = (search_named(name, space, seed, estimates) for seed in range(seeds))
+    return _needed(name, outcomes, [_times(search, replayed) for search in searches])
+
+
+def needed_by_kernel_tuner(strategy: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
+    """What a strategy of Kernel Tuner needs on these outcomes; raises RunnerError where it cannot be run."""
+    return _needed(f"Kernel Tuner: {strategy}", outcomes, simulated_times(outcomes, strategy, seeds))
+
+
+def _times(search: Search, replayed: Replay) -> Iterator[float]:
+    """The time of each point that a search asks for, in milliseconds; infinite where there is none."""
+    while (point := search.ask()) is not None:
+        outcome = replayed.outcome(point)
+        search.tell(outcome)
+        yield outcome.median
+
+
+def _needed(name: str, outcomes: Sequence[Outcome], runs: Sequence[Iterable[float]]) -> Needed:
+    points = [one for one in outcomes if one.point]
+    best = min(one.median for one in points)
+    found = [_counts(run, best, len(points) + 1) for run in runs]
+    return Needed(name, len(points), {percent: [one[percent] for one in found] for percent in WITHIN})
+
+
+def _counts(times: Iterable[float], best: float, never: int) -> dict[int, int]:
+    """How many evaluations it takes until one is within each percentage of the best."""
+    found: dict[int, int] = {}
+    for count, time in enumerate(times, 1):
+        for percent in WITHIN:
+            if time <= best * (1 + percent / 100):
+                found.setdefault(percent, count)
+        if len(found) == len(WITHIN):
+            break
+    return {percent: found.get(percent, never) for percent in WITHIN}
+
+
+def table(found: Sequence[Needed]) -> str:
+    """The table, as Markdown."""
+    rows = [COLUMNS, ("---",) * len(COLUMNS), *(one.cells() for one in found)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def replay(chosen: argparse.Namespace) -> int:
+    """Print the table of a record; append a row for each search to a file, and write the record for Kernel Tuner."""
+    path, seeds = chosen.record, chosen.seeds
+    outcomes = recorded(path, chosen.source)
+    points = [one for one in outcomes if one.point]
+    fine = sum(one.milliseconds != () for one in points)
+    print(f"{path}: {len(points)} points, {fine} of them with a time; {seeds} seeds")
+    if chosen.cache is not None:
+        write_kernel_tuner_cache(chosen.cache, kernel_tuner_cache(recorded_space(outcomes), outcomes))
+    try:
+        found = [needed(name, outcomes, seeds) for name in chosen.search]
+    except UsageError as error:
+        raise RunnerError(f"{error.message}; {error.hint}") from error
+    found += [needed_by_kernel_tuner(strategy, outcomes, seeds) for strategy in chosen.kernel_tuner]
+    print(table(found))
+    if chosen.json is not None:
+        with chosen.json.open("a") as file:
+            file.writelines(json.dumps({"record": str(path), **asdict(one)}) + "\n" for one in found)
+    return 0
