@@ -34,7 +34,7 @@ from polytile.runtime.gpu_lock import alone
 from polytile.runtime.ptxas import Said, parse
 from polytile.runtime.resident_runs import ResidentRuns
 
-MAX_THREADS = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+MAX_THREADS, LOCAL_BYTES, REGISTERS = 0, 3, 4  # CU_FUNC_ATTRIBUTE_..._PER_BLOCK, _LOCAL_SIZE_BYTES, _NUM_REGS
 # Of CUresult and cudaError_t: an invalid value (too much dynamic shared memory), no memory, an invalid configuration,
 # out of registers for a launch, and more blocks that wait for each other than fit.
 _TOO_MUCH = frozenset({1, 2, 9, 701, 720})
@@ -56,7 +56,7 @@ class CudaDevice:
             compiler=f"NVRTC {'.'.join(map(str, cupy.cuda.nvrtc.getVersion()))}",
             flags=(*flags_of(source.workload.options), f"-arch=sm_{device.compute_capability}"),
         )
-        self.runs.inputs.compile()
+        self.runs.compile()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -80,9 +80,8 @@ class CudaDevice:
             engine = loaded_engine(kernels.program, binary)
         except DeviceError as error:
             raise self.failure(error) from error
-        found = CudaKernels(self, replace(kernels, binary=binary), engine, _resources(kernels.program, parse(said)))
-        found.check_threads()
-        return found
+        _check_threads(engine)
+        return CudaKernels(self, replace(kernels, binary=binary), engine, _resources(engine, parse(said)))
 
     def in_turns(self, built: Sequence[Built], rounds: int) -> InTurns:
         """Run kernels in turns, and leave out what differs from what the first ones compute by more than rounding."""
@@ -134,15 +133,6 @@ class CudaKernels:
         """Return what launches the same kernels by another host program."""
         return replace(self.loaded, program=program, replays=Replays())
 
-    def check_threads(self) -> None:
-        """Raise ResourcesError for a kernel whose blocks have more threads than there are registers for."""
-        query = require_cupy().cuda.driver.funcGetAttribute
-        for kernel in self.kernels.program.kernels:
-            most = int(query(MAX_THREADS, self.loaded.functions[kernel.name].kernel.ptr))
-            threads = prod(kernel.block)
-            if threads > most:
-                raise ResourcesError(f"{kernel.name}: blocks of {threads} threads, where its registers allow {most}")
-
     def time(self, best: float) -> tuple[float, ...]:
         """Time them as `Built` says."""
         with self.device.failing():
@@ -156,10 +146,27 @@ def _release_frames(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _resources(program: HostProgram, said: dict[str, Said]) -> Resources:
-    known = [said[kernel.name] for kernel in program.kernels if kernel.name in said]
+def _asked(engine: CupyEngine, attribute: int) -> list[int]:
+    """What the driver says of each kernel."""
+    query = require_cupy().cuda.driver.funcGetAttribute
+    return [int(query(attribute, engine.functions[k.name].kernel.ptr)) for k in engine.program.kernels]
+
+
+def _check_threads(engine: CupyEngine) -> None:
+    """Raise ResourcesError for a kernel whose blocks have more threads than there are registers for."""
+    for kernel, most in zip(engine.program.kernels, _asked(engine, MAX_THREADS), strict=True):
+        threads = prod(kernel.block)
+        if threads > most:
+            raise ResourcesError(f"{kernel.name}: blocks of {threads} threads, where its registers allow {most}")
+
+
+def _resources(engine: CupyEngine, said: dict[str, Said]) -> Resources:
+    """What kernels take. Where NVRTC has found them in its cache, ptxas says nothing: all local memory counts as
+    spilled then."""
+    kernels = engine.program.kernels
+    local = zip(kernels, _asked(engine, LOCAL_BYTES), strict=True)
     return Resources(
-        tuple(one.registers for one in known),
-        tuple(one.spill_bytes for one in known),
-        tuple(shared_bytes(kernel) for kernel in program.kernels),
+        registers=tuple(_asked(engine, REGISTERS)),
+        spilled_bytes=tuple(said[k.name].spill_bytes if k.name in said else size for k, size in local),
+        shared_bytes=tuple(map(shared_bytes, kernels)),
     )

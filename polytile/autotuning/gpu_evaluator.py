@@ -308,8 +308,9 @@ def _raised(kind: str, reason: str, hint: str | None) -> PolytileError:
 
 def of_workers(folder: str) -> dict[str, str]:
     """The environment of a worker, which may leave files in a folder: one thread for each library that would take all
-    processors."""
-    return {**os.environ, "TMPDIR": folder, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    processors, and no cache of CUDA's compilers, with which ptxas says nothing."""
+    own = {"TMPDIR": folder, "CUDA_CACHE_DISABLE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**os.environ, **own}
 
 
 def most_workers() -> int:

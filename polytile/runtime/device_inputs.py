@@ -5,7 +5,7 @@ Run 3 of one program has the inputs of run 3 of another one, so that nothing nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -58,11 +58,13 @@ class DeviceInputs:
         self._by_value = {name for name in small if scop.by_value(small[name].array)}
         self._written = {name for name in small if scop.written(name)}
 
-    def compile(self) -> None:
-        """Compile what draws inputs, before a device is held for a run of it."""
+    def samples(self) -> Iterator[Any]:
+        """Draw a few elements of each type, in all ways: what does it is compiled then."""
         for dtype in {self.layouts[name].dtype for name in self._large}:
             for way in WAYS:
-                self.draw(require_cupy().ones((2, 2), dtype), 0, way)
+                few = require_cupy().ones((2, 2), dtype)
+                self.draw(few, 0, way)
+                yield few
 
     @property
     def results(self) -> tuple[str, ...]:

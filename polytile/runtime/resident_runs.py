@@ -29,6 +29,12 @@ class ResidentRuns:
         self.inputs = DeviceInputs(scop, values, seed)
         self._way: Drawn | None = None
 
+    def compile(self) -> None:
+        """Compile what draws inputs and looks at results, before a device is held for a run of it."""
+        for few in self.inputs.samples():
+            all_finite(few)
+            relative_difference(few, few)
+
     def run(self, engine: CupyEngine) -> None:
         """Run a program once."""
         with self._memory() as memory:

@@ -81,7 +81,7 @@ def drawn(inputs: DeviceInputs, way: Drawn, run: int) -> dict[str, Any]:
 
 def test_each_run_has_inputs_of_its_own(cupy: None, scop: Scop) -> None:
     inputs, same = DeviceInputs(scop, VALUES, 1), DeviceInputs(scop, VALUES, 1)
-    inputs.compile()
+    assert [few.dtype.itemsize for few in inputs.samples()].count(4) == len(WAYS)
     first, second, again = drawn(inputs, WAYS[0], 0), drawn(inputs, WAYS[0], 1), drawn(same, WAYS[0], 0)
     for name in ("A", "x"):
         assert first[name].min() >= 0.5 and first[name].max() < 1.5 and abs(first[name].mean() - 1) < 0.2
@@ -158,6 +158,10 @@ def test_inputs_are_made_smaller_where_results_are_not_finite(runs: ResidentRuns
     engine: Any = explosive
     assert runs.time(engine) == (1.0,) * 7 and runs._way == Drawn(SMALL)
     assert runs.differences([engine, engine])[1]["A"] == 0.0
+
+
+def test_what_looks_at_results_is_compiled_before(runs: ResidentRuns) -> None:
+    runs.compile()
 
 
 def test_results_that_are_never_finite_are_timed(runs: ResidentRuns) -> None:
