@@ -202,7 +202,7 @@ def _ablation_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay_parser(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("record", type=Path, metavar="RECORD", help="what `polytile tune` has written")
+    parser.add_argument("record", type=Path, metavar="RECORD", help="of `polytile tune`, or T4 results (.json)")
     parser.add_argument("--source", default="", metavar="SHA256", help="the beginning of one (that with most points)")
     every = ["random", "model"]
     parser.add_argument("--search", type=_several(SEARCHES), default=every, help=f"of polytile ({','.join(every)})")
@@ -212,6 +212,7 @@ def _replay_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=_positive, default=20, metavar="N", help="runs of each search (20)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="append a row for each search to FILE")
     parser.add_argument("--cache", type=Path, metavar="FILE", help="write the record as a cache file of Kernel Tuner")
+    parser.add_argument("--t4", type=Path, metavar="FILE", help="write the record as results in the T4 format")
     parser.set_defaults(command=_replay)
 
 

@@ -23,6 +23,7 @@ from polytile.autotuning.record import read_record
 from polytile.autotuning.replay import Replay, recorded_estimates, recorded_space
 from polytile.autotuning.search.named import search_named
 from polytile.autotuning.search.search import Search
+from polytile.autotuning.t4_format import read_t4, t4_results
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 
@@ -55,19 +56,27 @@ class Needed:
 
 
 def recorded(path: Path, source: str = "") -> list[Outcome]:
-    """The outcomes of a record, the last of each point: of the source whose SHA-256 begins so; without one, of that
-    with the most evaluations. Raises RunnerError for files that are no records, and where there is no such source."""
+    """The outcomes of a record, or of a `.json` in the T4 format, the last of each point. Of a record, those of the
+    source whose SHA-256 begins so; without one, of that with the most evaluations.
+
+    Raises RunnerError for files that are neither, that have no time, and where there is no such source.
+    """
     try:
-        entries = [one for one in read_record(path) if one.source.startswith(source)]
+        outcomes = read_t4(path) if path.suffix == ".json" else _of_source(path, source)
     except UsageError as error:
         raise RunnerError(f"{error.message}; {error.hint}") from error
-    if not entries:
-        raise RunnerError(f"{path} has no evaluation of {source or 'any source'}")
-    most = Counter(one.source for one in entries).most_common(1)[0][0]
-    found = {one.outcome.point: one.outcome for one in entries if one.source == most}
+    found = {one.point: one for one in outcomes}
     if not any(one.milliseconds for point, one in found.items() if point):
         raise RunnerError(f"{path} has no time of a point")
     return list(found.values())
+
+
+def _of_source(path: Path, source: str) -> list[Outcome]:
+    entries = [one for one in read_record(path) if one.source.startswith(source)]
+    if not entries:
+        raise RunnerError(f"{path} has no evaluation of {source or 'any source'}")
+    most = Counter(one.source for one in entries).most_common(1)[0][0]
+    return [one.outcome for one in entries if one.source == most]
 
 
 def needed(name: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
@@ -122,6 +131,8 @@ def replay(chosen: argparse.Namespace) -> int:
     points = [one for one in outcomes if one.point]
     fine = sum(one.milliseconds != () for one in points)
     print(f"{path}: {len(points)} points, {fine} of them with a time; {seeds} seeds")
+    if chosen.t4 is not None:
+        chosen.t4.write_text(json.dumps(t4_results(outcomes), indent=1) + "\n")
     if chosen.cache is not None:
         write_kernel_tuner_cache(chosen.cache, kernel_tuner_cache(recorded_space(outcomes), outcomes))
     try:

@@ -7,7 +7,7 @@ A parameter of another strategy than the point's has the first of its values. Wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from polytile.autotuning.space import SCHEDULE, Parameter, Point, Space, Value
 
@@ -18,9 +18,7 @@ class FlatNames:
     def __init__(self, space: Space) -> None:
         """Find the names; `parameters` are those with their values."""
         self._several = len(space.parts) > 1
-        self._of_part = {part.schedule: [p.name for p in part.parameters] for part in space.parts}
-        self._only = space.parts[0].schedule if space.parts else ""
-        words = [Parameter(SCHEDULE, tuple(self._of_part))] if self._several else []
+        words = [Parameter(SCHEDULE, tuple(part.schedule for part in space.parts))] if self._several else []
         named = [(part.schedule, p) for part in space.parts for p in part.parameters]
         self.parameters: Sequence[Parameter] = (*words, *(Parameter(self._name(s, p.name), p.values) for s, p in named))
 
@@ -30,14 +28,6 @@ class FlatNames:
         schedule = str(at.pop(SCHEDULE))
         own = {self._name(schedule, name): value for name, value in at.items()} | {SCHEDULE: schedule}
         return {p.name: own.get(p.name, p.values[0]) for p in self.parameters}
-
-    def point(self, flat: Mapping[str, Value]) -> Point:
-        """The point that has these; raises KeyError where it is none."""
-        schedule = str(flat[SCHEDULE]) if self._several else self._only
-        return (
-            (SCHEDULE, schedule),
-            *((name, flat[self._name(schedule, name)]) for name in self._of_part[schedule]),
-        )
 
     def _name(self, schedule: str, name: str) -> str:
         return f"{schedule}_{name}" if self._several else name

@@ -75,10 +75,8 @@ def test_names_of_several_strategies() -> None:
     assert [p.name for p in names.parameters] == ["schedule", "tiled_rows", "tiled_columns", "classic_warps"]
     flat = names.flat(classic(4))
     assert flat == {"schedule": "classic", "tiled_rows": 1, "tiled_columns": 8, "classic_warps": 4}
-    assert names.point(flat) == classic(4)
     only = FlatNames(recorded_space(SOME[:4]))
     assert only.flat(tiled(2, 8)) == {"rows": 2, "columns": 8}
-    assert only.point({"rows": 2, "columns": 8}) == tiled(2, 8)
 
 
 def test_the_cache_file_of_kernel_tuner(tmp_path: Path) -> None:
