@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -11,17 +11,17 @@ from polytile.autotuning.estimates import estimates_of
 from polytile.autotuning.evaluator import Evaluator, Known
 from polytile.autotuning.record import Record
 from polytile.autotuning.report import History
-from polytile.autotuning.search.named import search_named
+from polytile.autotuning.search.named import remark_on, search_named
 from polytile.autotuning.search.search import Search
 from polytile.autotuning.space import Point, Space
-from polytile.autotuning.spaces import space_of
+from polytile.autotuning.spaces import default_point, space_of
 from polytile.autotuning.tuner import Budget, Observer, Tuned, tune
 from polytile.autotuning.words import options
 from polytile.autotuning.workload import Workload
 from polytile.choices import Choices
 from polytile.compiled_scop import CompiledScop
 from polytile.dataclass import dataclass
-from polytile.diagnostics import Diagnostic
+from polytile.diagnostics import Diagnostic, UserError
 from polytile.frontend.preprocess import read_input, surroundings
 
 
@@ -41,10 +41,11 @@ Evaluators = Callable[[Workload, Callable[[Point], Choices]], Measuring]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a SCoP is searched: the file of the record, the name of the search (empty: by the size of its space), and how
-    many processes compile."""
+    """How a SCoP is searched: the file of the record, the names of parts of its space (none: all), that of the search
+    (empty: by the size of the space), and how many processes compile."""
 
     record: Path
+    spaces: tuple[str, ...] = ()
     search: str = ""
     budget: Budget = Budget()
     seed: int = 0
@@ -53,7 +54,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search of a workload has found, `remarks` of its record included."""
+    """What a search of a workload has found, remarks on it, and the point that is nearest to the compiler's own choice.
+    """
 
     workload: Workload
     space: Space
@@ -61,6 +63,7 @@ class Searched:
     conditions: Conditions
     tuned: Tuned
     remarks: tuple[Diagnostic, ...] = ()
+    near_default: Point = ()
 
     @property
     def choices(self) -> Choices:
@@ -79,6 +82,7 @@ class Searched:
             winner=self.tuned.winner.point,
             options=options(self.choices),
             finals=self.tuned.milliseconds,
+            near_default=self.near_default,
             points=len(self.space.points),
             search=self.search,
         )
@@ -94,9 +98,15 @@ def search_scop(
     """Search the space of a SCoP, which is compiled as the compiler chooses by itself; goes on from what the record
     has.
 
-    Raises UsageError where the record cannot be used, and DeviceError where nothing can be evaluated here.
+    Raises UserError where its space is empty, UsageError where the record cannot be used, and DeviceError where nothing
+    can be evaluated here.
     """
-    space = space_of(scop, workload.sizes)
+    space = space_of(scop, workload.sizes, plan.spaces)
+    if not space.points:
+        parts = ", ".join(plan.spaces) or "any strategy"
+        message = f"{workload.scop} has no kernels of {parts} to choose from"
+        hint = f"polytile {workload.path} --explain says what was considered"
+        raise UserError(message, location=scop.scop.location, hint=hint)
     search = search_named(plan.search, space, plan.seed, estimates_of(workload, space.choices, plan.jobs))
     evaluator = evaluators(workload, space.choices)
     try:
@@ -104,9 +114,16 @@ def search_scop(
         with Record(plan.record, source_of(workload, conditions), conditions) as record:
             evaluator.known = record.known
             tuned = tune(search, evaluator, record, plan.budget, observer(space, search))
-            return Searched(workload, space, search.description, conditions, tuned, record.remarks)
+            remarks = (*record.remarks, *_on_search(plan.search, space))
+            near = default_point(space, scop)
+            return Searched(workload, space, search.description, conditions, tuned, remarks, near)
     finally:
         evaluator.close()
+
+
+def _on_search(name: str, space: Space) -> Iterator[Diagnostic]:
+    if remark := remark_on(name, space):
+        yield Diagnostic("remark", remark)
 
 
 def source_of(workload: Workload, conditions: Conditions) -> str | None:

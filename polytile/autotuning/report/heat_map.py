@@ -87,7 +87,8 @@ def _cells(svg: Svg, grid: _Grid, history: History, cells: Mapping[tuple[Value, 
 def _says(history: History, one: Outcome) -> str:
     time = history.time(one.point)
     found = words.milliseconds(time) if time < inf else f"{one.status.value}: {one.reason}"
-    return f"{words.point(one.point)}: {found}{' (the kernels of the default)' * (one.point in history.like_default)}"
+    default = history.says_of_default(one.point)
+    return f"{words.point(one.point)}: {found}{f' ({default})' if default else ''}"
 
 
 def _cell(svg: Svg, place: tuple[float, float, float], kind: str, says: str) -> None:

@@ -23,7 +23,8 @@ class History:
     """The outcomes of one SCoP in the order in which they came, that of the default among them.
 
     `finals` are milliseconds of the points that were timed again, one run of each in turn; `winner` is the point that
-    was taken, and `options` are its choices as they are typed. `points` is the size of the space.
+    was taken, and `options` are its choices as they are typed. `near_default` is the point that is nearest to the
+    compiler's own choice, `points` the size of the space.
     """
 
     scop: str
@@ -34,6 +35,7 @@ class History:
     winner: Point
     options: str
     finals: Mapping[Point, Sequence[float]] = field(default_factory=dict)
+    near_default: Point = ()
     points: int = 0
     search: str = ""
 
@@ -87,9 +89,17 @@ class History:
 
     @cached_property
     def like_default(self) -> frozenset[Point]:
-        """Points whose kernels are those of the default."""
+        """Points whose kernels are those of the default; where none has them, the point that is nearest."""
         keys = {one.key for one in self.outcomes if one.point == DEFAULT and one.key}
-        return frozenset(one.point for one in self.outcomes if one.point and one.key in keys)
+        same = frozenset(one.point for one in self.outcomes if one.point and one.key in keys)
+        return same or frozenset({self.near_default} if self.near_default else ())
+
+    def says_of_default(self, point: Point) -> str:
+        """How a point relates to the default, where it is one of `like_default`; else nothing."""
+        if point not in self.like_default:
+            return ""
+        keys = {one.key for one in self.outcomes if one.point in (DEFAULT, point)}
+        return "the kernels of the default" if len(keys) == 1 and "" not in keys else "nearest to the default"
 
     @property
     def ranking(self) -> Sequence[Outcome]:

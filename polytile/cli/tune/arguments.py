@@ -19,12 +19,14 @@ EPILOG = """exit status: 0 done; 1 the C cannot be compiled, or has no kernels; 
 CuPy is missing; 130 interrupted, with all that was measured in the record: the same command goes on from there.
 docs/tuning.md is the guide."""
 SEARCHES = ("exhaustive", "random", "model")
+SPACES = ("classic", "superposed", "tiled", "split", "overlapped", "streaming", "zhang-mueller")
 RECORD_ENDING, OUTPUT_ENDING = ".tune.jsonl", ".tuned.json"
 
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest:
-    """What one run of `polytile tune` was asked to do; `search` is empty where the size of the space decides."""
+    """What one run of `polytile tune` was asked to do; `search` is empty where the size of the space decides, and
+    `spaces` where all strategies are searched."""
 
     input: str
     parameters: Mapping[str, int]
@@ -36,6 +38,7 @@ class TuneRequest:
     autodetect: bool
     device_source: str | None
     scop: str | None
+    spaces: tuple[str, ...]
     search: str
     evaluations: int | None
     seconds: int | None
@@ -72,6 +75,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
 
 def _search_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
+    add("--space", metavar="S,..", help=f"only points of these: {', '.join(SPACES)} (all but the last)")
     how = "exhaustive up to 200 points, else model"
     add("--search", choices=SEARCHES, default="", help=f"exhaustive, random, or by the cost model first ({how})")
     add("--evaluations", metavar="N", help="points of each SCoP, those of the record included (all)")
@@ -106,6 +110,7 @@ def parse(arguments: Sequence[str]) -> TuneRequest:
         autodetect=found.autodetect,
         device_source=found.device_source,
         scop=found.scop,
+        spaces=_spaces(found.space),
         search=found.search,
         evaluations=natural("--evaluations", found.evaluations),
         seconds=natural("--seconds", found.seconds),
@@ -117,3 +122,12 @@ def parse(arguments: Sequence[str]) -> TuneRequest:
         json=found.json,
         quiet=found.quiet,
     )
+
+
+def _spaces(text: str | None) -> tuple[str, ...]:
+    """`classic,overlapped`, or all."""
+    names = () if text is None else tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in SPACES:
+            raise UsageError(f"--space: there is no space {name!r}", hint=f"some of {','.join(SPACES)}")
+    return names

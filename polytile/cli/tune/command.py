@@ -61,9 +61,18 @@ def run(request: TuneRequest, report: Report) -> int:
     program = compiled(request, report)
     workloads = [(workload(request, program, scop), scop) for scop in chosen(request, program)]
     require_gpu()
-    found = list(_searched(request, report, workloads))
+    found: list[Searched] = []
+    status = EXIT_DONE
+    try:
+        for one in _searched(request, report, workloads):
+            found.append(one)
+    except PolytileError as error:
+        if not found:
+            raise
+        report.diagnostic(error.diagnostic)  # what others have found is written all the same
+        status = error.exit_status
     _finish(request, report, program, found)
-    return EXIT_INTERRUPTED if found[-1].tuned.interrupted else EXIT_DONE
+    return EXIT_INTERRUPTED if found[-1].tuned.interrupted else status
 
 
 def options(request: TuneRequest) -> Options:
@@ -179,11 +188,15 @@ def _searched(
     from polytile.autotuning.gpu_evaluator import most_workers
     from polytile.autotuning.scop_search import Plan, search_scop
     from polytile.autotuning.tuner import Budget
+    from polytile.cli.tune.display import show
     from polytile.cli.tune.results import summary
 
     budget = Budget(request.evaluations, request.seconds)
-    plan = Plan(request.record, request.search, budget, request.seed, request.jobs or most_workers())
+    jobs = request.jobs or most_workers()
+    plan = Plan(request.record, request.spaces, request.search, budget, request.seed, jobs)
     for one, scop in workloads:
+        if is_live(report):
+            show(f"{one.scop}: looking for kernels to choose from")
         found = search_scop(one, scop, plan, partial(evaluator, request), partial(_display, report, one))
         for remark in found.remarks:
             report.diagnostic(remark)
@@ -193,6 +206,11 @@ def _searched(
             return
 
 
+def is_live(report: Report) -> bool:
+    """Whether the terminal shows a line that changes."""
+    return progress.is_shown() and not (report.as_json or report.quiet)
+
+
 def _display(report: Report, workload: Workload, space: Space, search: Search) -> Observer:
     """What is shown of a search: on a terminal a line that changes, else a line for each evaluation."""
     from polytile.autotuning.tuner import Observer
@@ -200,7 +218,9 @@ def _display(report: Report, workload: Workload, space: Space, search: Search) -
 
     if report.as_json or report.quiet:
         return Observer()
-    live = progress.is_shown()
+    live = is_live(report)
+    if live:
+        progress.clear()
     values = " ".join(f"{name}={value}" for name, value in workload.sizes.items())
     report.line(f"{workload.scop}: {search.description}{f'; {values}' * bool(values)}")
     lines = None if live and sys.stdout.isatty() else partial(print, flush=True)

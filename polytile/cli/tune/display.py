@@ -51,8 +51,7 @@ class Display(Observer):
 
     def _show(self, text: str) -> None:
         if self.live:
-            shown = f"polytile: {self.scop}: {text}"[: columns() - 1]
-            print(f"{CLEARED}{shown}\r", end="", file=sys.stderr, flush=True)
+            show(f"{self.scop}: {text}")
 
     def _left(self, progress: Progress) -> str:
         """How long the rest takes: what is left of the seconds, or less where fewer points are left."""
@@ -62,6 +61,11 @@ class Display(Observer):
         if progress.seconds_left is not None:
             seconds = min(seconds, progress.seconds_left)
         return f"; {duration(seconds)} left" if 0 < seconds < inf else ""
+
+
+def show(text: str) -> None:
+    """Replace the line of the terminal, as far as there is room."""
+    print(f"{CLEARED}{f'polytile: {text}'[: columns() - 1]}\r", end="", file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:

@@ -77,8 +77,8 @@ class MadeUpBench:
     evaluators: list[MadeUpEvaluator] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
 
-    def space(self, scop: CompiledScop, sizes: Mapping[str, int]) -> Space:
-        return small_space()
+    def space(self, scop: CompiledScop, sizes: Mapping[str, int], only: Sequence[str]) -> Space:
+        return small_space() if "classic" in (only or ["classic"]) else Space(())
 
     def evaluator(self, request: TuneRequest, workload: Workload, choices: object) -> MadeUpEvaluator:
         self.workloads.append(workload)

@@ -106,7 +106,16 @@ def test_points_with_the_kernels_of_the_default_are_known() -> None:
     history = example_history()
     (like,) = history.like_default
     assert history.time(like) == DEFAULT.median
-    assert "the kernels of the default" in page([history])
+    assert history.says_of_default(like) == "the kernels of the default"
+    assert history.says_of_default(history.winner) == ""
+
+
+def test_without_such_a_point_the_nearest_is_marked() -> None:
+    history = example_history()
+    others = tuple(one for one in history.outcomes if one.point not in history.like_default)
+    near = replace(history, outcomes=others, near_default=history.winner)
+    assert near.says_of_default(near.winner) == "nearest to the default"
+    assert "nearest to the default" in page([near])
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from polytile.autotuning import scop_search
+from polytile.autotuning import scop_search, spaces
 from polytile.autotuning.outcome import Outcome, Status
+from polytile.autotuning.record import ENDING
+from polytile.autotuning.search.named import SEARCHES
 from polytile.autotuning.space import Point
 from polytile.cli.main import main
-from polytile.cli.tune import command
-from polytile.diagnostics import EXIT_DEVICE, EXIT_DONE, EXIT_USAGE, EXIT_USER
+from polytile.cli.tune import arguments, command
+from polytile.diagnostics import EXIT_DEVICE, EXIT_DONE, EXIT_USAGE, EXIT_USER, DeviceError
 from polytile.runtime.driver import driver_arch
 from tests.unit.autotuning.made_up_bench import BEST, MadeUpBench, outcome_of
 from tests.unit.report.html_checks import checked
@@ -187,6 +189,7 @@ def test_ctrl_c_keeps_what_was_found(
         (["--param", "n"], EXIT_USAGE, "not a parameter and its value"),
         (["--scop", "other"], EXIT_USAGE, "the names are scale_scop0, add_scop0"),
         (["--search", "best"], EXIT_USAGE, "--search"),
+        (["--space", "best"], EXIT_USAGE, "some of classic,superposed"),
         (["--report", "page.txt"], EXIT_USAGE, "--report FILE.html"),
         (["--jobs", "0"], EXIT_USAGE, "the least value is 1"),
         (["--parm", "n=4"], EXIT_USAGE, "did you mean --param?"),
@@ -209,6 +212,33 @@ def test_wrong_words(
     assert tune("two.c", *words) == status
     assert message in capsys.readouterr().err
     assert not bench.evaluators
+
+
+def test_a_scop_that_fails_leaves_what_others_have_found(
+    source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(point: Point) -> Outcome:
+        if len(bench.workloads) == 2:
+            raise DeviceError("the GPU is gone")
+        return outcome_of(point)
+
+    bench.outcome = lost
+    assert tune(source, "--param", "n=40", "--param", "m=3") == EXIT_DEVICE
+    said = capsys.readouterr()
+    assert "the GPU is gone" in said.err and "scale_scop0: 1.00 ms" in said.out
+    assert source.with_name("two.tuned.json").exists()
+
+
+def test_a_space_without_points_is_an_error(
+    source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(source, "--param", "n=40", "--param", "m=3", "--space", "split,streaming") == EXIT_USER
+    assert "scale_scop0 has no kernels of split, streaming to choose from" in capsys.readouterr().err
+
+
+def test_spaces_are_those_that_there_are() -> None:
+    assert arguments.SPACES == spaces.PARTS and arguments.SEARCHES == SEARCHES
+    assert arguments.RECORD_ENDING == ENDING
 
 
 def test_standard_input_cannot_be_tuned(capsys: pytest.CaptureFixture[str]) -> None:
