@@ -14,6 +14,7 @@ import islpy as isl
 
 from polytile.check.flow import flow
 from polytile.check.relations import Check
+from polytile.check.shared_planes import ONE_STEP, places, shape_problems
 from polytile.machine import WARP_SIZE
 
 MADE, READ = "made", "read"
@@ -29,7 +30,8 @@ def slot_problems(plan: Check) -> Iterator[str]:
             sources.setdefault(read["source"], set()).add(tuple(read["offset"]))
         for number, offsets in sources.items():
             source = plan["steps"][number]
-            key = _difference(step, source), frozenset(offsets)
+            own = number if plan["exchange"] in ONE_STEP else None
+            key = _difference(step, source), frozenset(offsets), own
             if key not in known:
                 known[key] = _finds(plan, step, source, sorted(offsets))
             if not known[key]:
@@ -51,6 +53,12 @@ def _tiles(plan: Check) -> Iterator[str]:
         yield f"a box or an offset has not {dims} dimensions"
     if any(a > 0 or b < 0 for s in steps for a, b in zip(s["lower"], s["upper"], strict=True)):
         yield "a step does not make its owner box"
+    if plan["exchange"] in ONE_STEP:
+        yield from shape_problems(plan)
+        if min([*plan["threads"], *plan["points"]]) <= 0 or plan.get("chunk", 0) < 0:
+            yield "a tile owns no cells"
+        yield from _slots_and_lags(plan)
+        return
     first = 1 if dims > 1 else 0
     lanes = [WARP_SIZE] if plan["exchange"] == "shuffles" else plan["threads"]
     sides = [(max(-s["lower"][k] for s in steps), max(s["upper"][k] for s in steps)) for k in range(first, dims)]
@@ -62,13 +70,24 @@ def _tiles(plan: Check) -> Iterator[str]:
         yield "no warp lies across the last dimension"
     if not wide or min([*plan["threads"], *plan["points"]]) <= 0 or plan.get("chunk", 0) < 0:
         yield "a tile owns no cells"
-    if any(s["slots"] < 1 or s["lag"] < 0 or (first == 0 and s["lag"]) for s in steps):
+    yield from _slots_and_lags(plan)
+
+
+def _slots_and_lags(plan: Check) -> Iterator[str]:
+    line = plan["dims"] == 1
+    if any(s["slots"] < 1 or s["lag"] < 0 or (line and s["lag"]) for s in plan["steps"]):
         yield "a step has no slots, or comes before its inputs"
 
 
 def _finds(plan: Check, step: Check, source: Check, offsets: list[tuple[int, ...]]) -> bool:
     """Whether each cell of the step's box finds, at each offset, what the source made of that very cell."""
     dims = plan["dims"]
+    if plan["exchange"] in ONE_STEP:
+        last = len(plan["steps"])
+        return all(
+            count > 0 and (not part or _finds_at(dims, step, source, part, last, slots=count, put=put, late=late))
+            for part, count, put, late in places(plan, source, offsets)
+        )
     own = [offset for offset in offsets if not any(offset[dims > 1 :])]
     others = [offset for offset in offsets if any(offset[dims > 1 :])]
     found = [(own, step["index"]), (others, -1), (others, len(plan["steps"]))]
@@ -86,10 +105,20 @@ def _finds(plan: Check, step: Check, source: Check, offsets: list[tuple[int, ...
 
 
 def _finds_at(
-    dims: int, step: Check, source: Check, offsets: list[tuple[int, ...]], place: int, soon: int | None = None
+    dims: int,
+    step: Check,
+    source: Check,
+    offsets: list[tuple[int, ...]],
+    place: int,
+    soon: int | None = None,
+    *,
+    slots: int = 0,
+    put: int = 0,
+    late: int = 0,
 ) -> bool:
     """The same for a step that runs at a place among the steps of a plane, or, `soon` planes after its source made what
-    it reads."""
+    it reads. There may be other `slots` than the source's own, where planes are put so many rows after they came, and a
+    reader that comes too late."""
     streamed = dims > 1
     c, w = ([f"{v}{k}" for k in range(dims)] for v in "cw")
     of = f"[{', '.join(f'o{k}, e{k}' for k in range(dims))}]"
@@ -99,11 +128,13 @@ def _finds_at(
     pairs = f"{READ}[{', '.join(c + w)}]"
     reads = isl.UnionSet(f"{of} -> {{ {pairs} : {_box(step, 'c')} and ({away}) }}").coalesce()
     made = isl.UnionSet(f"{of} -> {{ {MADE}[{', '.join(w)}] : {_box(source, 'w')} }}")
-    plane = f"w0 mod {source['slots']}" if streamed else "w0"
+    plane = f"w0 mod {slots or source['slots']}" if streamed else "w0"
     slot = f"slot[{', '.join([plane, *w[1:]])}]"
     sinks = isl.UnionMap(f"{{ {pairs} -> {slot} }}").intersect_domain(reads)
     sources = isl.UnionMap(f"{{ {MADE}[{', '.join(w)}] -> {slot} }}").intersect_domain(made)
-    now, then = (f"{v}0 + {s['lag']}" if streamed else "0" for v, s in (("c", step), ("w", source)))
+    now, then = (
+        f"{v}0 + {s['lag'] + more}" if streamed else "0" for v, s, more in (("c", step, late), ("w", source, put))
+    )
     now = now if soon is None else f"{then} + {soon}"
     times = isl.UnionMap(
         f"{{ {pairs} -> [{now}, {place}]; {MADE}[{', '.join(w)}] -> [{then}, {source['index']}] }}"

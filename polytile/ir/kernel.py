@@ -87,6 +87,7 @@ class Kernel:
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
     bounds: tuple[Range, ...] = ()  # of names that the body declares, beyond what their values say
     wanted_registers: int = 0
+    apart: tuple[str, ...] = ()  # arrays of which it writes other elements than it reads
     _nodes: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
     _storages: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aims: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of running pointers

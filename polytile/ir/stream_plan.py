@@ -39,6 +39,13 @@ class Exchange(Enum):
 
     WARP = "shuffles"  # the lanes of a warp hold a strip of the last dimension; nobody waits
     BLOCK = "shared memory"  # the warps of a block hold rows of a tile, which show each other those at their edges
+    PLANES = "planes in shared memory"  # a block loads planes of a tile with their halo, which all its threads read
+    COLUMNS = "a plane in shared memory, others in registers"  # threads keep their own points of all planes
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether tiles share planes of inputs alone, so that no cell is made twice."""
+        return self in (Exchange.PLANES, Exchange.COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,14 @@ class StreamPlan:
     `in_place`: a block is a single iteration, which writes other elements than those that it reads, as of A[t % 2].
     There are no second buffers: one kernel, launched for each iteration, reads and writes the user's arrays.
 
+    PLANES, COLUMNS: one iteration in place; a tile owns all that its threads make. Any shape of `threads`; those of a
+    block have their `points` along a dimension in turns, `threads` cells from one another. A plane of an input that is
+    read beside the own column is put into shared memory with its halo: PLANES: when it arrives, into one of the step's
+    `slots`; COLUMNS: when steps are made that read it beside, which is the same plane for all, into one of
+    `shared_planes` places, while a thread's own points of all `slots` planes are in its registers. `barriers` are those
+    of a plane: one behind what is put there, and maybe another one behind what is read. `read_only`: planes are loaded
+    through the read-only path.
+
     `min_blocks`: so many blocks are to be on a multiprocessor at once, which bounds the registers of a thread (0: as
     many as there is room for).
 
@@ -150,6 +165,9 @@ class StreamPlan:
     min_blocks: int = 0
     unrolled: bool = True
     least_cells: int = 0
+    barriers: int = 0
+    shared_planes: int = 0
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         require(0 <= self.least_cells < 2**63, f"least_cells is a number of cells, not {self.least_cells}")
@@ -167,13 +185,26 @@ class StreamPlan:
         require(len(self.points) == across, "points along each dimension that is not streamed")
         rank = 1 if self.exchange is Exchange.WARP else across
         require(len(self.threads) == rank, f"threads of a block by {self.exchange.value}: {rank} sizes")
-        lanes = WARP_SIZE if self.exchange is Exchange.WARP else self.threads[-1]
-        require(lanes == WARP_SIZE, f"{WARP_SIZE} lanes of a warp across the last dimension, not {lanes}")
+        if self.exchange.is_one_step:
+            self._check_one_step()
+        else:
+            lanes = WARP_SIZE if self.exchange is Exchange.WARP else self.threads[-1]
+            require(lanes == WARP_SIZE, f"{WARP_SIZE} lanes of a warp across the last dimension, not {lanes}")
+            loads = self.barriers or self.shared_planes or self.read_only
+            require(not loads, "threads load planes together in kernels of one step alone")
         require(self.exchange is Exchange.BLOCK or not self.split_barrier, "warps of their own meet at no barrier")
         made = {s.index for s in self.steps if not s.is_input}
         require(0 <= self.tiles_at_once <= self.chunk * self.tiles_at_once, "a tile owns one plane at least")
         require({s.step for s in self.stores} <= made, "what is stored is made")
         require(all(a > b for a, b in zip(self.tile, self.overlap, strict=True)), f"{self.tile} is all halo")
+
+    def _check_one_step(self) -> None:
+        """Of PLANES and COLUMNS."""
+        require(self.in_place and self.dims > 1, "one step over planes, in place")
+        require(0 <= self.barriers <= 2 and self.shared_planes >= 0, "one or two barriers a plane")
+        inputs = {s.index for s in self.inputs}
+        require(all(r.source in inputs for r in self.reads), "one step reads inputs alone")
+        require(not any(any(s.lower) or any(s.upper) or s.retimed for s in self.made), "one step makes what tiles own")
 
     @cached_property
     def inputs(self) -> tuple[StreamStep, ...]:
@@ -206,11 +237,13 @@ class StreamPlan:
     @cached_property
     def units(self) -> tuple[int, ...]:
         """What halos are multiples of, along each dimension that is not streamed: across the lanes, whole lanes."""
-        return halo_units(self.points)
+        return (1,) * len(self.points) if self.exchange.is_one_step else halo_units(self.points)
 
     @cached_property
     def overlap(self) -> tuple[int, ...]:
-        """The halo on both sides, along each dimension that is not streamed."""
+        """The halo on both sides, along each dimension that is not streamed, that is made by several tiles."""
+        if self.exchange.is_one_step:
+            return (0,) * len(self.points)
         sides = zip(self.lower[self.streamed :], self.upper[self.streamed :], self.units, strict=True)
         return tuple((-(-a // unit) - (-b // unit)) * unit for a, b, unit in sides)
 
@@ -229,7 +262,8 @@ class StreamPlan:
         sides own the cells that are halo elsewhere."""
         found = []
         for k, (own, halo) in enumerate(zip(self.owned, self.overlap, strict=True), start=self.streamed):
-            tiles = ceil((cells[k] + sum(self.reach(k)) - halo) / own)
+            read = 0 if self.exchange.is_one_step else sum(self.reach(k))
+            tiles = ceil((cells[k] + read - halo) / own)
             found.append(max(1, min(tiles, ceil(cells[k]))))
         return tuple(found)
 
@@ -241,7 +275,7 @@ class StreamPlan:
     @property
     def warps(self) -> int:
         """The warps of a block."""
-        return self.threads[0] if self.exchange is Exchange.WARP else prod(self.threads) // WARP_SIZE
+        return self.threads[0] if self.exchange is Exchange.WARP else ceil(prod(self.threads) / WARP_SIZE)
 
     @property
     def latest(self) -> int:
@@ -279,6 +313,10 @@ class StreamPlan:
             yield f"step {step.index}: {step.array}{of}, {what}: box [{box}], {when}"
 
     def _barrier(self) -> str:
+        if self.exchange.is_one_step:
+            path = ", loaded through the read-only path" if self.read_only else ""
+            threads = " x ".join(str(n) for n in self.threads)
+            return f"; {threads} threads, {self.barriers} barrier{'s' * (self.barriers != 1)} a plane{path}"
         return "; warps wait for others only before they read their rows" if self.split_barrier else ""
 
     def _room(self) -> str:

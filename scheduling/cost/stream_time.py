@@ -27,6 +27,7 @@ from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
+from polytile.scheduling.cost.plane_time import PlaneCost, plane_tiles
 from polytile.scheduling.cost.point_count import at, counts, fix_parameters
 from polytile.scheduling.cost.stream_resources import StepFigures, TileFigures, stream_figures
 from polytile.scheduling.cost.strip_time import Strips, stored_bytes, with_memory
@@ -109,6 +110,10 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
     values = fix_parameters(scop.context, parameters)
     sizes, speed = stream_sizes(scop, plan.dims, values, plan.once), machine.speed
     tiles = TileCost(plan, stream_figures(plan, scop).of(plan), machine, sizes)
+    if plan.exchange.is_one_step:
+        planes = plane_tiles(plan, scop, machine)
+        own = PlaneCost(planes, sizes.cells, sizes.launches(plan), plan.chunk, plan.tiles_at_once)
+        return Estimate((own.kernel(speed), tiles.one_step(speed)), tuple(sorted(values.items())))
     kernel = StreamCost(tiles, plan.chunk, plan.tiles_at_once).kernel(speed)
     return Estimate((kernel, tiles.one_step(speed)), tuple(sorted(values.items())))
 

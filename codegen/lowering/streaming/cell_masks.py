@@ -22,7 +22,7 @@ from polytile.codegen.lowering.streaming.written_cells import Bounds, Writer, ce
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, both, compare, known, lift, mul, sub
-from polytile.ir.expr import UINT, ULLONG, Assign, Cast, CType, Declare, Expr, Literal, Name, Stmt, Ternary
+from polytile.ir.expr import LLONG, UINT, ULLONG, Assign, Cast, CType, Declare, Expr, Literal, Name, Stmt, Ternary
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep
 
@@ -86,6 +86,14 @@ class ThreadCells(ABC):
     def made_row(self, step: StreamStep) -> Expr | None:
         return sub(self.row, step.lag) if self.plan.streamed else None
 
+    def pitch(self, step: StreamStep, k: int) -> Expr:
+        """Elements from one cell to the next along a dimension."""
+        inner = self.stream.scop.array(step.array).extents[k - self.plan.dims + 1 :] if k + 1 < self.plan.dims else ()
+        factors = [e for e in inner if e is not None]
+        if len(factors) > 1:  # a plane may have more elements than an `int` counts
+            factors[0] = Cast(LLONG, factors[0])
+        return reduce(mul, factors, lift(1))
+
     # Sets of cells ------------------------------------------------------------------------------------
     @abstractmethod
     def owned(self, k: int) -> Expr:
@@ -99,19 +107,26 @@ class ThreadCells(ABC):
     def sets(self) -> Iterator[Stmt]:
         """The cells that each statement writes, that have memory, and that the tile owns if they have some."""
         axes = range(len(self.axes))
-        for name, writer in self.stream.cells.writers.items() if self.has_bits else ():
+        if self.has_bits:
+            yield from self.written_sets()
+        for bounds in self.there:
+            yield from self.memory_set(bounds)
+        yield from self.set_of(self.own, axes, both(*(self.owned(k) for k in axes)))
+
+    def written_sets(self) -> Iterator[Stmt]:
+        """The cells that each statement writes, in planes and iterations without tests."""
+        for name, writer in self.stream.cells.writers.items():
             along = self.tests(writer, self.plan.steps[0]).along
             for k, side in enumerate(self.sides[name]):
                 yield from self.set_of(side, (k,), both(*along[k]))
             inner = (in_set(word, v) for word, v in zip(self.sides[name], self.v, strict=True))
-            yield from self.set_of(self.cells[name], axes, both(*inner) if any(along) else both())
-        for bounds, word in self.there.items():
-            tests = [
-                both(compare(">=", cell, first), compare("<=", cell, last))
-                for cell, (first, last) in zip(self.cell(None), bounds, strict=True)
-            ]
-            yield from self.set_of(word, axes, both(*tests))
-        yield from self.set_of(self.own, axes, both(*(self.owned(k) for k in axes)))
+            yield from self.set_of(self.cells[name], range(len(self.axes)), both(*inner) if any(along) else both())
+
+    def memory_set(self, bounds: tuple[Bounds, ...]) -> Iterator[Stmt]:
+        """The cells that have memory of these bounds."""
+        pairs = zip(self.cell(None), bounds, strict=True)
+        tests = [both(compare(">=", cell, first), compare("<=", cell, last)) for cell, (first, last) in pairs]
+        yield from self.set_of(self.there[bounds], range(len(self.axes)), both(*tests))
 
     def set_of(self, word: Name, axes: Sequence[int], holds: Expr) -> Iterator[Stmt]:
         """The places along some dimensions for which a condition holds."""

@@ -25,14 +25,14 @@ from polytile.codegen.lowering.streaming.plane_rings import age, each, over, run
 from polytile.codegen.lowering.streaming.retimed_sums import plane_sums
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, Tested, negated
+from polytile.codegen.lowering.streaming.tile_numbers import TileNumbers
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
-from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, select, sub
+from polytile.ir.arith import add, both, compare, div, either, least, lift, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import Advance, PrivateArray, Shuffle
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
-from polytile.ir.ranges import Range
 from polytile.ir.retiming import total
 from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
@@ -41,7 +41,7 @@ UNROLLED_SUMS = 2000  # the same of sums, which begin in new registers: long one
 UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings move instead of being unrolled
 
 
-class KernelBody(ConstantCells):
+class KernelBody(ConstantCells, TileNumbers):
     """The body of one kernel of a plan."""
 
     def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name) -> None:
@@ -49,7 +49,7 @@ class KernelBody(ConstantCells):
         self.counts, self.block = tuple(counts), block
         inner = len(self.axes)
         self.edge = tuple(self.name(f"tile_{place}") for place in ("left", "top")[:inner][::-1])
-        self.index = tuple(self.name(n) for n in ("strip", "tile_row")[:inner][::-1])  # the tile's, in its row
+        self.index = self.tile_names()
         self.end = self.name("end")  # of the planes that arrive
         self.start = self.name("start")  # of those that a turn of the loops begins with
         self.low, self.high = self.name("low"), self.name("high")  # of those that need no tests
@@ -102,27 +102,6 @@ class KernelBody(ConstantCells):
         return ()
 
     # Tiles -------------------------------------------------------------------------------------------
-    def tile(self, number: Expr) -> Iterator[Stmt]:
-        """Which tile this is; declares the first plane that it owns, too."""
-        for k in reversed(range(len(self.axes))):
-            outermost = k == 0 and self.stream.chunk is None
-            yield Declare(self.index[k].name, self.integer, number if outermost else mod(number, self.counts[k]))
-            number = div(number, self.counts[k])
-        if self.plan.streamed:
-            yield self.first_plane(number)
-
-    def first_plane(self, part: Expr) -> Stmt:
-        """The first plane that the tile owns, in this part of the stream."""
-        first, chunk = self.stream.cells.range[0][0], self.stream.chunk
-        return Declare(self.own_first.name, self.integer, first if chunk is None else add(first, mul(part, chunk)))
-
-    def bounds(self) -> tuple[Range, ...]:
-        """Of what tells which tile this is, which is made by divisions by sizes: a warp without a tile is behind all
-        others."""
-        (first, last), chunk = self.stream.cells.range[0], self.stream.chunk
-        planes = Range(self.own_first.name, first, last if chunk is None else add(last, chunk))
-        return (*(Range(n.name, lift(0), sub(c, 1)) for n, c in zip(self.index, self.counts, strict=True)), planes)
-
     def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
         """The first cells of the tile and of the thread, and whether the tile is away from all sides, or at such sides
         as sets of cells tell."""

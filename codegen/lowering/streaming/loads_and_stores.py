@@ -14,7 +14,7 @@ from polytile.codegen.lowering.streaming.plane_rings import Ring, each, rings
 from polytile.codegen.lowering.streaming.stream_kernel import AHEAD, PREFETCHED, Stream, Tested, some
 from polytile.codegen.lowering.streaming.tile_grid import Axis
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
-from polytile.ir.expr import BOOL, LLONG, Access, Cast, Declare, Expr, If, Scope, Stmt, Unary
+from polytile.ir.expr import BOOL, Access, Declare, Expr, If, Scope, Stmt, Unary
 from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Prefetch, Store
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep, StreamStore
@@ -38,14 +38,6 @@ class Transfers(ThreadCells):
         labels = [names.fresh(f"x{step.index}") for step in self.plan.steps]
         elements = [stream.element(step) for step in self.plan.steps]
         self.rings: tuple[Ring, ...] = rings(self.plan, elements, labels)
-
-    def pitch(self, step: StreamStep, k: int) -> Expr:
-        """Elements from one cell to the next along a dimension."""
-        inner = self.stream.scop.array(step.array).extents[k - self.plan.dims + 1 :] if k + 1 < self.plan.dims else ()
-        factors = [e for e in inner if e is not None]
-        if len(factors) > 1:  # a plane may have more elements than an `int` counts
-            factors[0] = Cast(LLONG, factors[0])
-        return reduce(mul, factors, lift(1))
 
     def pointed(self, pointer: str, step: StreamStep, cell: Sequence[Expr] | None = None) -> Access:
         """A cell of the thread, from where a pointer is."""

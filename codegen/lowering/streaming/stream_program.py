@@ -19,6 +19,7 @@ from polytile.codegen.lowering.kernel_arrays import array_storage, parameters_of
 from polytile.codegen.lowering.lower import wide
 from polytile.codegen.lowering.streaming.block_tiles import BlockTiles
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
+from polytile.codegen.lowering.streaming.shared_planes import SharedPlanes
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_grid import axes, chunks, owned_planes
 from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
@@ -169,10 +170,13 @@ class _Program:
                 index_type=self.integer.name,
                 min_blocks=self.plan.min_blocks,
                 bounds=form.bounds(),
+                apart=tuple(dict.fromkeys(s.array for s in self.plan.inputs)) if self.plan.in_place else (),
             )
         )
 
-    def _form(self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...]) -> KernelBody:
+    def _form(self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...]) -> KernelBody | SharedPlanes:
+        if self.plan.exchange.is_one_step:
+            return SharedPlanes(stream, names, self.counts, block, threads)
         if self.plan.exchange is Exchange.WARP:
             return WarpStrips(stream, names, self.counts, block, threads[-1])
         return BlockTiles(stream, names, self.counts, block, threads)

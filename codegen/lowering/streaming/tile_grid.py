@@ -32,10 +32,14 @@ class Axis:
     @property
     def lower(self) -> int:
         """The halo before the cells that a tile owns."""
+        if self.plan.exchange.is_one_step:
+            return 0
         return ceil_div(self.plan.lower[self.k], self.unit) * self.unit
 
     @property
     def upper(self) -> int:
+        if self.plan.exchange.is_one_step:
+            return 0
         return ceil_div(self.plan.upper[self.k], self.unit) * self.unit
 
     @property
@@ -50,14 +54,18 @@ class Axis:
 
     @property
     def origin(self) -> Expr:
-        """The first cell of the first tile, where vectors are aligned if rows are."""
+        """The first cell of the first tile, where vectors are aligned if rows are: of one step the first that is
+        made."""
+        if self.plan.exchange.is_one_step:
+            return self.cells[0]
         first = sub(self.cells[0], self.plan.reach(self.k)[0])
         return binary("&", first, -self.points) if self.aligned and self.points > 1 else first
 
     @property
     def count(self) -> Expr:
         """How many tiles there are: none without cells, as arrays that nothing touches may have no buffers."""
-        end = add(self.cells[1], 1 + self.plan.reach(self.k)[1])
+        read = 0 if self.plan.exchange.is_one_step else self.plan.reach(self.k)[1]
+        end = add(self.cells[1], 1 + read)
         covered = sub(sub(end, self.origin), self.lower + self.upper)
         tiles = most(div(add(covered, self.width - 1), self.width), 1)
         return most(least(tiles, add(sub(self.cells[1], self.cells[0]), 1)), 0)

@@ -27,7 +27,7 @@ def check_spaces(kernel: Kernel) -> None:
             case Load(source=source, cache="read-only"):
                 root = kernel.root(source.array)
                 ensure(root.space is Space.GLOBAL, kernel, node, "a read-only load from other than global memory")
-                written = _written(kernel) if written is None else written
+                written = _written(kernel) - {*kernel.apart} if written is None else written
                 ensure(root.array not in written, kernel, node, f"a read-only load of {root.array}, which is written")
             case Pointer(target=target):
                 root = kernel.root(target.array)

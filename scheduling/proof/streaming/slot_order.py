@@ -6,11 +6,14 @@ A step that is retimed reads a plane earlier, as soon as it is there (read_when)
 Threads meet once a plane (BLOCK) or at each shuffle (WARP): with shared memory, what another thread made must be of
 an earlier plane. A thread sees its own cells at once. A split barrier keeps as much: whoever arrives has shown what it
 made of a plane, and read what it reads there, and whoever has waited for that reads and overwrites in the next one.
+
+Steps of one iteration alone (PLANES, COLUMNS) share planes of inputs in another way: shared_planes.py.
 """
 
 from __future__ import annotations
 
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, read_when
+from polytile.scheduling.proof.streaming.shared_planes import check_shared_planes
 from polytile.scheduling.proof.streaming.time_loop import require
 
 
@@ -20,7 +23,10 @@ def check_order(plan: StreamPlan) -> None:
         require(plan.streamed > 0 or step.lag == 0, f"step {step.index} lags behind in a stream of a single plane")
     for read in plan.reads:
         _check_box(plan, read)
-        _check_slots(plan, read)
+        if not plan.exchange.is_one_step:
+            _check_slots(plan, read)
+    if plan.exchange.is_one_step:
+        check_shared_planes(plan)
 
 
 def _check_box(plan: StreamPlan, read: StreamRead) -> None:

@@ -57,9 +57,14 @@ def _sized(problem: Problem) -> SizedPlan:
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
     values = values_of(problem)
-    from polytile.scheduling.strategies.overlapped.sizes import sized_plan  # only time loops and DAGs pay for it
+    if problem.options.planes == "auto":
+        from polytile.scheduling.strategies.overlapped.sizes import sized_plan  # only time loops and DAGs pay for it
 
-    found = sized_plan(problem, values)
+        found = sized_plan(problem, values)
+    else:
+        from polytile.scheduling.strategies.overlapped.plane_sizes import plane_plan
+
+        found = plane_plan(problem, values)
     _check_bodies(scop)
     return found
 

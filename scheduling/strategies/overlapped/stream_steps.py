@@ -36,6 +36,9 @@ class StreamTiles:
     points: tuple[int, ...]
     chunk: int = 0
     split_barrier: bool = False
+    barriers: int = 0
+    shared_planes: int = 0
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,9 @@ class StreamSteps:
             once=self.once,
             split_barrier=tiles.split_barrier,
             in_place=self.in_place,
+            barriers=tiles.barriers,
+            shared_planes=tiles.shared_planes,
+            read_only=tiles.read_only,
         )
 
     def sides(self) -> tuple[tuple[int, int], ...]:
