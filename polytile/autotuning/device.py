@@ -22,12 +22,14 @@ class ResourcesError(DeviceError):
 @dataclass(frozen=True, slots=True)
 class Kernels:
     """What is measured: the kernels of a point with what launches them, under the key of their text; `estimate` is in
-    milliseconds. It can be pickled, so that another process runs them again without compiling the point."""
+    milliseconds, and `bound` what the longest kernel waits for by it. It can be pickled, so that another process
+    runs them again without compiling the point."""
 
     key: str
     program: HostProgram
     options: Options
     estimate: float | None = None
+    bound: str = ""
     binary: bytes = b""  # as the device's compiler has made it; empty before
 
 

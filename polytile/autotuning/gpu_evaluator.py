@@ -293,6 +293,7 @@ def _outcome(task: _Task, found: Mapping[str, Any]) -> Outcome:
         reason=found["reason"],
         key=task.known.get("compiled", ""),
         estimate=task.known.get("estimate"),
+        bound=task.known.get("bound", ""),
         seconds={name: round(value, 4) for name, value in seconds.items()},
         **lists,
     )

@@ -73,7 +73,9 @@ class Bench:
         text = located_unit([program], header="kernels.h", title=[]).text
         time = estimate_of(found.compilation)
         milliseconds = None if time is None else time.microseconds / 1000
-        return found, Kernels(kernel_key(text, self.device.conditions), program, options, milliseconds)
+        longest = max(time.kernels, key=lambda one: one.microseconds, default=None) if time is not None else None
+        bound = "" if longest is None else longest.bound
+        return found, Kernels(kernel_key(text, self.device.conditions), program, options, milliseconds, bound)
 
     def measure(self, scop: CompiledScop, kernels: Kernels, best: float, stages: Stages) -> Measured:
         """Validate and time what was compiled. Raises ResourcesError, ValidationError, other DeviceErrors, and

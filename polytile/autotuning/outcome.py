@@ -44,6 +44,7 @@ class Outcome:
     shared_bytes: tuple[int, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     reused: bool = False  # the time is that of another point, or of an earlier run, with the same key
+    bound: str = ""  # by the cost model: what the kernel that takes longest waits for, as `memory`
 
     @property
     def median(self) -> float:

@@ -3,7 +3,7 @@
     parent                                      worker
     {"workload": .., "device": "gpu", ..}       {"ready": {"gpu": .., "driver": .., ..}}   or {"failed": ..}
     {"evaluate": {"schedule": "tiled", ..}}     {"stage": "compile"}
-                                                {"compiled": key, "estimate": 1.2}
+                                                {"compiled": key, "estimate": 1.2, "bound": "memory"}
     {"measure": 1.5}, or {"skip": true}         {"stage": "build"} ..
                                                 {"ended": {"status": "measured", "milliseconds": [..], ..}}
     {"again": {name: point, ..}, "rounds": 9}   {"stage": "time"} .. {"again": {..}, "left_out": {..}}
@@ -131,7 +131,8 @@ def serve(parent: Parent, bench: Bench, asked: Message) -> bool:
     except Exception as error:
         parent.say({"ended": _ended(Status.REFUSED, one_line(error), stages)})
         return True
-    parent.say({"compiled": kernels.key, "estimate": kernels.estimate, "seconds": stages.seconds})
+    estimated = {"estimate": kernels.estimate, "bound": kernels.bound}
+    parent.say({"compiled": kernels.key, **estimated, "seconds": stages.seconds})
     answer = parent.hear()
     return True if "skip" in answer else _measure(parent, bench, scop, kernels, answer["measure"], stages)
 

@@ -68,6 +68,7 @@ def test_a_point_that_is_measured(outcomes: Mapping[Point, Outcome]) -> None:
         found = outcomes[point]
         assert (found.status, found.reason, found.reused) == (Status.MEASURED, "", False)
         assert len(found.milliseconds) == 7 and found.median > 0 and found.estimate is not None
+        assert found.bound
         assert len(found.key) == 64 and found.shared_bytes == (0,)
         assert {"compile", "build", "inputs", "wait", "validate", "compare", "time", "all"} == found.seconds.keys()
     assert outcomes[()].key != outcomes[registers(40)].key

@@ -20,7 +20,7 @@ from polytile.options import Options
 POINT = (("schedule", "tiled"), ("rows", 2), ("ring", True))
 HERE = Conditions({"n": 512}, "H200", "580.1", "nvrtc 13.0", ("-arch=sm_90",))
 OUTCOME = Outcome(
-    POINT, Status.MEASURED, "", (1.5, 1.25), "k1", 1.0, (32, 40), (0, 8), (1024, 0), {"compile": 0.5}, reused=False
+    POINT, Status.MEASURED, "", (1.5, 1.25), "k1", 1.0, (32, 40), (0, 8), (1024, 0), {"compile": 0.5}, bound="memory"
 )
 
 
