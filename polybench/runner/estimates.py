@@ -18,6 +18,7 @@ from typing import Any
 
 import polytile
 from polybench.runner.errors import RunnerError
+from polybench.runner.mispredictions import estimated_points, is_record, mispredictions
 from polybench.runner.tables import ROOT, Entry
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
@@ -46,7 +47,14 @@ class Compared:
 
 
 def estimates(paths: Sequence[Path], entries: Mapping[str, Entry], wanted: Iterable[str]) -> int:
-    """Print the table of the rows of these files that are of wanted programs, and how far off the estimates are."""
+    """Print the table of the rows of these files that are of wanted programs, and how far off the estimates are. Of
+    records of the tuner print what is mispredicted, by cause; these have estimates, and nothing is compiled."""
+    records = [path for path in paths if is_record(path)]
+    if records:
+        print(mispredictions(estimated_points(records)))
+        paths = [path for path in paths if path not in records]
+        if not paths:
+            return 0
     names = set(wanted)
     rows = [row for row in _rows(paths) if row["program"] in names]
     if not rows:

@@ -61,11 +61,10 @@ def write_kernel_tuner_cache(path: Path, content: Mapping[str, Any]) -> None:
 
 def _measured(outcome: Outcome) -> dict[str, Any]:
     """What an entry has beside its parameters; seconds of the evaluation as milliseconds."""
-    seconds = outcome.seconds
     times = {
-        "compile_time": 1000 * seconds.get("compile", 0.0),
-        "verification_time": 1000 * seconds.get("compare", 0.0),
-        "benchmark_time": 1000 * seconds.get("measure", 0.0),
+        "compile_time": outcome.spent("compile", "build"),
+        "verification_time": outcome.spent("inputs", "validate", "compare"),
+        "benchmark_time": outcome.spent("time"),
         "strategy_time": 0.0,
         "framework_time": 0.0,
         "timestamp": "",

@@ -50,3 +50,7 @@ class Outcome:
     def median(self) -> float:
         """The median time in milliseconds; infinite where there is none."""
         return median(self.milliseconds) if self.milliseconds else inf
+
+    def spent(self, *stages: str) -> float:
+        """The milliseconds that stages of the evaluation have taken."""
+        return 1000 * sum(self.seconds.get(stage, 0.0) for stage in stages)
