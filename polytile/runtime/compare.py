@@ -90,7 +90,8 @@ def _shown(value: Any) -> str:
 def differences(expected: Data, actual: Data) -> Data:
     """|expected - actual| in the wider type, infinite where only one is finite. Most elements of large arrays are
     equal: only the others are widened."""
-    wide = np.longdouble if expected.dtype.kind == "f" else np.float64
+    double = max(expected.dtype.itemsize, actual.dtype.itemsize) > 4
+    wide = np.longdouble if expected.dtype.kind == "f" and double else np.float64
     error: Data = np.zeros(expected.shape, wide)
     unequal = np.asarray(expected != actual)
     if unequal.any():

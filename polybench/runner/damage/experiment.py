@@ -95,7 +95,8 @@ def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     engines = [emulator_engine(damaged.scop, program, scop.compilation.options) for program in programs]
     strict = scop.compilation.options.strict
     for expectation in () if strict else inputs:
-        dict(expectation.tolerances)  # measured once, here, not in each process
+        for tolerances in (expectation.least_tolerances, expectation.tolerances):
+            dict(tolerances)  # measured once, here, not in each process
     works = [partial(_said, engines, inputs, number, strict) for number in range(len(damaged.damages) + 1)]
     found: dict[int, str] = {}
     for number, result in forked(works, jobs, SECONDS):
