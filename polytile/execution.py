@@ -24,6 +24,7 @@ from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
+from polytile.runtime.known_inputs import KnownInputs
 from polytile.runtime.launches import (
     for_large_grids,
     for_small_grids,
@@ -44,10 +45,12 @@ MORE = 8  # times as many elements where a validation has made too few
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One compiled SCoP, to be run; `built` keeps what was built for it, by place."""
+    """One compiled SCoP, to be run; `built` keeps what was built for it, by place, `known` what validations of its
+    other schedules have in common with its own."""
 
     compilation: Compilation
     built: dict[str, Engine]
+    known: KnownInputs | None = None
 
     def run(self, call: Call, on: str) -> None:
         """Run the SCoP on checked arguments at a chosen place."""
@@ -182,14 +185,25 @@ class Execution:
         yield small
         given, seen = self._given(parameters), [small[0].values]
         for program in map(launched_alone, self._versions()):
-            for sizes in covering_sizes(self.compilation.scop, program, given, small[0].values):
+            known = self.known.sizes if self.known is not None else ()
+            for sizes in covering_sizes(self.compilation.scop, program, given, small[0].values, known):
                 if sizes in seen:
                     continue
                 seen.append(sizes)
                 try:
-                    yield self._checked(parameters, seed, sizes)
+                    yield self._at(sizes, parameters, seed)
                 except UserError:  # the C is undefined for these sizes, as it is not for small ones
                     continue
+
+    def _at(self, sizes: Mapping[str, int], parameters: Mapping[str, int] | None, seed: int) -> tuple[Expectation, str]:
+        """Inputs of chosen sizes, which may be known."""
+        if self.known is None:
+            return self._checked(parameters, seed, sizes)
+        found = self.known.get(self.compilation.scop, sizes, seed)
+        if found is None:
+            found = self._checked(parameters, seed, sizes)
+            self.known.keep(sizes, *found)
+        return found
 
     def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
         """The first inputs with which all kernels run, or else as many as do."""

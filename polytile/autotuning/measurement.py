@@ -25,6 +25,7 @@ from polytile.diagnostics import DeviceError, PolytileError
 from polytile.execution import Execution
 from polytile.facts.kernel_facts import estimate_of
 from polytile.runtime.cuda_text_cache import located_unit
+from polytile.runtime.known_inputs import KnownInputs
 from polytile.runtime.launches import launched_alone
 from polytile.runtime.validate import judge, ran
 
@@ -64,6 +65,7 @@ class Bench:
     device: Device
     folder: Path
     seed: int
+    known: KnownInputs = field(default_factory=KnownInputs)
 
     def compile(self, choices: Choices) -> tuple[CompiledScop, Kernels]:
         """Compile and prove a point. Raises UserError, UsageError or InternalError."""
@@ -94,7 +96,7 @@ class Bench:
         state = scop.compilation
         if not state.options.specialize:
             state = replace(state, options=replace(state.options, parameters={}))
-        execution = Execution(state, {})
+        execution = Execution(state, {}, self.known)
         with stages.stage("inputs"):
             inputs = [given for given, _ in execution.inputs(None, self.seed)]
             first, *others = execution.versions()

@@ -41,38 +41,64 @@ class Reach:
 
 
 class _Recorder:
-    """What the functions of kernels call: it notes what they ask, each by its number in the text."""
+    """What the functions of kernels call, very often: it notes what they ask, each by its number in the text."""
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
-        self.parts: set[Part] = set()
+        self.held: set[int] = set()  # conditions that hold somewhere
+        self.failed: set[int] = set()
+        self.ran: list[set[int]] = [set() for _ in range(MANY + 1)]  # loops by their iterations
 
     def way(self, number: int, holds: object) -> bool:
         """A condition, which goes this way."""
-        self.parts.add((self.kernel, number, bool(holds)))
-        return bool(holds)
+        if holds:
+            self.held.add(number)
+            return True
+        self.failed.add(number)
+        return False
 
     def least(self, number: int, a: int, b: int) -> int:
         """The lesser value, and which it is."""
+        if a < b:
+            self.held.add(number)
+            return a
         if a != b:
-            self.parts.add((self.kernel, number, a < b))
-        return min(a, b)
+            self.failed.add(number)
+        return b
 
     def most(self, number: int, a: int, b: int) -> int:
         """The greater value, and which it is."""
+        if a > b:
+            self.held.add(number)
+            return a
         if a != b:
-            self.parts.add((self.kernel, number, a > b))
-        return max(a, b)
+            self.failed.add(number)
+        return b
 
     def runs(self, number: int, first: int, end: int, step: int) -> range:
         """The iterations of a loop."""
         found = range(first, end, step or 1)
-        self.parts.update((self.kernel, number, n) for n in range(1, min(len(found), MANY) + 1))
+        count = len(found)
+        self.ran[count if count < MANY else MANY].add(number)
         return found
+
+    def forget(self) -> None:
+        """Begin anew."""
+        for noted in (self.held, self.failed, *self.ran):
+            noted.clear()
+
+    def parts(self) -> Iterator[Part]:
+        """The parts that were noted; a loop that runs so often runs less often, too."""
+        for holds, noted in ((True, self.held), (False, self.failed)):
+            yield from ((self.kernel, number, holds) for number in noted)
+        for most, loops in enumerate(self.ran):
+            yield from ((self.kernel, number, n) for number in loops for n in range(1, most + 1))
 
 
 def some(iterations: range) -> list[int]:
     """The first and the last iterations of a loop, and one between."""
+    if len(iterations) <= MOST_ITERATIONS:
+        return list(iterations)
     return [iterations[k] for k in _positions(len(iterations), MOST_ITERATIONS)]
 
 
@@ -103,9 +129,10 @@ class ControlFlow:
         work = 0.0
         for name, found in launches.items():
             kernel, recorder = self.program.kernel(name), self.recorders[name]
-            recorder.parts = parts
+            recorder.forget()
             parts.update(_launch_parts(kernel, values, self.varying[name], found))
             each = [self._walk(kernel, grid, scope) for grid, scope in _sampled(found)]
+            parts.update(recorder.parts())
             work += sum(each) / max(1, len(each)) * len(found)
         return Reach(frozenset(parts), {name: len(found) for name, found in launches.items()}, work)
 

@@ -11,7 +11,7 @@ beside small ones of the others shows what a loop without iterations leaves: a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from polytile.dataclass import dataclass
@@ -38,10 +38,13 @@ UNITS = 4  # steps of host loops that sizes are multiples of, the largest ones
 Sizes = Mapping[str, int]
 
 
-def covering_sizes(scop: Scop, program: HostProgram, given: Sizes, base: Sizes) -> tuple[Sizes, ...]:
-    """Sizes to run beside `base`; as many as it takes to run what can run within some seconds."""
+def covering_sizes(
+    scop: Scop, program: HostProgram, given: Sizes, base: Sizes, known: Iterable[Sizes] = ()
+) -> tuple[Sizes, ...]:
+    """Sizes to run beside `base`; as many as it takes to run what can run within some seconds. Sizes that are `known`
+    from another schedule of the SCoP are taken as they are where they do as well."""
     sizes = free_sizes(scop, given)
-    return tuple(_search(program, sizes).runs(base)) if sizes.free else ()
+    return tuple(_search(program, sizes).runs(base, known)) if sizes.free else ()
 
 
 def sizes_that_run(scop: Scop, program: HostProgram, kernel: str) -> Sizes | None:
@@ -62,18 +65,21 @@ class Search:
     units: tuple[int, ...]
     found: dict[tuple[int, ...], Reach] = field(default_factory=dict, compare=False)
 
-    def runs(self, base: Sizes) -> Iterator[Sizes]:
+    def runs(self, base: Sizes, known: Iterable[Sizes] = ()) -> Iterator[Sizes]:
         """Sizes that reach together what some sizes reach and `base` does not, and the least ones."""
         least = list(self._least(base))
         yield from least
         for candidate in self._candidates():
             self.reach(candidate)
+        small = [sizes for sizes in known if self.sizes.near(sizes) == sizes]
+        for sizes in small:
+            self.reach(sizes)
         done = frozenset[Part]().union(*(self.reach(sizes).parts for sizes in (base, *least)))
         done -= {p for p in done if p[1:] == ("launch", SEVERAL)}  # what many steps follow may fade
         room = MOST_WORK
         for _ in range(MOST_RUNS):
             wanted = frozenset[Part]().union(*(reach.parts for reach in self.found.values())) - done
-            chosen = self._chosen(wanted, room)
+            chosen = self._chosen(wanted, room, small)
             if chosen is None:
                 return
             yield chosen
@@ -113,13 +119,15 @@ class Search:
             if sizes is not None and sizes[name] < base[name] and any(self.reach(sizes).launches.values()):
                 yield sizes
 
-    def _chosen(self, wanted: frozenset[Part], room: float) -> Sizes | None:
-        """Sizes that reach as much of what is wanted as there is room for."""
+    def _chosen(self, wanted: frozenset[Part], room: float, small: Sequence[Sizes]) -> Sizes | None:
+        """Sizes that reach as much of what is wanted as there is room for; some are known to be small."""
         names = [p.name for p in self.sizes.scop.parameters]
         tried = [dict(zip(names, values, strict=True)) for values in self.found]
         reaching = [c for c in tried if self.reach(c).parts & wanted]
         for times in LARGER:
             best = self._best((c for c in reaching if self.reach(c).work <= times * room), wanted)
+            if best is not None and best in small and self.reach(best).work <= room:
+                return best
             if best is not None:
                 smaller = self._within(self._smaller(best, wanted), wanted, room)
                 if self.reach(smaller).parts & wanted and self.reach(smaller).work <= room:
