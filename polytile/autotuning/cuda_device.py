@@ -34,7 +34,8 @@ from polytile.runtime.gpu_lock import alone
 from polytile.runtime.ptxas import Said, parse
 from polytile.runtime.resident_runs import ResidentRuns
 
-MAX_THREADS, LOCAL_BYTES, REGISTERS = 0, 3, 4  # CU_FUNC_ATTRIBUTE_..._PER_BLOCK, _LOCAL_SIZE_BYTES, _NUM_REGS
+_THREADS, _LOCAL_BYTES, _REGISTERS = "MAX_THREADS_PER_BLOCK", "LOCAL_SIZE_BYTES", "NUM_REGS"
+_ATTRIBUTES = {_THREADS: 0, _LOCAL_BYTES: 3, _REGISTERS: 4}  # CU_FUNC_ATTRIBUTE_...
 # Of CUresult and cudaError_t: an invalid value (too much dynamic shared memory), no memory, an invalid configuration,
 # out of registers for a launch, and more blocks that wait for each other than fit.
 _TOO_MUCH = frozenset({1, 2, 9, 701, 720})
@@ -146,15 +147,15 @@ def _release_frames(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _asked(engine: CupyEngine, attribute: int) -> list[int]:
+def _asked(engine: CupyEngine, attribute: str) -> list[int]:
     """What the driver says of each kernel."""
     query = require_cupy().cuda.driver.funcGetAttribute
-    return [int(query(attribute, engine.functions[k.name].kernel.ptr)) for k in engine.program.kernels]
+    return [int(query(_ATTRIBUTES[attribute], engine.functions[k.name].kernel.ptr)) for k in engine.program.kernels]
 
 
 def _check_threads(engine: CupyEngine) -> None:
     """Raise ResourcesError for a kernel whose blocks have more threads than there are registers for."""
-    for kernel, most in zip(engine.program.kernels, _asked(engine, MAX_THREADS), strict=True):
+    for kernel, most in zip(engine.program.kernels, _asked(engine, _THREADS), strict=True):
         threads = prod(kernel.block)
         if threads > most:
             raise ResourcesError(f"{kernel.name}: blocks of {threads} threads, where its registers allow {most}")
@@ -164,9 +165,9 @@ def _resources(engine: CupyEngine, said: dict[str, Said]) -> Resources:
     """What kernels take. Where NVRTC has found them in its cache, ptxas says nothing: all local memory counts as
     spilled then."""
     kernels = engine.program.kernels
-    local = zip(kernels, _asked(engine, LOCAL_BYTES), strict=True)
+    local = zip(kernels, _asked(engine, _LOCAL_BYTES), strict=True)
     return Resources(
-        registers=tuple(_asked(engine, REGISTERS)),
+        registers=tuple(_asked(engine, _REGISTERS)),
         spilled_bytes=tuple(said[k.name].spill_bytes if k.name in said else size for k, size in local),
         shared_bytes=tuple(map(shared_bytes, kernels)),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-WIDE = 1 << 10  # units of rounding, of an array's largest element, by which two orders of its sums may differ
+WIDE = 1000  # units of rounding, of an array's largest element, by which two orders of its sums may differ
 PIECE = 1 << 26  # elements that are compared at a time: what is in between takes as much memory
 
 

@@ -12,7 +12,6 @@ from polytile.diagnostics import InternalError, UserError
 from polytile.ir.cell_layout import Layout
 from polytile.ir.memory import Space
 from polytile.ir.plan import (
-    Choices,
     Copy,
     KernelPlan,
     LaunchPlan,
@@ -72,8 +71,6 @@ PLAN = KernelPlan(
 def test_files_keep_plans() -> None:
     text = json.dumps(to_json(PLAN))
     assert from_json(KernelPlan, json.loads(text)) == PLAN
-    choices = Choices((128, 128, 16), (16, 16), stages=3, order="ikj")
-    assert from_json(Choices, json.loads(json.dumps(to_json(choices)))) == choices
 
 
 def test_files_leave_out_what_is_off() -> None:
