@@ -17,7 +17,7 @@ from math import prod
 
 from polytile.autotuning.kernel_shape import KernelShape
 from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
-from polytile.choices import TILED, Choices
+from polytile.choices import ORDERS, TILED, Choices
 from polytile.machine import STATIC_SHARED_BYTES
 
 AXES = ("block_z", "block_y", "block_x")
@@ -26,7 +26,11 @@ BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # threads along each dimens
     ((1, 2, 4, 8, 16), (16, 32, 64, 128)),
     ((1, 2, 4, 8), (1, 2, 4, 8), (32, 64)),
 )
-LOOP_BLOCKS = (((32, 64, 128, 256),), ((4, 8, 16), (16, 32, 64)), ((1, 2, 4), (2, 4, 8), (32, 64)))
+LOOP_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # of those whose threads have loops
+    ((32, 64, 128, 256),),
+    ((1, 2, 4, 8, 16), (32, 64, 128, 256)),
+    ((1, 2, 4), (2, 4, 8), (32, 64)),
+)
 BLOCK_SIZES = ((32, 512), (64, 512), (128, 256))  # at least and at most, by how many dimensions there are
 POINTS = (1, 2, 4)
 MOST_POINTS = 4  # in all: more rarely find registers
@@ -35,14 +39,17 @@ TILED_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((32, 64, 128, 256),), 
 TILED_POINTS: tuple[tuple[tuple[int, ...], ...], ...] = (((1, 2, 4, 8),), ((2, 4, 6, 8), (2, 4, 6, 8)))
 TILED_SIZES = (128, 256)
 SUM_BYTES = 576  # of a thread for what it adds up: more leave few registers for operands
-Values = dict[str, tuple[int, ...]]
+LARGE_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((128, 256),), ((4, 8, 16), (16, 32)), ((2, 8), (1, 4), (32,)))
+REGISTERS = (0, 96, 128, 168)
+ORDER, REGISTER = "order", "registers"
+Values = Mapping[str, tuple[Value, ...]]
 
 
-def loop_space(schedule: str, shape: KernelShape) -> Subspace:
-    """The space of a strategy around the kernel that it makes by itself."""
+def loop_space(schedule: str, shape: KernelShape, *, large: bool = False) -> Subspace:
+    """The space of a strategy around the kernel that it makes by itself; `large`: orders of its body differ."""
     if schedule == TILED:
         return _tiled(shape)
-    return _pointed(schedule, shape) if shape.shares else _looped(schedule, shape)
+    return _pointed(schedule, shape, large) if shape.shares else _looped(schedule, shape)
 
 
 def loop_point(shape: KernelShape) -> dict[str, Value]:
@@ -52,7 +59,7 @@ def loop_point(shape: KernelShape) -> dict[str, Value]:
     return {**found, COLUMN: shape.points[-1], ROW: (1, *shape.points)[-2], SERIAL: shape.serial}
 
 
-def _axes(blocks: tuple[tuple[tuple[int, ...], ...], ...], shape: KernelShape) -> Values:
+def _axes(blocks: tuple[tuple[tuple[int, ...], ...], ...], shape: KernelShape) -> dict[str, tuple[int, ...]]:
     rank = min(len(shape.threads), len(blocks))
     return dict(zip(AXES[-rank:], blocks[rank - 1], strict=True))
 
@@ -72,17 +79,21 @@ def _parameters(values: Values) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, several) for name, several in values.items())
 
 
-def _pointed(schedule: str, shape: KernelShape) -> Subspace:
-    """Blocks, and neighbouring points of a thread."""
-    axes = _axes(BLOCKS, shape)
-    points = {f"points_{k}": POINTS for k in shape.iterators[:-1] if k >= 0}
+def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
+    """Blocks, and neighbouring points of a thread; orders and bounds on registers of large bodies, with points along
+    the outermost loop alone."""
+    axes = _axes(LARGE_BLOCKS if large else BLOCKS, shape)
+    along = [k for k in shape.iterators[:-1] if k >= 0]
+    points: Values = {f"points_{k}": POINTS for k in (along[:1] if large else along)}
+    body: Values = {ORDER: ORDERS, REGISTER: REGISTERS} if large else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         counts = tuple(int(point.get(f"points_{k}", 1)) for k in range(shape.depth))
-        return Choices(schedule=schedule, block=_block(axes, point), points=counts)
+        order, registers = str(point.get(ORDER, ORDERS[0])), int(point.get(REGISTER, 0))
+        return Choices(schedule, block=_block(axes, point), points=counts, order=order, registers=registers)
 
     few = Constraint(tuple(points), lambda *counts: prod(counts) <= MOST_POINTS, "points of a thread")
-    return Subspace(schedule, _parameters({**axes, **points}), choices, (*_threads(axes), few))
+    return Subspace(schedule, _parameters({**axes, **points, **body}), choices, (*_threads(axes), few))
 
 
 def _looped(schedule: str, shape: KernelShape) -> Subspace:
@@ -90,7 +101,7 @@ def _looped(schedule: str, shape: KernelShape) -> Subspace:
     axes = _axes(LOOP_BLOCKS, shape)
     rows: Values = {ROW: (1, 2, 4)} if len(axes) > 1 else {}
     columns: Values = {COLUMN: (1, 2, 4)} if len(axes) == 1 else {}
-    serial: Values = {SERIAL: (0, 16, 32)} if shape.loops else {}
+    serial: Values = {SERIAL: (0, 16)} if shape.loops else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         block = _block(axes, point)

@@ -10,9 +10,8 @@ from polytile.autotuning.loop_space import loop_point, loop_space
 from polytile.autotuning.overlapped_space import overlapped_point, overlapped_space
 from polytile.autotuning.space import Point, Space, Subspace, Value
 from polytile.autotuning.split_space import split_point, split_space
-from polytile.autotuning.strategy_defaults import compiled_with, strategy_defaults, strategy_of
+from polytile.autotuning.strategy_defaults import compiled_with, kernel_text, strategy_defaults, strategy_of
 from polytile.autotuning.streaming_space import (
-    PLANES,
     STREAMING,
     WORDS,
     ZHANG_MUELLER,
@@ -21,12 +20,13 @@ from polytile.autotuning.streaming_space import (
     one_step,
     paper_space,
 )
-from polytile.choices import CHOICE, OVERLAPPED, SPLIT, Choices
+from polytile.choices import OVERLAPPED, SPLIT, Choices
 from polytile.compilation import Compilation
 from polytile.compiled_scop import CompiledScop
 from polytile.options import STRATEGIES
 
 ONE_STEP = (STREAMING, ZHANG_MUELLER)
+LARGE_BODY = 16  # elements that a statement reads, at least, for its order to matter
 PARTS = (*STRATEGIES, *ONE_STEP)
 
 
@@ -46,7 +46,7 @@ def _part(
 ) -> Subspace | None:
     """A part, where a strategy has kernels of its own for it."""
     if name in ONE_STEP:
-        return _one_step(name, scop, sizes) if OVERLAPPED in made and PLANES in CHOICE else None
+        return _one_step(name, scop, sizes) if OVERLAPPED in made else None
     if name not in made:
         return None
     if name == OVERLAPPED:
@@ -74,7 +74,17 @@ def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspa
     if shape is not None and shape.neighbours:
         plain = compiled_with(made, sizes, Choices(schedule=name, points=(1,) * shape.depth))
         shape = main_kernel(plain.compilation) if plain is not None else shape
-    return loop_space(name, shape) if shape is not None else None
+    if shape is None:
+        return None
+    return loop_space(name, shape, large=shape.shares and _has_orders(name, made, sizes))
+
+
+def _has_orders(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> bool:
+    """Whether the order of a large body is chosen: that of the source is another one."""
+    if max(len(statement.accesses) for statement in made.scop.main) < LARGE_BODY:
+        return False
+    source = compiled_with(made, sizes, Choices(schedule=name, order="source"))
+    return source is not None and kernel_text(source) != kernel_text(made)
 
 
 def default_point(space: Space, scop: CompiledScop) -> Point:
