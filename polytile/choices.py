@@ -38,6 +38,7 @@ class Kind(Enum):
     NAMES = "names"  # any number of them
     SWITCH = "switch"  # on, off or, None, the compiler's own
     BYTES = "bytes"  # None: the compiler's own
+    TEXT = "text"  # of a language of its own; None: nothing is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ CHOICES = (
     ),
     Choice("points", Kind.SIZES, "points of a thread along each loop, outermost first", "4,4,1", POINTS),
     Choice("block", Kind.SIZES, "threads per block, those along x last", "16,16", least=1, unit="sizes"),
+    Choice("sizes", Kind.TEXT, "sizes per kernel, in PPCG's syntax", "ISL"),
     Choice(
         "planes",
         Kind.WORD,
@@ -148,6 +150,7 @@ class Choices:
     time_tile: int = 0  #: steps of a time loop in a tile; 0: as the strategy chooses
     points: tuple[int, ...] = ()  #: of a thread, one count for each loop; none: as the cost model chooses
     block: tuple[int, ...] = ()  #: threads of a block; the last entry is thread.x
+    sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
     planes: str = "auto"  #: of streaming kernels of one step: `shared` memory, or one there and others in `registers`
     barriers: int = 0  #: of a plane of such kernels; 0: as there is shared memory
     read_only: bool | None = None  #: whether such kernels load planes through the read-only path

@@ -37,7 +37,6 @@ def own_tiles(strategy: str) -> UsageError:
 class Options(Choices):
     """Options of a compilation: what its strategy is asked for, and what else it depends on."""
 
-    sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
     cflags: tuple[str, ...] = ()  #: of the C compiler that the program is built with, see `polytile.c_flags`
     parameters: dict[str, int] = field(default_factory=dict)  #: values known of the SCoP's parameters
     specialize: bool = False  #: kernels for these values alone; the C runs for others

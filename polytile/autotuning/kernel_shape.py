@@ -15,6 +15,8 @@ from polytile.scheduling.cost.point_reuse import reads_neighbours
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.strategies.points_per_thread import point_kernel
 
+SHARE = 0.1  # of the instances of the kernel with most
+
 
 @dataclass(frozen=True, slots=True)
 class KernelShape:
@@ -38,15 +40,28 @@ class KernelShape:
 
 def main_kernel(compilation: Compilation) -> KernelShape | None:
     """Describe the kernel that runs most instances; None where no kernel has blocks of threads."""
+    found = _weighed(compilation)
+    return _shape(compilation.scop, *max(found, key=lambda one: one[0])[2:]) if found else None
+
+
+def main_kernels(compilation: Compilation) -> tuple[int, ...]:
+    """The numbers of the kernels that run a share of the instances which is worth tuning them apart."""
+    found = _weighed(compilation)
+    most = max((weight for weight, *_ in found), default=0.0)
+    return tuple(number for weight, number, *_ in found if weight >= SHARE * most)
+
+
+def _weighed(compilation: Compilation) -> list[tuple[float, int, isl.ScheduleNode, list[Work]]]:
+    """The kernels with blocks of threads: their instances in all launches, their number, mark and statements."""
     assert compilation.schedule is not None
-    scop, most, found = compilation.scop, 0.0, None
-    values = fix_parameters(scop.context, compilation.options.parameters)
-    for mark in kernels(compilation.schedule.tree):
-        works = [work for one in statements(mark) if one.sizes and not (work := Work(scop, one, values)).empty]
-        weight = sum(work.instances * work.launches for work in works)
-        if weight > most:
-            most, found = weight, (mark, works)
-    return None if found is None else _shape(scop, *found)
+    values = fix_parameters(compilation.scop.context, compilation.options.parameters)
+    found = []
+    for number, mark in enumerate(kernels(compilation.schedule.tree)):
+        mapped = (Work(compilation.scop, one, values) for one in statements(mark) if one.sizes)
+        works = [work for work in mapped if not work.empty]
+        if works:
+            found.append((sum(work.instances * work.launches for work in works), number, mark, works))
+    return found
 
 
 def _shape(scop: Scop, mark: isl.ScheduleNode, works: Sequence[Work]) -> KernelShape:

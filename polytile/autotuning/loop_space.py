@@ -7,12 +7,12 @@
 Register optimizations for stencils on GPUs, PPoPP 2018, section 3]. `rows` and `columns` are the points of a thread
 along the two innermost parallel loops, `serial` the iterations of a serial loop for which tiles of operands are loaded
 [Verdoolaege et al.: Polyhedral parallel code generation for CUDA, TACO 2013, sections 6 and 7]; 0 leaves these to the
-strategy.
+strategy. `kernel` says for which of several kernels sizes are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from polytile.autotuning.kernel_shape import KernelShape
@@ -41,15 +41,18 @@ TILED_SIZES = (128, 256)
 SUM_BYTES = 576  # of a thread for what it adds up: more leave few registers for operands
 LARGE_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((128, 256),), ((4, 8, 16), (16, 32)), ((2, 8), (1, 4), (32,)))
 REGISTERS = (0, 96, 128, 168)
-ORDER, REGISTER = "order", "registers"
+ORDER, REGISTER, KERNEL = "order", "registers", "kernel"
+ALL, MOST_KERNELS = "all", 4  # more of them multiply the points too much
+MATRIX = 2  # loops of products of matrices and vectors: deeper ones have points enough
 Values = Mapping[str, tuple[Value, ...]]
 
 
-def loop_space(schedule: str, shape: KernelShape, *, large: bool = False) -> Subspace:
-    """The space of a strategy around the kernel that it makes by itself; `large`: orders of its body differ."""
+def loop_space(schedule: str, shape: KernelShape, numbers: Sequence[int] = (), *, large: bool = False) -> Subspace:
+    """The space of a strategy around the kernel that it makes by itself; `numbers` are those of its main kernels, and
+    `large`: orders of their bodies differ."""
     if schedule == TILED:
         return _tiled(shape)
-    return _pointed(schedule, shape, large) if shape.shares else _looped(schedule, shape)
+    return _pointed(schedule, shape, large) if shape.shares else _looped(schedule, shape, numbers)
 
 
 def loop_point(shape: KernelShape) -> dict[str, Value]:
@@ -85,7 +88,7 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
     axes = _axes(LARGE_BLOCKS if large else BLOCKS, shape)
     along = [k for k in shape.iterators[:-1] if k >= 0]
     points: Values = {f"points_{k}": POINTS for k in (along[:1] if large else along)}
-    body: Values = {ORDER: ORDERS, REGISTER: REGISTERS} if large else {}
+    body: Values = {ORDER: ORDERS[1:], REGISTER: REGISTERS} if large else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         counts = tuple(int(point.get(f"points_{k}", 1)) for k in range(shape.depth))
@@ -96,12 +99,15 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
     return Subspace(schedule, _parameters({**axes, **points, **body}), choices, (*_threads(axes), few))
 
 
-def _looped(schedule: str, shape: KernelShape) -> Subspace:
-    """Blocks, and what threads take in turns of tiles of these and of a serial loop."""
+def _looped(schedule: str, shape: KernelShape, numbers: Sequence[int]) -> Subspace:
+    """Blocks, and what threads take in turns of tiles of these and of a serial loop: of all kernels, or of one of
+    several while the others are as they were."""
     axes = _axes(LOOP_BLOCKS, shape)
     rows: Values = {ROW: (1, 2, 4)} if len(axes) > 1 else {}
     columns: Values = {COLUMN: (1, 2, 4)} if len(axes) == 1 else {}
     serial: Values = {SERIAL: (0, 16)} if shape.loops else {}
+    several = shape.depth <= MATRIX and 1 < len(numbers) <= MOST_KERNELS
+    which: Values = {KERNEL: (ALL, *map(str, numbers))} if several else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         block = _block(axes, point)
@@ -109,9 +115,20 @@ def _looped(schedule: str, shape: KernelShape) -> Subspace:
         tile = tuple(n * own for n, own in zip(block, turns, strict=True))
         depth = int(point.get(SERIAL, 0))
         asked = (*tile, depth) if depth else tile if prod(turns) > 1 else ()
-        return Choices(schedule=schedule, block=block, tile=asked)
+        kernel = str(point.get(KERNEL, ALL))
+        if kernel == ALL:
+            return Choices(schedule=schedule, block=block, tile=asked)
+        return Choices(schedule=schedule, sizes=sizes_of(int(kernel), block, asked))
 
-    return Subspace(schedule, _parameters({**axes, **rows, **columns, **serial}), choices, _threads(axes))
+    parameters = _parameters({**which, **axes, **rows, **columns, **serial})
+    return Subspace(schedule, parameters, choices, _threads(axes))
+
+
+def sizes_of(kernel: int, block: Sequence[int], tile: Sequence[int]) -> str:
+    """Sizes of one kernel, as `--sizes` has them."""
+    said = {"tile": tile, "block": block}
+    parts = (f"kernel[{kernel}] -> {name}[{', '.join(map(str, sizes))}]" for name, sizes in said.items() if sizes)
+    return f"{{ {'; '.join(parts)} }}"
 
 
 def _tiled(shape: KernelShape) -> Subspace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from math import log
 
-from polytile.autotuning.kernel_shape import main_kernel
+from polytile.autotuning.kernel_shape import main_kernel, main_kernels
 from polytile.autotuning.loop_space import loop_point, loop_space
 from polytile.autotuning.overlapped_space import overlapped_point, overlapped_space
 from polytile.autotuning.space import Point, Space, Subspace, Value
@@ -76,7 +76,8 @@ def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspa
         shape = main_kernel(plain.compilation) if plain is not None else shape
     if shape is None:
         return None
-    return loop_space(name, shape, large=shape.shares and _has_orders(name, made, sizes))
+    large = shape.shares and _has_orders(name, made, sizes)
+    return loop_space(name, shape, main_kernels(made.compilation), large=large)
 
 
 def _has_orders(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from itertools import chain
 from math import floor, inf, log10
@@ -55,5 +56,7 @@ def _option(choice: Choice, asked: Any) -> Iterator[str]:
             yield from (f"{choice.option} {name}" for name in asked)
         case Kind.SIZES:
             yield f"{choice.option} {','.join(map(str, asked))}"
+        case Kind.TEXT:
+            yield f"{choice.option} {shlex.quote(asked)}"
         case _:
             yield f"{choice.option} {asked}"

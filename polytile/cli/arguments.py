@@ -38,7 +38,6 @@ class Request:
     min_compute: int
     arch: str
     choices: Choices
-    sizes: str | None
     max_operations: int | None
     max_seconds: int | None
     strict: bool
@@ -108,7 +107,6 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
         _add_choice(group, choice)
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
     add("--max-seconds", metavar="N", help="processor time that compiling one SCoP may take (30; 0: any)")
-    add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     rounding = "may results round differently: additions in another order, reciprocals of constants and roots?"
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help=rounding)
     add("--atomics", action="store_true", help="floating sums in elements that data choose may come in any order")
@@ -140,7 +138,7 @@ def _choice(choice: Choice, said: Any) -> Any:
             return 0 if said is None else integer(choice.option, said)
         case Kind.WORD:
             return getattr(Choices(), choice.name) if said is None else said
-        case Kind.SWITCH:
+        case Kind.SWITCH | Kind.TEXT:
             return said
 
 
@@ -190,7 +188,6 @@ def parse(arguments: Sequence[str]) -> Request:
         min_compute=integer("--min-compute", found.min_compute),
         arch=found.arch,
         choices=Choices(**{choice.name: _choice(choice, getattr(found, choice.name)) for choice in CHOICES}),
-        sizes=found.sizes,
         max_operations=natural("--max-operations", found.max_operations),
         max_seconds=natural("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",

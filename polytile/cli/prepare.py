@@ -48,7 +48,6 @@ def prepare(request: Request) -> Prepared:
 def _options(request: Request) -> Options:
     return Options(
         **request.choices.asked,
-        sizes=request.sizes,
         max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
         cflags=request.cflags,
         parameters=request.parameters,
