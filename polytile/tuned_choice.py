@@ -81,7 +81,7 @@ def with_schedule(options: Options, one: TunedScop) -> Options:
     """Return options with a tuned schedule in place of what they ask of strategies. What a schedule does not say
     (registers, the order of bodies) is as it was measured where they ask for nothing."""
     plain = {choice.name: getattr(Choices(), choice.name) for choice in CHOICES if choice.in_schedule}
-    return replace(options, **plain, sizes=None, load_schedule=one.schedule)
+    return replace(options, **plain, load_schedule=one.schedule)
 
 
 def measured(one: TunedScop, machine: TunedMachine) -> str:
