@@ -10,9 +10,9 @@ a thread in both dimensions across the stream. A `chunk` of 0 leaves the number 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import product
-from math import ceil, prod
+from math import ceil, inf, prod
 
 from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
 from polytile.choices import OVERLAPPED, Choices
@@ -35,7 +35,7 @@ TILES = (8, 12, 16)  # warps of a block that share a tile
 ROWS = (1, 2, 3, 4)
 COLUMNS: tuple[tuple[int, ...], ...] = ((2, 4, 8, 16, 32), (1, 2, 3, 4, 6, 8), (1, 2, 4))  # by space's dimensions
 SLACK = 1.1  # of the registers that there are: estimates of what ptxas takes are 8% off
-REDUNDANCY = 3.0  # cells that a tile computes for each that it owns, at most
+REDUNDANCY = 3.0  # cells that a tile computes for each that it owns, at most, or as many as the compiler's own
 LEAST_PLANES = 8
 TIME_TILE, WARPS, ROW, COLUMN, CHUNK = "time_tile", "warps", "rows", "columns", "chunk"
 
@@ -140,6 +140,7 @@ class StreamLimits:
     values: StencilValues
     exchange: Exchange
     sizes: StreamSizes
+    redundancy: float = REDUNDANCY  # or that of the compiler's own tiles
     known: dict[int, tuple[StreamSteps, StreamFigures] | None] = field(default_factory=dict)
 
     @classmethod
@@ -149,7 +150,9 @@ class StreamLimits:
         assert compilation.dependences is not None
         problem = Problem(scop, compilation.dependences, options, machine, options)
         sizes = stream_sizes(scop, plan.dims, fix_parameters(scop.context, options.parameters), plan.once)
-        return cls(problem, values_of(problem), plan.exchange, sizes)
+        found = cls(problem, values_of(problem), plan.exchange, sizes)
+        chosen = found.computed(Tile(plan.iterations, plan.warps, plan.points, plan.exchange))
+        return replace(found, redundancy=max(REDUNDANCY, chosen if chosen < inf else 0.0))
 
     @property
     def element(self) -> int:
@@ -162,20 +165,31 @@ class StreamLimits:
         if self.values.once:
             yield 1
             return
-        for count in (n for n in ITERATIONS if 2 * n <= max(2.0, self.sizes.iterations)):
+        for count in sorted({*ITERATIONS, *self._without_rest()}):
+            if 2 * count > max(2.0, self.sizes.iterations):
+                return
             tiles = [Tile(count, warps, points, self.exchange) for warps, points in shapes]
             if any(self.is_wide(tile) and self.has_room(tile) for tile in tiles):
                 yield count
             elif count > 2:
                 return
 
+    def _without_rest(self) -> Iterator[int]:
+        """Iterations of which an even number of blocks is the time loop: others leave some to slower kernels."""
+        length = round(self.sizes.iterations)
+        yield from (n for n in range(1, max(ITERATIONS) + 1) if length % (2 * n) == 0)
+
     def is_wide(self, tile: Tile) -> bool:
         """Whether a tile owns cells, and most that it computes are not its neighbours' too."""
+        return self.computed(tile) <= self.redundancy
+
+    def computed(self, tile: Tile) -> float:
+        """Cells for each that a tile owns; infinite where it owns none."""
         found = self._steps(tile.iterations)
         if found is None:
-            return False
+            return inf
         own = [cells - halo for cells, halo in zip(tile.cells, found[0].overlap(tile.points), strict=True)]
-        return min(own) > 0 and prod(tile.cells) <= REDUNDANCY * prod(own)
+        return prod(tile.cells) / prod(own) if min(own) > 0 else inf
 
     def has_room(self, tile: Tile) -> bool:
         """Whether registers, shared memory and a kernel's instructions suffice, by the compiler's estimates."""

@@ -57,6 +57,16 @@ def test_time_loops_have_tiles_of_time() -> None:
 
 
 @pytest.mark.slow
+def test_the_compilers_own_tiles_of_time_are_points() -> None:
+    """Of 25 iterations there are four blocks in 100, which leave nothing to slower kernels."""
+    sizes = {"tsteps": 100, "n": 20000}
+    (scop,) = polytile.compile(ROOT / "jacobi-1d.c", parameters=sizes).scops
+    plan = scop.compilation.stream
+    assert plan is not None and sizes["tsteps"] % (2 * plan.iterations) == 0
+    assert dict(default_point(space_of(scop, sizes), scop))["time_tile"] == plan.iterations
+
+
+@pytest.mark.slow
 def test_matrix_products_have_tiles_of_operands() -> None:
     scop, sizes = compiled("gemm")
     space = space_of(scop, sizes)
