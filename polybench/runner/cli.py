@@ -204,7 +204,7 @@ def _ablation_parser(parser: argparse.ArgumentParser) -> None:
 def _replay_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("record", type=Path, metavar="RECORD", help="of `polytile tune`, or T4 results (.json)")
     parser.add_argument("--source", default="", metavar="SHA256", help="the beginning of one (that with most points)")
-    every = ["random", "model"]
+    every = ["random", "model", "gaussian"]
     parser.add_argument("--search", type=_several(SEARCHES), default=every, help=f"of polytile ({','.join(every)})")
     parser.add_argument(
         "--kernel-tuner", type=_several(STRATEGIES), default=[], metavar="STRATEGY,...", help=f"{','.join(STRATEGIES)}"

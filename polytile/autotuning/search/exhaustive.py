@@ -40,4 +40,8 @@ class Enumeration:
 
     def tell(self, outcome: Outcome) -> None:
         """Leave out a point that is known already."""
-        self._known.add(outcome.point)
+        self.leave_out(outcome.point)
+
+    def leave_out(self, point: Point) -> None:
+        """Never ask for a point."""
+        self._known.add(point)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from polytile.autotuning.outcome import Outcome
 from polytile.autotuning.search.nearest import Unasked
 from polytile.autotuning.search.parzen import ParzenEstimator
-from polytile.autotuning.search.ranking import MOST_ESTIMATED, ranked
+from polytile.autotuning.search.ranking import MOST_ESTIMATED, estimated, ranked
 from polytile.autotuning.search.search import Estimates
 from polytile.autotuning.space import Point, Space
 
@@ -54,7 +54,7 @@ class ModelSearch:
 
     def _next(self) -> Point | None:
         if self._ranked is None:
-            self._ranked = iter(ranked(self._space, self._seed, self._estimates))
+            self._ranked = iter(ranked(estimated(self._space, self._seed, self._estimates)))
         if self._asked < FIRST or self._asked % EVERY == 0:
             for point in self._ranked:
                 if point in self._unasked:

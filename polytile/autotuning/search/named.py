@@ -12,7 +12,8 @@ from polytile.diagnostics import UsageError
 EXHAUSTIVE = "exhaustive"
 RANDOM = "random"
 MODEL = "model"
-SEARCHES = (EXHAUSTIVE, RANDOM, MODEL)
+GAUSSIAN = "gaussian"
+SEARCHES = (EXHAUSTIVE, RANDOM, MODEL, GAUSSIAN)
 MOST_EXHAUSTIVE = 200  # points; larger spaces are searched by the model
 
 
@@ -26,7 +27,7 @@ def default_search(space: Space) -> str:
 def remark_on(name: str, space: Space) -> str:
     """What a user should know of the search that is taken for a name, or for none; empty where it is nothing."""
     if not name and len(space.points) > MOST_EXHAUSTIVE and default_search(space) == RANDOM:
-        return "the search is random without Optuna; pip install 'polytile[tune]' for one that learns"
+        return "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian, which needs none"
     return ""
 
 
@@ -43,6 +44,8 @@ def search_named(name: str, space: Space, seed: int, estimates: Estimates) -> Se
         return Enumeration(name, space, seed)
     if name == MODEL:
         return _model_search(space, seed, estimates)
+    if name == GAUSSIAN:
+        return _gaussian_search(space, seed, estimates)
     raise UsageError(f"unknown search {name!r}", hint=f"one of {', '.join(SEARCHES)}")
 
 
@@ -50,3 +53,9 @@ def _model_search(space: Space, seed: int, estimates: Estimates) -> Search:
     from polytile.autotuning.search.model_search import ModelSearch  # imports NumPy
 
     return ModelSearch(space, seed, estimates)
+
+
+def _gaussian_search(space: Space, seed: int, estimates: Estimates) -> Search:
+    from polytile.autotuning.search.gaussian_search import GaussianSearch  # imports NumPy
+
+    return GaussianSearch(space, seed, estimates)

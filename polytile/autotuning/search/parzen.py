@@ -100,7 +100,7 @@ def imported_optuna() -> Any:
         import optuna
     except ImportError:
         raise UsageError(
-            "the search `model` needs Optuna", hint="pip install 'polytile[tune]', or --search random"
+            "the search `model` needs Optuna", hint="pip install 'polytile[tune]', or --search gaussian"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

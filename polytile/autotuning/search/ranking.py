@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from polytile.autotuning.search.search import Estimates
@@ -11,9 +11,15 @@ from polytile.autotuning.space import Point, Space
 MOST_ESTIMATED = 512  # points, since an estimate takes a compilation: a random sample of larger spaces
 
 
-def ranked(space: Space, seed: int, estimates: Estimates) -> Sequence[Point]:
-    """The points that the cost model has estimates for, fastest first; equal ones in a random order."""
-    points = Random(seed).sample(space.points, min(len(space.points), MOST_ESTIMATED))
-    estimated = zip(points, estimates(points), strict=True)
-    known = [(estimate, place) for place, (_, estimate) in enumerate(estimated) if estimate is not None]
-    return [points[place] for _, place in sorted(known)]
+def estimated(
+    space: Space, seed: int, estimates: Estimates, most: int = MOST_ESTIMATED
+) -> Mapping[Point, float | None]:
+    """The estimates of all points, or of a sample, in milliseconds, in random order; None where one is refused."""
+    points = Random(seed).sample(space.points, min(len(space.points), most))
+    return dict(zip(points, estimates(points), strict=True))
+
+
+def ranked(known: Mapping[Point, float | None]) -> Sequence[Point]:
+    """The points that have estimates, fastest first; equal ones in their order."""
+    fine = [(estimate, place, point) for place, (point, estimate) in enumerate(known.items()) if estimate is not None]
+    return [point for *_, point in sorted(fine)]

@@ -18,7 +18,7 @@ DESCRIPTION = (
 EPILOG = """exit status: 0 done; 1 the C cannot be compiled, or has no kernels; 2 wrong usage; 4 there is no GPU, or
 CuPy is missing; 130 interrupted, with all that was measured in the record: the same command goes on from there.
 docs/tuning.md is the guide."""
-SEARCHES = ("exhaustive", "random", "model")
+SEARCHES = ("exhaustive", "random", "model", "gaussian")
 SPACES = ("classic", "superposed", "tiled", "split", "overlapped", "streaming", "zhang-mueller")
 RECORD_ENDING, OUTPUT_ENDING = ".tune.jsonl", ".tuned.json"
 
@@ -77,7 +77,7 @@ def _search_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--space", metavar="S,..", help=f"only points of these: {', '.join(SPACES)} (all but the last)")
     how = "exhaustive up to 200 points, else model"
-    add("--search", choices=SEARCHES, default="", help=f"exhaustive, random, or by the cost model first ({how})")
+    add("--search", choices=SEARCHES, default="", help=f"exhaustive, random, or two by the cost model and times ({how})")
     add("--evaluations", metavar="N", help="points of each SCoP, those of the record included (all)")
     add("--seconds", metavar="S", help="seconds for each SCoP, before the best are timed again (any)")
     add("--jobs", metavar="N", help="processes that compile (one for each processor, at most 16)")

@@ -97,10 +97,10 @@ def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(named, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match="the search `model` needs Optuna") as caught:
         search_named("model", SPACE, 0, estimates(0))
-    assert caught.value.hint == "pip install 'polytile[tune]', or --search random"
+    assert caught.value.hint == "pip install 'polytile[tune]', or --search gaussian"
     assert default_search(SPACE) == "random"
     assert search_named("", SPACE, 0, estimates(0)).description.startswith("random: 1148 points")
     assert remark_on("", SPACE) == (
-        "the search is random without Optuna; pip install 'polytile[tune]' for one that learns"
+        "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian, which needs none"
     )
     assert not remark_on("random", SPACE)

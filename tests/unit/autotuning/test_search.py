@@ -79,4 +79,4 @@ def test_small_spaces_are_searched_exhaustively() -> None:
 def test_unknown_searches_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown search 'genetic'") as caught:
         begun("genetic", space_of())
-    assert caught.value.hint == "one of exhaustive, random, model"
+    assert caught.value.hint == "one of exhaustive, random, model, gaussian"
