@@ -19,7 +19,7 @@ def shape_problems(plan: Check) -> Iterator[str]:
     """What is wrong with tiles of such a plan, which make no cell twice, a line each."""
     steps = plan["steps"]
     inputs = {s["index"] for s in steps if not s["statements"]}
-    if not plan.get("in_place") or any(r["source"] not in inputs for r in plan["reads"]):
+    if any(r["source"] not in inputs for r in plan["reads"]):
         yield "a kernel of one step reads what it makes"
     if any(any(s["lower"]) or any(s["upper"]) or s.get("retimed") for s in steps if s["statements"]):
         yield "a kernel of one step makes more than its tiles"

@@ -21,6 +21,7 @@ from itertools import combinations
 import islpy as isl
 
 from polytile.check.relations import Check, maps, union
+from polytile.check.shared_planes import ONE_STEP
 from polytile.check.stream_slots import slot_problems
 from polytile.check.time_loop import Cells, StreamError, cells_of
 
@@ -30,7 +31,7 @@ def stream_problems(program: Check, plan: Check, visible: list[str], context: is
     try:
         _check_form(program, plan)
         cells = cells_of(program, plan, context)
-        held = [_held(cells, step) for step in plan["steps"]]
+        held = [_held(cells, plan, step) for step in plan["steps"]]
     except StreamError as error:
         yield f"blocks of iterations: {error}"
         return
@@ -45,7 +46,8 @@ def stream_problems(program: Check, plan: Check, visible: list[str], context: is
 
 def _check_form(program: Check, plan: Check) -> None:
     steps, inputs = plan["steps"], [s["index"] for s in plan["steps"] if not s["statements"]]
-    buffered = [] if plan.get("in_place") else inputs
+    in_order = plan["exchange"] in ONE_STEP
+    buffered = [] if plan.get("in_place") or in_order else inputs
     buffers = [name for _, name in plan["shadows"]]
     used = {a["array"] for s in program["statements"].values() for a in s["accesses"]}
     becomes = sorted(s["becomes"] for s in plan["stores"] if s.get("becomes") is not None)
@@ -71,7 +73,8 @@ def _check_form(program: Check, plan: Check) -> None:
         "an input of the next block is not stored once": becomes == buffered,
         "what is stored is not made": all(0 <= k < len(steps) and k not in inputs for k in stored),
         "a step is of no iteration of its block": all(
-            before <= s["iteration"] < plan["iterations"] and (s["iteration"] < 0) == (not s["statements"])
+            before <= s["iteration"] < plan["iterations"]
+            and ((s["iteration"] < 0) == (not s["statements"]) or (in_order and not s["statements"]))
             for s in steps
         ),
     }
@@ -80,9 +83,14 @@ def _check_form(program: Check, plan: Check) -> None:
             raise StreamError(what)
 
 
-def _held(cells: Cells, step: Check) -> isl.UnionMap:
+def _held(cells: Cells, plan: Check, step: Check) -> isl.UnionMap:
     """`{ [x] -> the value }` that a step means to have: an input what the array has at t0 where that iteration wrote,
-    another one what its statements make, and where these make none what a constant element has."""
+    another one what its statements make, and where these make none what a constant element has. Kernels of one step
+    load arrays that nothing writes, and what a kernel before them has made in the same iteration."""
+    if not step["statements"] and step["iteration"] == 0:
+        if step["array"] not in cells.arrays:
+            return cells.unwritten(step["array"])
+        step = _maker(plan, step)
     places = cells.places(step["array"], step["iteration"])
     if not step["statements"]:
         return isl.UnionMap.from_map(places).apply_range(cells.memory(step["array"], 0))
@@ -91,6 +99,17 @@ def _held(cells: Cells, step: Check) -> isl.UnionMap:
         raise StreamError(f"step {step['index']} makes a cell more than once")
     rest = isl.UnionMap.from_map(places).subtract_domain(made.domain())
     return made.union(rest.apply_range(cells.constant(step["array"])))
+
+
+def _maker(plan: Check, step: Check) -> Check:
+    """The step that makes, in a kernel before, what an input of the same iteration loads, and stores it."""
+    readers = [r["step"] for r in plan["reads"] if r["source"] == step["index"]]
+    stored = [plan["steps"][s["step"]] for s in plan["stores"]]
+    found = [s for s in stored if s["array"] == step["array"] and s["iteration"] == 0 and s["index"] < min(readers)]
+    if len(found) != 1 or len({*readers}) != 1:
+        raise StreamError(f"input {step['index']} is loaded before a kernel makes it")
+    maker: Check = found[0]
+    return maker
 
 
 def _made(cells: Cells, step: Check, after: int) -> isl.UnionMap:
@@ -108,7 +127,8 @@ def _values(cells: Cells, program: Check, plan: Check, held: list[isl.UnionMap])
             accesses = program["statements"][name]["accesses"]
             changing = [k for k, a in enumerate(accesses) if a["kind"] == "read" and a["array"] in cells.arrays]
             reads = [r for r in plan["reads"] if (r["step"], r["statement"]) == (step["index"], name)]
-            if sorted(r["access"] for r in reads) != changing:
+            own = [r["access"] for r in reads if accesses[r["access"]]["array"] in cells.arrays]
+            if sorted(own) != changing or any(accesses[r["access"]]["kind"] != "read" for r in reads):
                 yield f"step {step['index']} has not one source for each access of {name} to an array that changes"
                 continue
             by_source: dict[int, list[Check]] = {}
@@ -159,7 +179,10 @@ def _block_in_place(cells: Cells, plan: Check, visible: list[str]) -> Iterator[s
         missing = wanted.intersect_range(cells.instances_at(0)).subtract(left)
         if not missing.is_empty():
             yield f"the block does not leave what the program has in {array}, e.g. {maps(missing)[0].sample()}"
-    for step in (s for s in steps if not s["statements"]):
+    for step in (s for s in steps if not s["statements"] and s["array"] in cells.arrays and s["iteration"] < 0):
+        if plan["exchange"] in ONE_STEP:  # each step is a kernel: those behind the reader overwrite what they like
+            reader = min((r["step"] for r in plan["reads"] if r["source"] == step["index"]), default=len(steps))
+            left = union([made for s, made in stored if s["index"] <= reader], isl.UnionMap)
         read = isl.UnionMap.from_map(cells.places(step["array"], step["iteration"])).range()
         if step["array"] not in {s["array"] for s, _ in stored}:
             yield f"input {step['index']} is of an array that no block stores"

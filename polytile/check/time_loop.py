@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 import islpy as isl
@@ -74,6 +74,11 @@ class Cells:
     def constant(self, array: str) -> isl.UnionMap:
         """`{ A[e] -> before A[e] }` for elements that no instance writes."""
         return _before(array, self.cell_of_element).subtract_domain(self._elements(array))
+
+    def unwritten(self, array: str) -> isl.UnionMap:
+        """`{ [x] -> before A[e] }` of an array that no instance writes, with an element for each cell."""
+        before = _before(array, self.cell_of_element)
+        return self.cell_of_element.reverse().apply_range(before)
 
     def _elements(self, array: str) -> isl.UnionSet:
         return accesses(self.program, array, "write").range()
@@ -178,9 +183,20 @@ def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
     if min(arrays.values()) < dims or (once and max(arrays.values()) > dims):
         raise StreamError("an array has no element of its own for each cell")
     found = {a: root for a, root in program["arrays"].items() if a in arrays}
+    arrays |= _loaded(program, plan, arrays)
     cells: isl.UnionMap = union([_cell_of_element(a, rank, dims) for a, rank in arrays.items()], isl.UnionMap)
     last = (1 if once or plan.get("in_place") else 2) * plan["iterations"] - 1
     return Cells(program, dims, found, _starts(when, last), when, writes, cells, once)
+
+
+def _loaded(program: Check, plan: Check, written: Mapping[str, int]) -> dict[str, int]:
+    """The arrays that a plan's steps load and nothing writes, which have an element for each cell."""
+    wanted = {s["array"] for s in plan["steps"] if not s["statements"]} - {*written}
+    read = [a for s in program["statements"].values() for a in s["accesses"] if a["array"] in wanted]
+    found = {a["array"]: int(isl.Map(a["relation"]).dim(OUT)) for a in read}
+    if {*found} != wanted or any(rank != plan["dims"] for rank in found.values()):
+        raise StreamError("an array that is loaded has no element of its own for each cell")
+    return found
 
 
 def _iteration_zero(program: Check) -> isl.UnionMap:

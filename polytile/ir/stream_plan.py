@@ -73,7 +73,7 @@ class StreamStep:
     retimed: bool = False
 
     def __post_init__(self) -> None:
-        require(self.is_input == (self.iteration < 0), f"step {self.index}: inputs are of iterations before the block")
+        require(self.is_input or self.iteration >= 0, f"step {self.index}: inputs are of iterations before the block")
         require(len(self.lower) == len(self.upper), f"step {self.index}: a box has two sides in each dimension")
         require(all(v <= 0 for v in self.lower), f"step {self.index}: a box holds its owner box, not {self.lower}")
         require(all(v >= 0 for v in self.upper), f"step {self.index}: a box holds its owner box, not {self.upper}")
@@ -129,7 +129,9 @@ class StreamPlan:
     `in_place`: a block is a single iteration, which writes other elements than those that it reads, as of A[t % 2].
     There are no second buffers: one kernel, launched for each iteration, reads and writes the user's arrays.
 
-    PLANES, COLUMNS: one iteration in place; a tile owns all that its threads make. Any shape of `threads`; those of a
+    PLANES, COLUMNS: each step that is made is a kernel, which stores it; their inputs are of an iteration before, or of
+    a kernel before in the same one, or arrays that nothing writes, of iteration 0. So there are no second buffers, with
+    a time loop (in_place) and without (once). A tile owns all that its threads make. Any shape of `threads`; those of a
     block have their `points` along a dimension in turns, `threads` cells from one another. A plane of an input that is
     read beside the own column is put into shared memory with its halo: PLANES: when it arrives, into one of the step's
     `slots`; COLUMNS: when steps are made that read it beside, which is the same plane for all, into one of
@@ -179,7 +181,7 @@ class StreamPlan:
         require([s.index for s in self.steps] == list(range(len(self.steps))), "steps are numbered in their order")
         require(all(len(s.lower) == self.dims for s in self.steps), f"boxes have {self.dims} dimensions")
         require(not self.in_place or (self.iterations == 1 and not self.once), "in place runs one iteration of a loop")
-        buffered = () if self.in_place else self.inputs
+        buffered = () if self.in_place or self.exchange.is_one_step else self.inputs
         require({k for k, _ in self.shadows} == {s.index for s in buffered}, "each input has a second buffer")
         across = self.dims - self.streamed
         require(len(self.points) == across, "points along each dimension that is not streamed")
@@ -188,6 +190,7 @@ class StreamPlan:
         if self.exchange.is_one_step:
             self._check_one_step()
         else:
+            require(all(s.iteration < 0 for s in self.inputs), "inputs are of iterations before the block")
             lanes = WARP_SIZE if self.exchange is Exchange.WARP else self.threads[-1]
             require(lanes == WARP_SIZE, f"{WARP_SIZE} lanes of a warp across the last dimension, not {lanes}")
             loads = self.barriers or self.shared_planes or self.read_only
@@ -200,10 +203,12 @@ class StreamPlan:
 
     def _check_one_step(self) -> None:
         """Of PLANES and COLUMNS."""
-        require(self.in_place and self.dims > 1, "one step over planes, in place")
+        require((self.in_place or self.once) and self.dims > 1, "one step over planes, in place")
         require(0 <= self.barriers <= 2 and self.shared_planes >= 0, "one or two barriers a plane")
         inputs = {s.index for s in self.inputs}
         require(all(r.source in inputs for r in self.reads), "one step reads inputs alone")
+        readers = {(r.source, r.step) for r in self.reads}
+        require(len(readers) == len({k for k, _ in readers}), "kernels of one step have inputs of their own")
         require(not any(any(s.lower) or any(s.upper) or s.retimed for s in self.made), "one step makes what tiles own")
 
     @cached_property
@@ -213,6 +218,11 @@ class StreamPlan:
     @cached_property
     def made(self) -> tuple[StreamStep, ...]:
         return tuple(s for s in self.steps if not s.is_input)
+
+    def inputs_of(self, made: StreamStep) -> tuple[StreamStep, ...]:
+        """What a step reads, in kernels of one step."""
+        sources = {r.source for r in self.reads_of(made.index)}
+        return tuple(s for s in self.inputs if s.index in sources)
 
     @property
     def streamed(self) -> int:

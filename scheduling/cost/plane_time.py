@@ -22,7 +22,7 @@ from polytile.machine import REGISTER_FILE_PARTITIONS, THREAD_REGISTER_UNIT, Mac
 from polytile.scheduling.cost.block_tile_time import BESIDE_MEMORY, INSTRUCTION_CYCLES, ISSUE_CYCLES, PLANE_CYCLES
 from polytile.scheduling.cost.estimate import KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
-from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
+from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
 
 BASE_WORDS = 30  # registers for addresses, bounds and masks
 LOAD_INSTRUCTIONS = 3  # of a cell that is loaded and put into shared memory, with its test
@@ -33,11 +33,21 @@ STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store plane
 
 @dataclass(frozen=True)
 class PlaneTiles:
-    """The tiles of a plan, with what they take."""
+    """The tiles of the kernel that makes step number `made` of a plan, with what they take."""
 
     plan: StreamPlan
-    figures: StreamFigures
+    all_figures: StreamFigures
     machine: Machine
+    made: int
+
+    @cached_property
+    def inputs(self) -> tuple[StepFigures, ...]:
+        return tuple(self.all_figures.steps[s.index] for s in self.plan.inputs_of(self.step.step))
+
+    @property
+    def step(self) -> StepFigures:
+        """What is made."""
+        return self.all_figures.steps[self.made]
 
     def _beside(self, step: StreamStep) -> bool:
         return any(r.source == step.index and any(r.offset[1:]) for r in self.plan.reads)
@@ -51,7 +61,7 @@ class PlaneTiles:
     def _loads(self) -> dict[int, int]:
         """By input, the cells that a thread loads of a plane."""
         threads, found = prod(self.plan.threads), {}
-        for step in self.plan.inputs:
+        for step in (f.step for f in self.inputs):
             together = self._plane(step) if self._beside(step) else 0
             if self.plan.exchange is Exchange.COLUMNS or not together:
                 own = prod(self.plan.points)
@@ -63,22 +73,22 @@ class PlaneTiles:
     @property
     def most_loads(self) -> int:
         """The cells that a thread loads of a plane of one input, at most."""
-        return max(self._loads.values())
+        return max(self._loads.values(), default=0)
 
     @cached_property
     def shared_bytes(self) -> int:
         ring = self.plan.exchange is Exchange.PLANES
-        shared = [f for f in self.figures.inputs if self._beside(f.step)]
+        shared = [f for f in self.inputs if self._beside(f.step)]
         return sum((f.step.slots if ring else self.plan.shared_planes) * self._plane(f.step) * f.size for f in shared)
 
     @cached_property
     def registers(self) -> int:
         ring, points = self.plan.exchange is Exchange.PLANES, prod(self.plan.points)
         words: float = BASE_WORDS
-        for f in self.figures.inputs:
+        for f in self.inputs:
             kept = 0 if ring and self._beside(f.step) else points * f.step.slots
             words += f.words * (kept + self._loads[f.step.index]) + self._loads[f.step.index]
-        words += 4 * max(f.words for f in self.figures.made)
+        words += 4 * self.step.words
         return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     @cached_property
@@ -89,15 +99,14 @@ class PlaneTiles:
     @cached_property
     def loaded(self) -> float:
         """The bytes that a tile loads for each of its cells, halo included."""
-        size = {f.step.index: f.size for f in self.figures.inputs}
-        planes = (self._plane(s) if self._beside(s) else prod(self.plan.tile) for s in self.plan.inputs)
-        return sum(n * size[s.index] for n, s in zip(planes, self.plan.inputs, strict=True)) / prod(self.plan.tile)
+        own = prod(self.plan.tile)
+        return sum(f.size * (self._plane(f.step) if self._beside(f.step) else own) for f in self.inputs) / own
 
     @cached_property
     def instructions(self) -> float:
         """Of a thread for a plane."""
-        reads = len(self.plan.reads)
-        made = sum(f.arithmetic * value_cycles(self.machine, double=f.double) + len(f.loads) for f in self.figures.made)
+        reads, step = len(self.plan.reads_of(self.made)), self.step
+        made = step.arithmetic * value_cycles(self.machine, double=step.double) + len(step.loads)
         loads = LOAD_INSTRUCTIONS * sum(self._loads.values())
         return ROW_INSTRUCTIONS + loads + prod(self.plan.points) * (made + reads + POINT_INSTRUCTIONS)
 
@@ -166,12 +175,11 @@ class PlaneCost:
     @property
     def _other(self) -> float:
         """The bytes of a cell that are stored, or loaded of other arrays."""
-        figures = self.tiles.figures
-        stored = sum(figures.steps[s.step].size for s in self.tiles.plan.stores)
-        return stored + sum(sum(f.loads) for f in figures.made)
+        step = self.tiles.step
+        return step.size + sum(step.loads)
 
     def _memory_cycles(self, speed: Speed) -> float:
-        inputs = sum(f.size for f in self.tiles.figures.inputs)
+        inputs = sum(f.size for f in self.tiles.inputs)
         moved = prod(self.cells) * (inputs * self._along + self._other)
         room = min(speed.l2_bytes, self.tiles.machine.tuning.resident_bytes)
         touched = prod(self.cells) * (inputs + self._other)
@@ -194,5 +202,7 @@ class PlaneCost:
         return max(alone, blocks * slots)
 
 
-def plane_tiles(plan: StreamPlan, scop: Scop, machine: Machine) -> PlaneTiles:
-    return PlaneTiles(plan, stream_figures(plan, scop), machine)
+def plane_tiles(plan: StreamPlan, scop: Scop, machine: Machine) -> tuple[PlaneTiles, ...]:
+    """The tiles of each kernel."""
+    figures = stream_figures(plan, scop)
+    return tuple(PlaneTiles(plan, figures, machine, step.index) for step in plan.made)

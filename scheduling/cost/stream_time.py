@@ -14,6 +14,7 @@ number registers and shared memory bound:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, prod
@@ -111,9 +112,11 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
     sizes, speed = stream_sizes(scop, plan.dims, values, plan.once), machine.speed
     tiles = TileCost(plan, stream_figures(plan, scop).of(plan), machine, sizes)
     if plan.exchange.is_one_step:
-        planes = plane_tiles(plan, scop, machine)
-        own = PlaneCost(planes, sizes.cells, sizes.launches(plan), plan.chunk, plan.tiles_at_once)
-        return Estimate((own.kernel(speed), tiles.one_step(speed)), tuple(sorted(values.items())))
+        own = plane_tiles(plan, scop, machine)
+        costs = [PlaneCost(one, sizes.cells, sizes.launches(plan), plan.chunk, plan.tiles_at_once) for one in own]
+        kernels = (replace(cost.kernel(speed), number=k) for k, cost in enumerate(costs))
+        rest = replace(tiles.one_step(speed), number=len(own))
+        return Estimate((*kernels, rest), tuple(sorted(values.items())))
     kernel = StreamCost(tiles, plan.chunk, plan.tiles_at_once).kernel(speed)
     return Estimate((kernel, tiles.one_step(speed)), tuple(sorted(values.items())))
 

@@ -81,3 +81,54 @@ def test_two_inputs_and_another_array_with_halos_to_some_sides(planes: str) -> N
     plan = plan_of(scop)
     assert len(plan.inputs) == 2 and plan.lower == (1, 0, 2) and plan.upper == (1, 2, 0)
     same_as_c(scop, [{"T": t, "n": n, "m": m, "l": k} for t, n, m, k in [(3, 3, 4, 5), (6, 11, 14, 21), (4, 2, 9, 9)]])
+
+
+DAG = """
+void f(int n, int m, int l, double A[n][m][l], double B[n][m][l], double C[n][m][l], double D[n][m][l])
+{
+#pragma scop
+    for (int i = 1; i < n - 1; i++)
+        for (int j = 1; j < m - 1; j++)
+            for (int k = 1; k < l - 1; k++)
+                B[i][j][k] = A[i][j][k] * D[i][j][k] + A[i - 1][j][k] + A[i + 1][j][k] - A[i][j - 1][k]
+                    + A[i][j][k + 1];
+    for (int i = 2; i < n - 2; i++)
+        for (int j = 2; j < m - 2; j++)
+            for (int k = 2; k < l - 2; k++)
+                C[i][j][k] = B[i][j][k] + B[i - 1][j][k] - B[i + 1][j][k] + B[i][j - 1][k] * A[i][j][k - 1];
+#pragma endscop
+}
+"""
+SWEEP = """
+void f(int n, int m, int l, float A[n][m][l], float B[n][m][l])
+{
+#pragma scop
+    for (int i = 1; i < n - 1; i++)
+        for (int j = 1; j < m - 1; j++)
+            for (int k = 1; k < l - 1; k++)
+                B[i][j][k] = 0.3f * A[i][j][k] + A[i - 1][j][k] + A[i + 1][j][k] - A[i][j - 1][k] - A[i][j + 1][k]
+                    + A[i][j][k - 1] + A[i][j][k + 1];
+#pragma endscop
+}
+"""
+WITHOUT_LOOP = [{"n": n, "m": m, "l": k} for n, m, k in [(1, 1, 1), (5, 5, 5), (13, 19, 38)]]
+
+
+@pytest.mark.parametrize("planes", ["shared", "registers"])
+@pytest.mark.parametrize(("text", "kernels"), [(SWEEP, 1), (DAG, 2)], ids=["sweep", "dag"])
+def test_without_a_loop_over_time(text: str, kernels: int, planes: str) -> None:
+    """Arrays that nothing writes are loaded; a field is loaded by the kernel behind the one that makes it."""
+    scop = compiled(text, planes=planes, tile=(5, 6, 16), block=(3, 16))
+    plan = plan_of(scop)
+    assert plan.once and len(plan.made) == kernels and len(plan.inputs) == kernels
+    same_as_c(scop, WITHOUT_LOOP)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planes", ["shared", "registers"])
+def test_arrays_in_turns_have_a_kernel_each(planes: str) -> None:
+    file = POLYBENCH / "polybench/heat-3d.c"
+    scop = compiled(file.read_text(), str(file), planes=planes, tile=(7, 8, 16), block=(4, 16))
+    plan = plan_of(scop)
+    assert plan.in_place and [s.iteration for s in plan.inputs] == [-1, 0] and not plan.shadows
+    same_as_c(scop, [{"tsteps": t, "n": n} for t, n in [(1, 2), (2, 5), (3, 21)]])

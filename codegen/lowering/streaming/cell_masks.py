@@ -113,9 +113,10 @@ class ThreadCells(ABC):
             yield from self.memory_set(bounds)
         yield from self.set_of(self.own, axes, both(*(self.owned(k) for k in axes)))
 
-    def written_sets(self) -> Iterator[Stmt]:
-        """The cells that each statement writes, in planes and iterations without tests."""
-        for name, writer in self.stream.cells.writers.items():
+    def written_sets(self, writers: Sequence[Writer] | None = None) -> Iterator[Stmt]:
+        """The cells that each statement, or each of some, writes, in planes and iterations without tests."""
+        for writer in self.stream.cells.writers.values() if writers is None else writers:
+            name = writer.statement.name
             along = self.tests(writer, self.plan.steps[0]).along
             for k, side in enumerate(self.sides[name]):
                 yield from self.set_of(side, (k,), both(*along[k]))

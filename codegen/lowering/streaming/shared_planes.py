@@ -24,13 +24,15 @@ from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pu
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_numbers import TileNumbers
 from polytile.codegen.lowering.streaming.written_cells import Writer
+from polytile.ir.access_numbers import access_numbers
 from polytile.ir.arith import add, both, compare, least, lift, mul, sub
 from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Advance, Pointer, Store
 from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamStep, StreamStore
+from polytile.ir.stream_plan import StreamStep
 from polytile.ir.substitute import with_values
 
 PUT = "all threads have put their parts of the planes that are read"
@@ -42,16 +44,24 @@ class SharedPlanes(TileNumbers):
     """The body of a kernel of one step."""
 
     def __init__(
-        self, stream: Stream, names: Names, counts: Sequence[Name], block: Name, threads: Sequence[Name]
+        self,
+        stream: Stream,
+        names: Names,
+        counts: Sequence[Name],
+        block: Name,
+        threads: Sequence[Name],
+        step: StreamStep,
     ) -> None:
         super().__init__(stream, names)
+        self.step, self.stores = step, [s for s in stream.stores if s.step == step.index]
         self.counts, self.block, self.threads = tuple(counts), block, tuple(threads)
         self.edge = tuple(self.name(f"tile_{place}") for place in ("left", "top")[: len(self.axes)][::-1])
         self.index = self.tile_names()
         self.thread = self.name("number")  # of the thread in its block
         self.end, self.group, self.turn = self.name("end"), self.name("group"), self.name("turn")
-        self.targets = {s.step: names.fresh(f"to{s.step}") for s in stream.stores}
-        self.inputs = {s.index: InputPlanes(self, s, self.thread, self.threads, self.edge) for s in self.plan.inputs}
+        self.target = names.fresh(f"to{step.index}")
+        own = self.plan.inputs_of(step)
+        self.inputs = {s.index: InputPlanes(self, s, self.thread, self.threads, self.edge) for s in own}
 
     def storage(self) -> tuple[Storage, ...]:
         return tuple(one for planes in self.inputs.values() for one in planes.storage())
@@ -78,16 +88,14 @@ class SharedPlanes(TileNumbers):
             number = add(mul(number, count), place)
         yield Declare(self.thread.name, self.integer, number)
         yield from self._rows()
-        yield from self.written_sets()
+        yield from self.written_sets(self.stream.writers(self.step))
         kept = {self.stream.bounds(s.step)[1:] for s in self.inputs.values() if not s.is_ring}
         for bounds in (b for b in self.there if b in kept):
             yield from self.memory_set(bounds)
         for planes in self.inputs.values():
             yield from planes.declared(self.begin)
-        for store in self.stream.stores:
-            step = self.plan.steps[store.step]
-            target = self.stream.target(store, self.cell(self.own_first, own=False))
-            yield Pointer(self.targets[step.index], target)
+        for store in self.stores:
+            yield Pointer(self.target, self.stream.target(store, self.cell(self.own_first, own=False)))
         yield from self._loads(self.begin)
         yield self._loop()
 
@@ -97,15 +105,15 @@ class SharedPlanes(TileNumbers):
         chunk = self.stream.chunk
         until = add(last, 1) if chunk is None else least(add(self.own_first, chunk), add(last, 1))
         yield Declare(self.own_end.name, self.integer, until)
-        ahead = max(-s.lower[0] - s.lag for s in self.plan.steps)
+        ahead = max((-s.step.lower[0] - s.step.lag for s in self.inputs.values()), default=-self.step.lag)
         yield Declare(self.begin.name, self.integer, sub(self.own_first, ahead))
-        yield Declare(self.end.name, self.integer, add(self.own_end, self.stream.final_lag))
+        yield Declare(self.end.name, self.integer, add(self.own_end, self.step.lag))
 
     @property
     def period(self) -> int:
         """The rows of a turn of the loop, behind which planes are in the same places and registers again."""
         turns = lcm(*(n for planes in self.inputs.values() for n in planes.period))
-        return turns if turns * prod(self.points) * len(self.plan.reads) <= UNROLLED else 1
+        return turns if turns * prod(self.points) * len(self.plan.reads_of(self.step.index)) <= UNROLLED else 1
 
     def _loop(self) -> Stmt:
         """Rows in turns: those behind the last one load and make nothing."""
@@ -125,9 +133,9 @@ class SharedPlanes(TileNumbers):
         for planes in inputs:
             yield from planes.advance()
         yield from self._loads(add(self.row, 1))
-        for step in self.plan.made:
-            yield Comment(f"step {step.index}: {step.array}, {self.row.name} - {step.lag}")
-            yield If(self._makes(step, self.row), tuple(self._made(step)))
+        lag = f" - {self.step.lag}" if self.step.lag else ""
+        yield Comment(f"step {self.step.index}: {self.step.array}, {self.row.name}{lag}")
+        yield If(self._makes(self.row), tuple(self._made()))
         if shares and self.plan.barriers > 1:
             yield Barrier(READ)
         for planes in inputs:
@@ -136,45 +144,39 @@ class SharedPlanes(TileNumbers):
     def _loads(self, row: Expr) -> Iterator[Stmt]:
         """What comes into place at a row."""
         for planes in self.inputs.values():
-            readers = {r.step for r in planes.beside}
-            shown = compare("<", row, self.end)
-            if not planes.is_ring and readers:
-                shown = self._makes(self.plan.steps[min(readers)], row)
-            yield from planes.load(row, compare("<", row, self.end), shown)
+            needed = compare("<", row, self.end)
+            yield from planes.load(row, needed, needed if planes.is_ring else self._makes(row))
 
-    def _makes(self, step: StreamStep, row: Expr) -> Expr:
-        """Whether the tile owns the plane that a step makes at a row."""
-        plane = sub(row, step.lag)
+    def _makes(self, row: Expr) -> Expr:
+        """Whether the tile owns the plane that is made at a row."""
+        plane = sub(row, self.step.lag)
         return both(compare(">=", plane, self.own_first), compare("<", plane, self.own_end))
 
     # Steps --------------------------------------------------------------------------------------------
-    def _made(self, step: StreamStep) -> Iterator[Stmt]:
-        stores = [store for store in self.stream.stores if store.step == step.index]
-        for writer in self.stream.writers(step):
-            yield self.each(*self._instance(step, stores, writer))
-        for store in stores:
-            yield Advance(self.targets[store.step], self.pitch(step, 0))
+    def _made(self) -> Iterator[Stmt]:
+        for writer in self.stream.writers(self.step):
+            yield self.each(*self._instance(writer))
+        if self.stores:
+            yield Advance(self.target, self.pitch(self.step, 0))
 
-    def _instance(self, step: StreamStep, stores: Sequence[StreamStore], writer: Writer) -> Iterator[Stmt]:
+    def _instance(self, writer: Writer) -> Iterator[Stmt]:
         """One point, which a statement makes, if it does."""
+        step, reads = self.step, self._reads(writer)
         at = self.stream.place(step, self.cell(self.made_row(step)))
         values = tuple(with_values(value, at) for value in writer.iterators)
         value = self.name("value", self.stream.element(step))
-        made = instance(self.stream.scop, writer.statement, value, self._reads(step, writer), values, self.integer)
+        made = instance(self.stream.scop, writer.statement, value, reads, values, self.integer)
         written = self.is_written(writer, step)
-        anywhere = is_pure(self.stream.scop, writer.statement)
-        guard = written if anywhere else None
-        body = (Declare(value.name, value.type, None), *made, *self._stored(step, stores, value, guard))
+        anywhere = is_pure(self.stream.scop, writer.statement, reads)
+        store = Store(own_point(self, self.target, step), (value,), guard=written if anywhere else None)
+        body = (Declare(value.name, value.type, None), *made, *([store] if self.stores else []))
         yield Scope(body) if anywhere else If(written, body)
 
-    def _stored(
-        self, step: StreamStep, stores: Sequence[StreamStore], value: Name, guard: Expr | None
-    ) -> Iterator[Stmt]:
-        for store in stores:
-            yield Store(own_point(self, self.targets[store.step], step), (value,), guard=guard)
-
-    def _reads(self, step: StreamStep, writer: Writer) -> Mapping[Access, Access]:
-        """Where accesses of a statement read."""
-        own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
+    def _reads(self, writer: Writer) -> Mapping[Access, Access]:
+        """Where accesses of a statement read what is loaded."""
+        statement = writer.statement
+        own = (read for read in self.plan.reads_of(self.step.index) if read.statement == statement.name)
         values = {read.access: self.inputs[read.source].value(read) for read in own}
-        return {node: values[k] for node, numbers in writer.numbers.items() for k in numbers[::-1] if k in values}
+        nodes = dict.fromkeys(n for n in walk(*statement.body) if isinstance(n, Access))
+        numbers = {node: access_numbers(statement, node) for node in nodes}
+        return {node: values[k] for node, found in numbers.items() for k in found[::-1] if k in values}

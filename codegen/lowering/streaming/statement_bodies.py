@@ -6,7 +6,7 @@ after:  x1[0][v + 1] = 0.5 * (x0[1][v] + C[row - 1][left + v])
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -52,10 +52,10 @@ def _common(a: CType, b: CType) -> CType:
     return max((a, b), key=lambda t: (t.kind == "float", t.size, not t.signed))
 
 
-def is_pure(scop: Scop, statement: Statement) -> bool:
-    """Whether an instance can be run anywhere: it reads no memory but what steps made, and divides integers by
-    constants alone."""
+def is_pure(scop: Scop, statement: Statement, loaded: Collection[Access] = ()) -> bool:
+    """Whether an instance can be run anywhere: it reads no memory but what steps made or have `loaded`, and divides
+    integers by constants alone."""
     for node in walk(*statement.body):
-        if isinstance(node, Access) and node.subscripts and not scop.written(node.array):
+        if isinstance(node, Access) and node.subscripts and not scop.written(node.array) and node not in loaded:
             return False
     return all(known(divisor) for divisor in integer_divisors(*statement.body))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Enum, auto
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm, Range, conjunction
-from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name
+from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name, extents_of
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, either, lift
 from polytile.ir.expr import BOOL, Access, CType, Expr, Literal, Name, Unary
@@ -51,7 +51,7 @@ class Stream:
     @property
     def from_homes(self) -> bool:
         """Whether inputs are read from the user's arrays."""
-        return self.to_shadows or self.plan.in_place
+        return self.to_shadows or self.plan.in_place or self.plan.exchange.is_one_step
 
     @property
     def final_lag(self) -> int:
@@ -110,7 +110,9 @@ class Stream:
         return Access(self.plan.shadow(step.index), cell, self.element(step))
 
     def source(self, step: StreamStep, cell: tuple[Expr, ...]) -> Access:
-        """Where an input is loaded from, if some statement made it."""
+        """Where an input is loaded from, if some statement made it, or none ever does."""
+        if not self.cells.of_array(step.array):
+            return Access(step.array, cell, self.element(step))
         return self.home(step, cell) if self.from_homes else self.shadow(step, cell)
 
     def target(self, store: StreamStore, cell: tuple[Expr, ...]) -> Access:
@@ -127,6 +129,8 @@ class Stream:
     # Conditions --------------------------------------------------------------------------------------
     def bounds(self, step: StreamStep) -> tuple[Bounds, ...]:
         """The cells whose elements of the user's array are in memory."""
+        if step.array not in self.cells.memory:
+            return extents_of(self.scop, self.scop.array(step.array), self.integer)
         return self.cells.memory[step.array][-self.plan.dims :]
 
     def has_plane(self, step: StreamStep, plane: Expr | None) -> Expr:

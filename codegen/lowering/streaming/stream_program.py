@@ -34,7 +34,7 @@ from polytile.ir.kernel import Coordinate, Kernel, Launch
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import MOST_OF_A_SIDE, Exchange, StreamPlan
+from polytile.ir.stream_plan import MOST_OF_A_SIDE, Exchange, StreamPlan, StreamStep
 from polytile.machine import WARP_SIZE
 
 
@@ -58,7 +58,7 @@ def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -
 def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
     """What is known of the cells that a plan's statements write."""
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
-    back = None if plan.once else max(-step.iteration for step in plan.inputs)
+    back = None if plan.once else max((-step.iteration for step in plan.inputs), default=0)
     return cells_of(scop, statements, plan.dims, back, integer)
 
 
@@ -84,7 +84,8 @@ class _Program:
         self.least_cells = Name(names.fresh("least_cells"), LLONG) if plan.least_cells else None
 
     def program(self) -> StreamProgram:
-        kernels = tuple(self._kernel(number) for number in range(self.plan.blocks))
+        count = len(self.plan.made) if self.plan.exchange.is_one_step else self.plan.blocks
+        kernels = tuple(self._kernel(number) for number in range(count))
         rest = Name(self.names.fresh("rest"), LLONG)
         return StreamProgram(kernels, (*self._sizes(), *self._host(kernels, rest)), rest, self.least_cells)
 
@@ -100,9 +101,8 @@ class _Program:
     def _host(self, kernels: Sequence[Kernel], rest: Name) -> tuple[Stmt, ...]:
         grid = wide(self._blocks()), lift(1), lift(1)
         if self.plan.once:
-            (kernel,) = kernels
             runs = lift(1) if self.cells.some is None else select(wide(self.cells.some), lift(1), lift(0))
-            launch = If(compare(">", rest, 0), (Launch(kernel.name, grid),))
+            launch = If(compare(">", rest, 0), tuple(Launch(kernel.name, grid) for kernel in kernels))
             return Declare(rest.name, LLONG, runs), launch
         first, height = wide(self.cells.times[0]), self._height
         t0 = Name(self.times[0].name, LLONG)
@@ -115,8 +115,10 @@ class _Program:
     def _launches(
         self, kernels: Sequence[Kernel], grid: tuple[Expr, Expr, Expr], t0: Name, rest: Name
     ) -> Iterator[Stmt]:
-        """Of a pair of blocks, or of one that is in place."""
+        """Of a pair of blocks, or of one that is in place, which may have a kernel for each step."""
         yield Launch(kernels[0].name, grid)
+        if self.plan.exchange.is_one_step:
+            yield from (Launch(kernel.name, grid) for kernel in kernels[1:])
         if self.last is not None:
             t1 = Name(self.times[1].name, LLONG)
             yield Declare(t1.name, LLONG, add(t0, self.plan.iterations))
@@ -144,21 +146,22 @@ class _Program:
     # A kernel ----------------------------------------------------------------------------------------
     def _kernel(self, number: int) -> Kernel:
         to_shadows = number < self.plan.blocks - 1
-        time = lift(0) if self.plan.once else self.times[number]
+        time = lift(0) if self.plan.once else self.times[0 if self.plan.blocks == 1 else number]
         stream = Stream(self.scop, self.plan, self.cells, to_shadows, time, self.last, self.chunk)
         names = self.names.copy()
         block = Name(names.fresh("block"), self.integer)
         axes = ("x", "y", "z")[: len(self.plan.threads)][::-1]
         threads = tuple(Name(names.fresh("thread" if axis == "x" else f"thread_{axis}"), self.integer) for axis in axes)
-        form = self._form(stream, names, block, threads)
-        storage = (*self._storage(stream), *form.storage())
+        form = self._form(stream, names, block, threads, number)
+        arrays = self._storage(stream, number)
+        storage = (*arrays, *form.storage())
         integers = (*(p.name for p in self.scop.parameters), *(n.name for n in self.counts))
         also = (self.chunk, stream.time, self.last)
         integers += tuple(one.name for one in also if isinstance(one, Name))
         return pruned(
             Kernel(
-                name=f"{self.scop.name}_{'out' if number else 'in'}",
-                parameters=parameters_of(integers, self._storage(stream), self.integer),
+                name=f"{self.scop.name}_{self._suffix(number)}",
+                parameters=parameters_of(integers, arrays, self.integer),
                 block=self._threads(),
                 coordinates=(
                     Coordinate(block.name, BlockIndex("x")),
@@ -166,7 +169,7 @@ class _Program:
                 ),
                 storage=storage,
                 body=tuple(form.body()),
-                summary=self._summary(stream),
+                summary=self._summary(stream, number),
                 index_type=self.integer.name,
                 min_blocks=self.plan.min_blocks,
                 bounds=form.bounds(),
@@ -174,9 +177,16 @@ class _Program:
             )
         )
 
-    def _form(self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...]) -> KernelBody | SharedPlanes:
+    def _suffix(self, number: int) -> str:
         if self.plan.exchange.is_one_step:
-            return SharedPlanes(stream, names, self.counts, block, threads)
+            return f"in{number}" if len(self.plan.made) > 1 else "in"
+        return "out" if number else "in"
+
+    def _form(
+        self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...], number: int
+    ) -> KernelBody | SharedPlanes:
+        if self.plan.exchange.is_one_step:
+            return SharedPlanes(stream, names, self.counts, block, threads, self.plan.made[number])
         if self.plan.exchange is Exchange.WARP:
             return WarpStrips(stream, names, self.counts, block, threads[-1])
         return BlockTiles(stream, names, self.counts, block, threads)
@@ -187,11 +197,18 @@ class _Program:
         x, y, z = (*reversed(self.plan.threads), 1, 1)[:3]
         return x, y, z
 
-    def _storage(self, stream: Stream) -> tuple[Storage, ...]:
-        return array_storage(self.scop, {stream.target(store, stream.nowhere).array for store in stream.stores})
+    def _made(self, number: int) -> tuple[StreamStep, ...]:
+        """What a kernel makes."""
+        return self.plan.made[number : number + 1] if self.plan.exchange.is_one_step else self.plan.made
 
-    def _summary(self, stream: Stream) -> tuple[str, ...]:
-        lines = statement_lines(self.scop.statement(name) for name in self.cells.writers)
+    def _storage(self, stream: Stream, number: int) -> tuple[Storage, ...]:
+        made = {step.index for step in self._made(number)}
+        stores = (store for store in stream.stores if store.step in made)
+        return array_storage(self.scop, {stream.target(store, stream.nowhere).array for store in stores})
+
+    def _summary(self, stream: Stream, number: int) -> tuple[str, ...]:
+        made = {name for step in self._made(number) for name in step.statements}
+        lines = statement_lines(self.scop.statement(name) for name in self.cells.writers if name in made)
         if not isinstance(stream.time, Name):
             return tuple(lines)
         if self.plan.in_place:

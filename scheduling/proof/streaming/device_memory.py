@@ -31,7 +31,7 @@ def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[G
     say what they leave."""
     _check_steps(plan, loop)
     _check_shadows(plan, loop.scop)
-    if plan.in_place:
+    if plan.in_place or plan.exchange.is_one_step:
         yield from _check_in_place(plan, source, loop)
         return
     _check_handed_on(plan)
@@ -56,20 +56,38 @@ def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[
     """The kernel leaves all that is read by later iterations, or seen, and overwrites nothing that it reads."""
     stored = {plan.steps[s.step].array for s in plan.stores}
     require(len(stored) == len(plan.stores), "an array is stored twice in one iteration")
-    read = {step.array for step in plan.inputs}
+    read = {step.array for step in plan.inputs if step.array in loop.homes}
     for array in loop.homes:
         needed = array in read or _is_seen(array, source, loop)
         require(array in stored or not needed, f"no block stores the values of iteration t0+0 of {array}")
         yield f"{array} after each block: as the source leaves it" if needed else f"{array}: of one iteration alone"
-    for step in plan.inputs:
-        meets = _same_version(step.array, loop, step.iteration, (0,)) if step.array in stored else None
+    for step in (s for s in plan.inputs if s.array in stored):
+        if plan.exchange.is_one_step and not _is_overwritten(plan, step):
+            continue
+        meets = _same_version(step.array, loop, step.iteration, (0,))
         what = f"a block in place overwrites what it reads, {step.array} of iteration t0{step.iteration:+d}"
-        require(meets is None or meets.is_empty(), what)
+        require(meets.is_empty(), what)
+
+
+def _is_overwritten(plan: StreamPlan, source: StreamStep) -> bool:
+    """Whether the array of an input of kernels of one step, which run one after another, is written by the kernel that
+    reads it, or one before it in the same iteration, which its values are older than."""
+    reader = min(r.step for r in plan.reads if r.source == source.index)
+    makers = [s.index for s in plan.made if s.array == source.array]
+    if source.iteration < 0:
+        return any(maker <= reader for maker in makers)
+    what = f"step {source.index} is loaded before the kernel that makes {source.array} in this iteration"
+    require(all(maker < reader for maker in makers), what)
+    return False
 
 
 def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:
     for step in plan.steps:
-        require(step.array in loop.homes, f"step {step.index}: {step.array} is written by no statement")
+        constant = plan.exchange.is_one_step and step.is_input and loop.scop.array(step.array).rank == loop.dims
+        written = step.array in loop.homes or (constant and step.iteration == 0)
+        require(written, f"step {step.index}: {step.array} is written by no statement")
+        read = any(r.source == step.index for r in plan.reads)
+        require(read or not plan.exchange.is_one_step or not step.is_input, f"input {step.index} is read by no step")
         inside = step.iteration < plan.iterations
         require(inside, f"step {step.index} is of iteration t0{step.iteration:+d}, behind the block")
         whole = step.is_input or frozenset(step.statements) == loop.makers(step.array)

@@ -64,22 +64,24 @@ def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> t
             key = (read.statement, read.access)
             require(key not in reads, f"step {step.index}: access {read.access} of {read.statement} has two sources")
             reads[key] = read
-        found.update(dict.fromkeys(_groups(plan, loop.scop, step.index, reads)))
+        found.update(dict.fromkeys(_groups(plan, loop, step.index, reads)))
         require(not reads, f"step {step.index}: {', '.join(f'{s}: {k}' for s, k in reads)} read no array that changes")
     for group in found:
         _check(group, loop, dependences)
     return tuple(found)
 
 
-def _groups(plan: StreamPlan, scop: Scop, index: int, reads: dict[tuple[str, int], StreamRead]) -> Iterator[Group]:
+def _groups(plan: StreamPlan, loop: TimeLoop, index: int, reads: dict[tuple[str, int], StreamRead]) -> Iterator[Group]:
     """The accesses of a step by what they read; takes those that it finds out of `reads`."""
-    step = plan.steps[index]
+    step, scop = plan.steps[index], loop.scop
     for name in step.statements:
         require(any(s.name == name for s in scop.statements), f"step {index} runs {name}, which is no statement")
     for statement in (scop.statement(name) for name in step.statements):
         alike: dict[tuple[str, int], set[tuple[int, Offset]]] = {}
         for number, access in enumerate(statement.accesses):
             if access.kind is not AccessKind.READ or not scop.written(access.array):
+                if access.kind is AccessKind.READ and (statement.name, number) in reads:
+                    _check_unwritten(plan, loop, statement, reads.pop((statement.name, number)))
                 continue
             read = reads.pop((statement.name, number), None)
             require(read is not None, f"step {index}: no step is the source of an access of {statement.name}")
@@ -91,6 +93,17 @@ def _groups(plan: StreamPlan, scop: Scop, index: int, reads: dict[tuple[str, int
             alike.setdefault((access.array, step.iteration - source.iteration), set()).add((number, read.offset))
         for (array, back), accesses in alike.items():
             yield Group(statement.name, array, back, frozenset(accesses))
+
+
+def _check_unwritten(plan: StreamPlan, loop: TimeLoop, statement: Statement, read: StreamRead) -> None:
+    """An access of an array that no statement writes, whose values are the same at any time: a step has them in its
+    planes, cell by cell."""
+    access = statement.accesses[read.access]
+    require(0 <= read.source < len(plan.steps), f"step {read.step} reads step {read.source}, which is none")
+    source = plan.steps[read.source]
+    same = source.is_input and source.array == access.array
+    require(same, f"step {read.step} reads step {source.index}, which has {source.array}, for {access.array}")
+    _check_offset(statement, read.access, read.offset, loop, set())
 
 
 def _check(group: Group, loop: TimeLoop, dependences: Dependences) -> None:

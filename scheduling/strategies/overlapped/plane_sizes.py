@@ -19,15 +19,15 @@ from polytile.ir.expr import ULLONG
 from polytile.ir.stream_plan import Exchange, StreamPlan, planes_behind
 from polytile.machine import MAX_BLOCK_THREADS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
-from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.plane_time import PlaneCost, PlaneTiles, plane_tiles
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_time import StreamSizes, stream_sizes
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
+from polytile.scheduling.strategies.overlapped.plane_steps import plane_steps
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan
-from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles
 
 EXCHANGES = {"shared": Exchange.PLANES, "registers": Exchange.COLUMNS}
 BLOCKS = {1: ((128,), (256,)), 2: ((4, 32), (8, 32), (4, 64), (16, 32))}  # that are tried, by dimensions
@@ -37,35 +37,34 @@ LEAST_CHUNK = 16  # planes: fewer are mostly halo
 MOST_ROUNDS = 4  # in which tiles get their places
 
 
-def plane_plan(problem: Problem, values: StencilValues) -> SizedPlan:
+def plane_plan(problem: Problem) -> SizedPlan:
     """The plan of kernels of one step that is asked for (`Choices.planes`); sizes that are not are the fastest by
     estimate.
 
     Raises NotAStencilError where there is none, UsageError where sizes that are asked for do not fit together.
     """
-    return _Search(problem, values).best()
+    return _Search(problem).best()
 
 
 class _Search:
-    def __init__(self, problem: Problem, values: StencilValues) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem, self.choices, self.machine = problem, problem.choices, problem.machine
-        scop, dims = problem.scop, values.dims
-        self.place = scop.statement(values.fields[0].statements[0]).location
         self.exchange = EXCHANGES[self.choices.planes]
+        self.steps = plane_steps(problem)
+        scop, dims, made = problem.scop, self.steps.dims, next(s for s in self.steps.steps if not s.is_input)
+        self.place = scop.statement(made.statements[0]).location
         if not 1 < dims <= MOST_DIMENSIONS:
             raise NotAStencilError(f"space has {dims} dimensions, and no planes that stream", self.place)
-        self.steps = stream_steps(scop, values, 1, self.exchange)
         self._check()
         assumed = assumed_sizes(scop, problem.machine.tuning.tiles.assumed_elements, least_rank=2)
         known = fix_parameters(scop.context, {**assumed, **problem.options.parameters})
-        self.sizes: StreamSizes = stream_sizes(scop, dims, known, values.once)
+        self.sizes: StreamSizes = stream_sizes(scop, dims, known, self.steps.once)
         self.known = all(p.name in problem.options.parameters for p in scop.parameters)
 
     def _check(self) -> None:
-        steps, inputs = self.steps, {s.index for s in self.steps.steps if s.is_input}
-        if not steps.in_place or any(read.source not in inputs for read in steps.reads):
-            reason = "one step in place, as of A[t % 2], has no reads of what it makes, and takes turns with its arrays"
-            raise NotAStencilError(reason, self.place)
+        steps, inputs = self.steps, [s.index for s in self.steps.steps if s.is_input]
+        if not any(any(read.offset[1:]) for read in steps.reads):
+            raise NotAStencilError("no cell is read that another thread reads, too", self.place)
         for source in inputs if self.exchange is Exchange.COLUMNS else ():
             beside = [r for r in steps.reads if r.source == source and any(r.offset[1:])]
             if len({planes_behind(steps.steps, r, 1) for r in beside}) > 1:
@@ -88,14 +87,15 @@ class _Search:
         for threads, points, barriers in product(self._threads(), self._points(), self._barriers()):
             own = self._asked_points(threads) or points
             plan = self._plan(threads, own, barriers)
-            tiles = plane_tiles(plan, self.problem.scop, self.machine)
-            if not self._fits(tiles):
+            kernels = plane_tiles(plan, self.problem.scop, self.machine)
+            if not all(map(self._fits, kernels)):
                 continue
-            for chunk, at_once in self._chunks(tiles):
-                cost = PlaneCost(tiles, self.sizes.cells, self.sizes.launches(plan), chunk, at_once)
-                speed = self.machine.speed
+            for chunk, at_once in self._chunks(min(kernels, key=lambda one: one.resident)):
                 chosen = replace(plan, chunk=chunk, tiles_at_once=at_once)
-                yield SizedPlan(chosen, cost.microseconds(speed), cost.microseconds(speed.with_slow_memory))
+                costs = [PlaneCost(one, self.sizes.cells, self.sizes.launches(plan), chunk, at_once) for one in kernels]
+                speed = self.machine.speed
+                fast, slow = (sum(c.microseconds(s) for c in costs) for s in (speed, speed.with_slow_memory))
+                yield SizedPlan(chosen, fast, slow)
 
     def _plan(self, threads: tuple[int, ...], points: tuple[int, ...], barriers: int) -> StreamPlan:
         """With one barrier, a plane more: who is late reads what the others do not overwrite yet."""

@@ -56,15 +56,15 @@ def _sized(problem: Problem) -> SizedPlan:
     scop = problem.scop
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
-    values = values_of(problem)
     if problem.options.planes == "auto":
+        values = values_of(problem)
         from polytile.scheduling.strategies.overlapped.sizes import sized_plan  # only time loops and DAGs pay for it
 
         found = sized_plan(problem, values)
     else:
         from polytile.scheduling.strategies.overlapped.plane_sizes import plane_plan
 
-        found = plane_plan(problem, values)
+        found = plane_plan(problem)
     _check_bodies(scop)
     return found
 

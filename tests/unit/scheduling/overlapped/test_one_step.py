@@ -121,3 +121,22 @@ def test_boxes_have_no_columns_in_registers() -> None:
     state, certificate = compiled(BOX, "shared", 2)
     wrong = replace(plan_of(state), exchange=Exchange.COLUMNS, shared_planes=2)
     is_refused(state, certificate, wrong, "several planes")
+
+
+def test_kernels_that_load_what_others_make_come_behind_these() -> None:
+    """B of an iteration is made by the first kernel, and A from it by the second one."""
+    state, certificate = compiled("polybench/heat-3d.c", "shared", 1)
+    plan = plan_of(state)
+    older = with_step(plan, 2, iteration=-1)
+    is_refused(state, certificate, older, "reads other values of B")
+    unstored = replace(plan, stores=plan.stores[1:])
+    is_refused(state, certificate, unstored, "no block stores the values of iteration t0+0")
+    steps = (*plan.steps[2:], *plan.steps[:2])
+    moved = {s.index: k for k, s in enumerate(steps)}
+    swapped = replace(
+        plan,
+        steps=tuple(replace(s, index=k) for k, s in enumerate(steps)),
+        reads=tuple(replace(r, step=moved[r.step], source=moved[r.source]) for r in plan.reads),
+        stores=tuple(replace(s, step=moved[s.step]) for s in plan.stores),
+    )
+    is_refused(state, certificate, swapped, "")
