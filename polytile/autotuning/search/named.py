@@ -27,7 +27,7 @@ def default_search(space: Space) -> str:
 def remark_on(name: str, space: Space) -> str:
     """What a user should know of the search that is taken for a name, or for none; empty where it is nothing."""
     if not name and len(space.points) > MOST_EXHAUSTIVE and default_search(space) == RANDOM:
-        return "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian, which needs none"
+        return "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian"
     return ""
 
 

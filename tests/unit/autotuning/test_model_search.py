@@ -101,6 +101,6 @@ def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_search(SPACE) == "random"
     assert search_named("", SPACE, 0, estimates(0)).description.startswith("random: 1148 points")
     assert remark_on("", SPACE) == (
-        "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian, which needs none"
+        "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian"
     )
     assert not remark_on("random", SPACE)
