@@ -43,7 +43,7 @@ class Limits:
     """Seconds that each stage of an evaluation may take: `compile` those on the processor, `run` those on the GPU, for
     which it does not count how long a process waits."""
 
-    compile: float = 300.0
+    compile: float = 120.0
     run: float = 120.0
 
     def of(self, stage: str) -> float:
