@@ -112,8 +112,8 @@ class CudaDevice:
             raise self.failure(error) from error
 
     def failure(self, error: Exception) -> DeviceError:
-        """What a failure of CuPy, or of an engine that passes it on, means: too much was asked for, or more than
-        that."""
+        """Say what a failure of CuPy, or of an engine that passes it on, means: that too much was asked for, or more
+        than that."""
         cause = error.__cause__ if isinstance(error, DeviceError) else error
         text = " ".join(str(cause or error).split())
         out_of_memory = type(cause).__name__ == "OutOfMemoryError"

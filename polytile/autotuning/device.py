@@ -55,12 +55,12 @@ class Built(Protocol):
 
     @property
     def kernels(self) -> Kernels:
-        """What they were made of, with the binary."""
+        """Return what they were made of, with the binary."""
         ...
 
     @property
     def resources(self) -> Resources:
-        """What they take."""
+        """Say what they take."""
         ...
 
     def engine(self, program: HostProgram) -> Engine:
@@ -68,8 +68,8 @@ class Built(Protocol):
         ...
 
     def time(self, best: float) -> tuple[float, ...]:
-        """Milliseconds of runs at the real sizes, each with inputs of its own; few where two are slower than 1.5 times
-        `best`. Raises DeviceError."""
+        """Time runs at the real sizes, in milliseconds, each with inputs of its own; few where two are slower than 1.5
+        times `best`. Raises DeviceError."""
         ...
 
 
@@ -79,7 +79,7 @@ class Device(Protocol):
 
     @property
     def conditions(self) -> Conditions:
-        """What times depend on besides the kernels."""
+        """Say what times depend on besides the kernels."""
         ...
 
     def build(self, kernels: Kernels) -> Built:

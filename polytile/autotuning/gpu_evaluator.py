@@ -47,7 +47,7 @@ class Limits:
     run: float = 120.0
 
     def of(self, stage: str) -> float:
-        """The limit of a stage."""
+        """Return the limit of a stage."""
         return inf if stage == "wait" else self.run if stage in ("validate", "time") else self.compile
 
 
@@ -71,7 +71,7 @@ class _Worker:
 
 
 def nothing_known(key: str) -> Outcome | None:
-    """What is known where there is no record."""
+    """Say what is known where there is no record."""
     return None
 
 
@@ -145,8 +145,8 @@ class GpuEvaluator:
         return self._done.popleft()
 
     def again(self, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
-        """Milliseconds of ROUNDS further runs, one of each point in turn; the first is what results of the others are
-        compared with. `left_out` says which are not there and why."""
+        """Time ROUNDS further runs, in milliseconds, one of each point in turn; the first is what results of the others
+        are compared with. `left_out` says which are not there and why."""
         names = {str(place): point for place, point in enumerate(points)}
         told = {n: {"key": self._keys.get(p, ""), "choices": self._asked(p)} for n, p in names.items()}
         asked = {"again": told, "rounds": ROUNDS}
@@ -308,13 +308,13 @@ def _raised(kind: str, reason: str, hint: str | None) -> PolytileError:
 
 
 def of_workers(folder: str) -> dict[str, str]:
-    """The environment of a worker, which may leave files in a folder: one thread for each library that would take all
-    processors, and no cache of CUDA's compilers, with which ptxas says nothing."""
+    """Return the environment of a worker, which may leave files in a folder: one thread for each library that would
+    take all processors, and no cache of CUDA's compilers, with which ptxas says nothing."""
     own = {"TMPDIR": folder, "CUDA_CACHE_DISABLE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return {**os.environ, **own}
 
 
 def most_workers() -> int:
-    """How many processes evaluate at once, where it is not said."""
+    """Return how many processes evaluate at once, where it is not said."""
     present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(present, MOST_WORKERS))

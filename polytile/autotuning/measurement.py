@@ -39,7 +39,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """What happens inside is this stage."""
+        """Count what happens inside as this stage."""
         self.tell(name)
         begun = time.perf_counter()
         try:

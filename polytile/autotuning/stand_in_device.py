@@ -42,16 +42,16 @@ class StandInDevice:
             yield
 
     def build(self, kernels: Kernels) -> StandInKernels:
-        """Nothing is compiled before a version of the kernels is run."""
+        """Return kernels of which nothing is compiled before a version is run."""
         shared = tuple(shared_bytes(kernel) for kernel in kernels.program.kernels)
         return StandInKernels(self.scop, kernels, Resources(shared_bytes=shared))
 
     def failure(self, error: DeviceError) -> DeviceError:
-        """The emulator runs out of nothing that a GPU would."""
+        """Return the failure: the emulator runs out of nothing that a GPU would."""
         return error
 
     def in_turns(self, built: Sequence[Built], rounds: int) -> InTurns:
-        """Further runs of each; none computes anything."""
+        """Make up further runs of each; none computes anything."""
         kernels = [one.kernels for one in built]
         return InTurns({k.key: tuple(run_time(k, run) for run in range(rounds)) for k in kernels})
 
@@ -69,7 +69,7 @@ class StandInKernels:
         return emulator_engine(self.scop, program, self.kernels.options)
 
     def time(self, best: float) -> tuple[float, ...]:
-        """Runs as on a GPU, but of a clock that does not run."""
+        """Make up as many runs as a GPU would be timed for."""
         warmed = (run_time(self.kernels, 0),)
         times: list[float] = []
         while not enough(warmed, times, None, best):
@@ -78,7 +78,7 @@ class StandInKernels:
 
 
 def run_time(kernels: Kernels, run: int) -> float:
-    """The milliseconds of a run: the estimate, off by what the key says, and a little by the run."""
+    """Make up the milliseconds of a run: the estimate, off by what the key says, and a little by the run."""
     base = WITHOUT_ESTIMATE if kernels.estimate is None else kernels.estimate
     return base * (1 + SPREAD * _share(kernels.key)) * (1 + NOISE * _share(f"{kernels.key} {run}"))
 

@@ -41,11 +41,11 @@ class WorkerProcess:
 
     @property
     def number(self) -> int:
-        """The process's number."""
+        """Return the process's number."""
         return self._process.pid
 
     def fileno(self) -> int:
-        """What a selector waits for."""
+        """Return what a selector waits for."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
@@ -59,7 +59,7 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def messages(self) -> Iterator[Message]:
-        """What has arrived; there is something to read. Raises EOFError at its end."""
+        """Read what has arrived, where there is something to read. Raises EOFError at its end."""
         piece = os.read(self.fileno(), 1 << 16)
         if not piece:
             raise EOFError

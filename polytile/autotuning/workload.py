@@ -82,7 +82,7 @@ class Source:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of the parameters of the SCoP, in their order."""
+        """Return the values of the parameters of the SCoP, in their order."""
         return {p.name: self.workload.sizes[p.name] for p in self.scop.parameters}
 
     def compile(self, choices: Choices) -> CompiledScop:

@@ -12,8 +12,8 @@ PIECE = 1 << 26  # elements that are compared at a time: what is in between take
 
 
 def relative_difference(ours: Any, reference: Any) -> float:
-    """The largest difference of two elements, in parts of the largest element of the reference; infinite where arrays
-    that are not floating differ, and NaN where a number is not finite."""
+    """Return the largest difference of two elements, in parts of the largest element of the reference; infinite where
+    arrays that are not floating differ, and NaN where a number is not finite."""
     if ours.dtype.kind != "f":
         return 0.0 if bool((ours == reference).all()) else inf
     largest = error = 0.0
@@ -26,12 +26,12 @@ def relative_difference(ours: Any, reference: Any) -> float:
 
 
 def allowed_difference(dtype: np.dtype[Any]) -> float:
-    """How large a relative difference rounding may make."""
+    """Return how large a relative difference rounding may make."""
     return WIDE * float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 
 def all_finite(data: Any) -> bool:
-    """Whether no number is infinite or NaN."""
+    """Return whether no number is infinite or NaN."""
     return data.dtype.kind != "f" or all(bool(np.isfinite(piece).all()) for piece in _pieces(data))
 
 

@@ -68,7 +68,7 @@ class DeviceInputs:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The arrays of numbers that the SCoP may leave something in."""
+        """Return the arrays of numbers that the SCoP may leave something in."""
         own = {name: one for name, one in self.layouts.items() if name not in self._by_value}
         numbers = {name: one.array for name, one in own.items() if one.dtype.names is None}
         return tuple(name for name, array in numbers.items() if array.live_out and self._scop.written(name))

@@ -24,7 +24,7 @@ class KnownInputs:
 
     @property
     def sizes(self) -> tuple[Sizes, ...]:
-        """The sizes that are known, the latest first."""
+        """Return the sizes that are known, the latest first."""
         return tuple(dict(key) for key in reversed(self.found))
 
     def get(self, scop: Scop, sizes: Sizes, seed: int) -> tuple[Expectation, str] | None:

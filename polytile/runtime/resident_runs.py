@@ -41,7 +41,7 @@ class ResidentRuns:
             self._warmed(engine, memory)
 
     def time(self, engine: CupyEngine, *, runs: int | None = None, best: float = inf) -> tuple[float, ...]:
-        """Milliseconds of runs after one to warm up, each on inputs of its own; `runs` and `best` as for
+        """Time runs, in milliseconds, behind one to warm up, each on inputs of its own; `runs` and `best` as for
         `milliseconds_of`."""
         number = count(1)
         with self._memory() as memory:
@@ -52,13 +52,13 @@ class ResidentRuns:
             )
 
     def in_turns(self, engines: Sequence[CupyEngine], rounds: int) -> list[tuple[float, ...]]:
-        """Milliseconds of runs of several programs in turns, which have the same inputs in a round."""
+        """Time runs of several programs in turns, in milliseconds, which have the same inputs in a round."""
         with self._memory() as memory:
             actions = self._ready(engines, memory)
             return in_turns(actions, rounds=rounds, before=self._drawing(memory))
 
     def differences(self, engines: Sequence[CupyEngine]) -> list[dict[str, float]]:
-        """The relative difference, by array, of what each program leaves from what the first one does; see
+        """Return the relative difference, by array, of what each program leaves from what the first one does; see
         `relative_difference`."""
         with self._memory() as memory:
             actions = self._ready(engines, memory)

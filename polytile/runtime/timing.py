@@ -123,7 +123,7 @@ def milliseconds_of(
     warmed: Sequence[float] = (),
     best: float = inf,
 ) -> tuple[float, ...]:
-    """How long each of some runs takes on the device, by CUDA events, after warm-up and with `before` in front of each;
+    """Time some runs on the device, in milliseconds, by CUDA events, after warm-up and with `before` in front of each;
     needs CuPy. `runs`: None for as many as their length asks for; fewer where they are slower than `best`, in
     milliseconds, by SLOW. `warmed` are runs before these, which count as warm-up."""
     warming = [*warmed, *(once(action, before) for _ in range(warm_ups))]
@@ -134,8 +134,8 @@ def milliseconds_of(
 
 
 def enough(warming: Sequence[float], times: Sequence[float], runs: int | None, best: float) -> bool:
-    """Whether no further run is needed after these, in milliseconds: there are as many as are asked for, or two are
-    slower than the best by SLOW, or one, where the last warm-up was by VERY_SLOW."""
+    """Return whether no further run is needed after these, in milliseconds: there are as many as are asked for, or two
+    are slower than the best by SLOW, or one, where the last warm-up was by VERY_SLOW."""
     wanted = runs if runs is not None else LONG_RUNS if times and times[0] > LONG else RUNS
     slow = sum(time > SLOW * best for time in times[:2])
     slow += bool(warming) and warming[-1] > VERY_SLOW * best and bool(times)
@@ -145,8 +145,8 @@ def enough(warming: Sequence[float], times: Sequence[float], runs: int | None, b
 def in_turns(
     actions: Sequence[Callable[[], object]], *, rounds: int, before: Callable[[int], None]
 ) -> list[tuple[float, ...]]:
-    """Milliseconds of runs of each action, one of each in turn, after a warm-up; `before` gets the number of a round,
-    so that all have the same inputs in it. Every other round is in the opposite order."""
+    """Time runs of each action, in milliseconds, one of each in turn, after a warm-up; `before` gets the number of a
+    round, so that all have the same inputs in it. Every other round is in the opposite order."""
     times: list[list[float]] = [[] for _ in actions]
     for turn in range(rounds + 1):
         order = range(len(actions)) if turn % 2 else reversed(range(len(actions)))
@@ -158,7 +158,7 @@ def in_turns(
 
 
 def once(action: Callable[[], object], before: Callable[[], None] = lambda: None) -> float:
-    """Milliseconds of one run on the device, behind `before`, which does not count."""
+    """Time one run on the device, in milliseconds, behind `before`, which does not count."""
     cupy = require_cupy()
     before()
     start, stop = cupy.cuda.Event(), cupy.cuda.Event()
