@@ -93,9 +93,7 @@ class Bench:
     def _validate(self, scop: CompiledScop, built: Built, stages: Stages) -> None:
         """Compare all versions of the kernels with the C, at small sizes and at those at which all of them run; the C
         runs before the GPU is held, and what it says is compared behind that."""
-        state = scop.compilation
-        if not state.options.specialize:
-            state = replace(state, options=replace(state.options, parameters={}))
+        state = replace(scop.compilation, options=replace(scop.compilation.options, parameters={}))
         execution = Execution(state, {}, self.known)
         with stages.stage("inputs"):
             inputs = [given for given, _ in execution.inputs(None, self.seed)]

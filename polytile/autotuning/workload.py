@@ -37,7 +37,10 @@ class Workload:
 
     def read(self) -> Source:
         """Read the file; raises UserError where it or the SCoP cannot be read, UsageError for a SCoP or a size that is
-        not there."""
+        not there, and for options with which kernels run at one size alone: they are validated at small ones."""
+        if self.options.specialize:
+            hint = "tune without it, and specialize what was found"
+            raise UsageError("--specialize: such kernels cannot be validated at small sizes", hint=hint)
         program = read_program(
             self.path,
             self.text,
