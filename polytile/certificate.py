@@ -101,10 +101,9 @@ def _uses(statement: Statement, apart: bool) -> dict[str, Any]:
 
 
 def _versions(state: Compilation) -> Iterator[dict[str, Any]]:
-    """Yield what was proven of a SCoP, behind the same of its version for small grids."""
-    small = state.small_grids
-    if small is not None:
-        yield {"name": state.scop.name, "grids": f"fewer than {small.cells} cells", **_scop(small.compilation)}
+    """Yield what was proven of a SCoP, behind the same of its other versions, which say where they are taken."""
+    for version in reversed(state.versions):
+        yield {"name": state.scop.name, "for": str(version.where), **_scop(version.compilation)}
     yield _scop(state)
 
 

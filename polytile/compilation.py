@@ -20,6 +20,7 @@ from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
 from polytile.ir.statement_names import quoted
 from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.version_conditions import FewerCells, NearSizes
 from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
@@ -47,8 +48,9 @@ class Compilation:
     what the tree says, with the values of its tiles in registers.
     `given` are plans that a schedule file has, which are obeyed. `reasons` are lines on what
     schedules were compared, `estimate` is the time of the chosen one where that was asked for.
-    `program` stays None when nothing is parallel: the SCoP then stays on the host. `small_grids` is another version,
-    which the host takes where the grid is small. `steps` are its kernels after each pass.
+    `program` stays None when nothing is parallel: the SCoP then stays on the host. `versions` are others, which the
+    host takes in place of it where they are faster; the last one is asked first. `steps` are its own kernels after
+    each pass.
     """
 
     scop: Scop
@@ -70,7 +72,7 @@ class Compilation:
     estimate: Estimate | None = None
     proof: Proof | None = None
     program: HostProgram | None = None
-    small_grids: SmallGridVersion | None = None
+    versions: tuple[Version, ...] = ()
     steps: tuple[After, ...] = field(default=(), repr=False)
     bounds: tuple[str, ...] = ()  # on registers, that were chosen
     remarks: tuple[Diagnostic, ...] = ()
@@ -97,8 +99,17 @@ class Compilation:
 
     @property
     def entry(self) -> HostProgram | None:
-        """Return the program of the entry point: that of both versions, where there are two."""
-        return self.small_grids.entry if self.small_grids else self.program
+        """Return the program of the entry point: that of all versions, where there are several."""
+        return self.versions[-1].entry if self.versions else self.program
+
+    def with_version(self, version: Version) -> Compilation:
+        """Return the compilation with another version, which is asked for first."""
+        assert version.compilation.schedule is not None and version.compilation.program is not None
+        kernels = len(version.compilation.program.kernels)
+        return replace(self, versions=(*self.versions, version)).with_remark(
+            f"{self.scop.name}: {version.compilation.schedule.strategy} schedule for {version.where}, "
+            f"{kernels} kernel{'s' * (kernels != 1)}; {version.compilation.proof}"
+        )
 
     @property
     def considered(self) -> tuple[str, ...]:
@@ -113,11 +124,10 @@ class Compilation:
         return f"{choices_line(self.options)}{text}" if text else ""
 
     def _schedule_with_plans(self) -> str:
-        from polytile.ir.plan_text import plan_lines, small_grids_line, split_line, stream_line
+        from polytile.ir.plan_text import plan_lines, split_line, stream_line
 
         own = self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
-        small = self.small_grids
-        return f"{own}{small_grids_line(small.cells)}{small.compilation._schedule_with_plans()}" if small else own
+        return own + "".join(version.saved() for version in self.versions)
 
     def schedule_text(self) -> str:
         """The tree, behind lines on reductions that were changed; empty when the SCoP stays on the host."""
@@ -203,8 +213,8 @@ class Compilation:
             lines += ["  stream:", *(f"    {line}" for line in self.stream.lines())]
         if self.split:
             lines += ["  split tiles:", *(f"    {line}" for line in self.split.lines())]
-        if self.small_grids:
-            lines += self.small_grids.lines()
+        for version in self.versions:
+            lines += version.lines()
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.run.schedule.to_text().splitlines())]
         if self.kernel_plans:
@@ -249,20 +259,27 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
-class SmallGridVersion:
-    """Another version of a SCoP, with its own proof, for grids of fewer than `cells`; `entry` has both."""
+class Version:
+    """Another version of a SCoP, with its own proof, and where it is taken; `entry` has it and all before it."""
 
     compilation: Compilation
-    cells: int
+    where: FewerCells | NearSizes
     entry: HostProgram
 
     def lines(self) -> list[str]:
         """Return what --explain says of it."""
         state = self.compilation
-        assert state.schedule is not None and state.split is not None and state.program is not None
-        lines = [f"{state.schedule.strategy}: {state.proof}", *state.split.lines()]
+        assert state.schedule is not None and state.program is not None
+        lines = [f"{state.schedule.strategy}: {state.proof}"]
+        lines += [line for plan in (state.stream, state.split) if plan for line in plan.lines()]
         lines += _resources(state.program, state.machine)
-        return [f"  grids of fewer than {self.cells} cells:", *(f"    {line}" for line in lines)]
+        return [f"  {self.where}:", *(f"    {line}" for line in lines)]
+
+    def saved(self) -> str:
+        """Return its part of a schedule file; only one that is for some sizes was asked for with choices of its own."""
+        own = self.compilation
+        text = own._schedule_with_plans() if isinstance(self.where, FewerCells) else own.saved_schedule()
+        return f"# for {self.where}:\n{text}"
 
 
 def _resources(program: HostProgram, machine: Machine) -> list[str]:

@@ -26,8 +26,7 @@ from polytile.runtime.index_ranges import elements_used
 from polytile.runtime.inputs import new_seed
 from polytile.runtime.known_inputs import KnownInputs
 from polytile.runtime.launches import (
-    for_large_grids,
-    for_small_grids,
+    each_version,
     launched_alone,
     launches_of,
     with_other_versions,
@@ -158,14 +157,12 @@ class Execution:
 
     def _shown(self) -> HostProgram:
         """Return the program to validate: it takes kernels for large sizes at small ones, too."""
-        assert self.compilation.entry is not None
-        return for_large_grids(self.compilation.entry)
+        return self._versions()[0]
 
     def _versions(self) -> tuple[HostProgram, ...]:
-        """Return the program to validate, and the one for small grids, where there is one."""
+        """Return the program to validate, and those of its other versions."""
         assert self.compilation.entry is not None
-        small = for_small_grids(self.compilation.entry)
-        return (self._shown(),) if small is None else (self._shown(), small)
+        return each_version(self.compilation.entry)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from math import prod
 
 from polytile.c_flags import check_flags
@@ -34,6 +34,15 @@ def own_tiles(strategy: str) -> UsageError:
 
 
 @dataclass(frozen=True, slots=True)
+class TunedVersion:
+    """Another version of a SCoP: its schedule as `--save-schedule` writes it, and the sizes that it was measured with,
+    near which it is taken."""
+
+    schedule: str
+    sizes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Options(Choices):
     """Options of a compilation: what its strategy is asked for, and what else it depends on."""
 
@@ -45,6 +54,7 @@ class Options(Choices):
     atomics: bool = False  #: floating sums in elements that data choose come in any order, another one in each run
     arch: str = "sm_90"  #: the GPU's architecture
     load_schedule: str | None = None  #: the text of a schedule file
+    tuned: TunedVersion | None = None  #: beside the schedule, another one for sizes near some
     max_operations: int = MAX_OPERATIONS  #: isl operations per analysis or scheduling call
     #: an internal error ends the compilation; otherwise it goes on without the SCoP, or without the improvement of its
     #: kernels that fails
@@ -115,3 +125,10 @@ class Options(Choices):
         """isl operations for the dependences through one array. Relations that take long to find take much longer to
         schedule and to prove, so each array gets a small part of the budget."""
         return self.enough_operations // ARRAY_SHARE
+
+
+def with_schedule(options: Options, schedule: str) -> Options:
+    """Return options with a schedule in place of what they ask of strategies; what it does not say itself (registers,
+    the order of bodies) stays."""
+    plain = {choice.name: getattr(Choices(), choice.name) for choice in CHOICES if choice.in_schedule}
+    return replace(options, **plain, load_schedule=schedule, tuned=None)

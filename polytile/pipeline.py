@@ -24,7 +24,7 @@ from polytile.codegen.passes.driver import Versions, check_disabled, improvement
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.size_limits import can_hold, size_limits
 from polytile.codegen.targets.cuda.device_functions import require_machine
-from polytile.compilation import Compilation, SmallGridVersion
+from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.atomic_updates import with_updates
 from polytile.ir.host import Buffer, HostProgram
@@ -41,7 +41,7 @@ from polytile.ir.statement_names import in_source_words
 from polytile.ir.stream_plan import shadow_arrays
 from polytile.ir.verify.kernel import check_kernel
 from polytile.machine import machine_of
-from polytile.options import CODE_OPERATIONS, Options
+from polytile.options import CODE_OPERATIONS, Options, TunedVersion
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.candidate import SmallGrids
@@ -330,11 +330,33 @@ STAGES: Stages = (*ANALYSIS, ("schedule", find_schedule), *REALISATION)  # where
 
 @memoizing()
 def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = None) -> Compilation:
-    """Take one Scop through all stages, with the first candidate for its schedule that none of them refuses.
+    """Take one Scop through all stages, with the first candidate for its schedule that none of them refuses, and with
+    another version for some sizes where options have one.
 
     Raises UserError (the SCoP cannot be compiled), IllegalSchedule (a given schedule breaks a dependence), UsageError
     (sizes that the GPU does not allow, passes that cannot be left out).
     """
+    options, tuned = _with_saved_version(options)
+    made = _compiled(scop, options, observe)
+    if tuned is None:
+        return made
+    from polytile.stages.versions import for_tuned_sizes  # for few programs
+
+    return for_tuned_sizes(scop, options, tuned, made, _compiled)
+
+
+def _with_saved_version(options: Options) -> tuple[Options, TunedVersion | None]:
+    """The version for some sizes, which the options or the text of a schedule have, and options without it."""
+    given = options.load_schedule
+    if given is None or "# for sizes" not in given:
+        return options, options.tuned
+    from polytile.ir.version_conditions import split_tuned  # for few programs
+
+    text, tuned = split_tuned(given)
+    return replace(options, load_schedule=text, tuned=tuned), tuned
+
+
+def _compiled(scop: Scop, options: Options, observe: Observer | None = None) -> Compilation:
     seen = observe or (lambda name, state: None)
     options = _with_saved_choices(scop, options)
     check_disabled(options.disable_pass)
@@ -373,21 +395,13 @@ def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compi
     refused."""
     if asked is None or large.program is None or large.stream is None:
         return large
-    from polytile.codegen.lowering.streaming.grid_versions import with_small_grids
+    from polytile.stages.versions import for_small_grids  # for few programs
 
     try:
         small = _through(REALISATION, state.taking(asked.candidate), lambda name, state: None)
     except _RefusedError as error:
         return _with_refusal(large, asked.candidate.strategy, error)
-    assert small.program is not None
-    both = with_small_grids(large.run.scop, large.stream, large.program, small.program, asked.cells)
-    if both is None:
-        return large
-    found, kernels = replace(large, small_grids=SmallGridVersion(small, asked.cells, both)), len(small.program.kernels)
-    return found.with_remark(
-        f"{state.scop.name}: {asked.candidate.strategy} schedule for grids of fewer than {asked.cells} cells, "
-        f"{kernels} kernel{'s' * (kernels != 1)}; {small.proof}"
-    )
+    return for_small_grids(large, small, asked.cells)
 
 
 def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> Compilation:

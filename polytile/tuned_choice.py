@@ -1,28 +1,24 @@
 """Which SCoPs of a program get the schedules of a result file of `polytile tune`, and why others do not.
 
 before: --tuned F, for a SCoP that F has: options
-after:  the same options with the schedule of F, which is proven like one of --load-schedule
+after:  the same options with the schedule of F, which is proven like one of --load-schedule; where the sizes of arrays
+        are not known, as another version, which the host takes near those that were measured
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polytile.choices import CHOICES, Choices
 from polytile.dataclass import dataclass
-from polytile.ir.def_use import mentioned_names
 from polytile.ir.scop import Scop
-from polytile.options import Options
+from polytile.ir.version_conditions import near_sizes
+from polytile.options import Options, TunedVersion, with_schedule
 from polytile.tuned_file import ASSUMED, TunedFile, TunedMachine, TunedScop, scop_digest
 from polytile.version import __version__
 
 if TYPE_CHECKING:
     from polytile.runtime.gpu_identity import GpuIdentity
-
-NEAR = 2  # times as large or as small a size is near the one that was measured
-
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -41,15 +37,13 @@ def take(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | None)
     one = file.scop(scop.name)
     if reason or one is None:
         return Taken(options, f"{scop.name}: the schedule is the compiler's own choice: {reason}")
-    return Taken(with_schedule(options, one), f"{scop.name}: tuned, {measured(one, file.machine)}")
-
-
-def decisive_sizes(scop: Scop) -> frozenset[str]:
-    """Return the sizes that decide how fast a schedule is beside others: those of arrays, or all where arrays have
-    none. The number of steps in time is none of them."""
-    names = {p.name for p in scop.parameters}
-    found = names & set(mentioned_names(*(e for a in scop.arrays for e in a.extents if e is not None)))
-    return frozenset(found or names)
+    said = f"{scop.name}: tuned, {measured(one, file.machine)}"
+    near = near_sizes(scop, one.sizes.items())
+    if near.decisive <= options.parameters.keys():
+        return Taken(with_schedule(options, one.schedule), said)
+    ranges = ", ".join(f"{least} <= {name} <= {most}" for name, least, most in near.ranges)
+    version = TunedVersion(one.schedule, tuple(one.sizes.items()))
+    return Taken(replace(options, tuned=version), f"{said}; taken where {ranges}")
 
 
 def obstacle(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | None) -> str:
@@ -70,18 +64,11 @@ def obstacle(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | N
         asked, asks = one.options.get(name, getattr(Options(), name)), getattr(options, name)
         if asked != asks:
             return f"{file.name} was measured with {name}={_plain(asked)}, and this is {name}={_plain(asks)}"
-    far = [name for name in sorted(decisive_sizes(scop)) if not _is_near(one.sizes, options.parameters, name)]
+    far = near_sizes(scop, one.sizes.items()).far(options.parameters)
     if far:
         size, other = one.sizes[far[0]], options.parameters[far[0]]
         return f"{file.name} was measured with {far[0]} = {size}, and {other} is not near that"
     return ""
-
-
-def with_schedule(options: Options, one: TunedScop) -> Options:
-    """Return options with a tuned schedule in place of what they ask of strategies. What a schedule does not say
-    (registers, the order of bodies) is as it was measured where they ask for nothing."""
-    plain = {choice.name: getattr(Choices(), choice.name) for choice in CHOICES if choice.in_schedule}
-    return replace(options, **plain, load_schedule=one.schedule)
 
 
 def measured(one: TunedScop, machine: TunedMachine) -> str:
@@ -91,13 +78,6 @@ def measured(one: TunedScop, machine: TunedMachine) -> str:
     if one.milliseconds is None or one.default_milliseconds is None:
         return where
     return f"{one.milliseconds:.4g} ms beside {one.default_milliseconds:.4g} of the compiler's own choice {where}"
-
-
-def _is_near(there: Mapping[str, int], here: Mapping[str, int], name: str) -> bool:
-    """Whether a size is near the one that was measured, as far as it is known."""
-    if name not in there or name not in here:
-        return True
-    return there[name] <= NEAR * here[name] and here[name] <= NEAR * there[name]
 
 
 def _plain(value: Any) -> str:

@@ -23,8 +23,11 @@ def may_be_better_apart(scop: Scop, found: Found, options: Options) -> bool:
     merged = {s.name for s in scop.statements if s.merged and s.iterators}
     if not merged or sum(map(_weight, scop.statements)) > MOST_STATEMENTS:
         return False
-    if not isinstance(found, CompiledScop) or options.load_schedule is not None:
-        return not isinstance(found, CompiledScop) and options.load_schedule is not None
+    given = options.load_schedule is not None or options.tuned is not None
+    if not isinstance(found, CompiledScop):
+        return given
+    if options.load_schedule is not None:
+        return False
     return not merged <= _shared_out(found)
 
 

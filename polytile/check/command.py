@@ -34,8 +34,8 @@ def main(words: Sequence[str]) -> int:
     for scop in content["scops"]:
         if not isinstance(scop, dict):
             raise UserError(f"{found.certificate} is not a certificate", hint=HINT)
-        grids = f" for grids of {scop['grids']}" if "grids" in scop else ""
-        wrong += _say(f"{found.certificate}: {scop.get('name')}{grids}", _lines(found.certificate, problems(scop)))
+        where = f" for {scop['for']}" if "for" in scop else ""
+        wrong += _say(f"{found.certificate}: {scop.get('name')}{where}", _lines(found.certificate, problems(scop)))
         for statement, array in scop.get("relaxed", {}).items():
             print(f"{found.certificate}: {scop['name']}: {statement} may combine its results in {array} in any order")
         for name, through in scop.get("atomic", ()):

@@ -48,7 +48,7 @@ def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedTe
     """What is known of a SCoP; `loops` as `loop_facts` gives them, `cuda` is the text of its kernels with the lines
     that it computes."""
     source, estimate = state.source, estimate_of(state)
-    span, known, small = source.span, state.options.parameters, state.small_grids
+    span, known, versions = source.span, state.options.parameters, reversed(state.versions)
     return ScopFacts(
         name=source.name,
         file=source.location.file if source.location.line else "",
@@ -64,7 +64,7 @@ def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedTe
         ),
         arrays=tuple(arrays_of(source)),
         transfers=transfers_of(state.entry),
-        kernels=(*(kernels_of(small.compilation, None) if small else ()), *kernels_of(state, estimate)),
+        kernels=(*(k for v in versions for k in kernels_of(v.compilation, None)), *kernels_of(state, estimate)),
         microseconds=estimate.microseconds if estimate else None,
         sizes=estimate.parameters if estimate else (),
         assumed=tuple(name for name, _ in estimate.parameters if name not in known) if estimate else (),

@@ -106,11 +106,6 @@ def split_line(plan: SplitPlan | None) -> str:
     return "" if plan is None else f"# split {json.dumps(to_json(plan))}\n"
 
 
-def small_grids_line(cells: int) -> str:
-    """Return the line in front of another schedule, for grids of fewer cells than that."""
-    return f"# for grids of fewer than {cells} cells:\n"
-
-
 @dataclass(frozen=True, slots=True)
 class GridVersions:
     """The texts of two schedules: for grids of fewer than `cells`, and for others."""

@@ -52,31 +52,28 @@ def with_other_versions(program: HostProgram) -> HostProgram | None:
     return None if body == program.body else replace(program, body=body)
 
 
-def for_large_grids(program: HostProgram) -> HostProgram:
-    """The program that takes its kernels for large grids at all sizes, so that small ones show that they are right.
+def each_version(program: HostProgram) -> tuple[HostProgram, ...]:
+    """The programs that take one version at all sizes, so that small ones show that it is right; first the one that
+    the host takes where no condition holds, for large grids.
 
-    before: large_grid = 2250000; if (n * m < large_grid) { small } else { rest = n * m >= least_cells ? .. : 0; .. }
-    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0; ..
+    before: near_sizes = ..; if (near_sizes != 0) { tuned } else { large_grid = 2250000; if (n * m < large_grid)
+            { small } else { least_cells = 90000; rest = n * m >= least_cells ? .. : 0; .. } }
+    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0; ..       small       tuned
     """
-    if not program.bounds:
-        return program
+    chosen = _version_choice(program)
+    if chosen is None:
+        return (_of_large_grids(program),)
+    parts = (chosen.otherwise, chosen.then)
+    return tuple(one for body in parts for one in each_version(replace(program, body=body)))
+
+
+def _of_large_grids(program: HostProgram) -> HostProgram:
+    """The program whose kernels for large grids run at all sizes."""
 
     def lowered(stmt: Any) -> Any:
         return replace(stmt, value=lift(0)) if isinstance(stmt, Declare) and stmt.name in program.bounds else stmt
 
-    chosen = _version_choice(program)
-    body = program.body if chosen is None else chosen.otherwise
-    return replace(program, body=tuple(rewrite(stmt, lowered) for stmt in body))
-
-
-def for_small_grids(program: HostProgram) -> HostProgram | None:
-    """The program that takes its version for small grids at all sizes; None where it has none.
-
-    before: large_grid = 2250000; if (n * m < large_grid) { small } else { large }
-    after:  small
-    """
-    chosen = _version_choice(program)
-    return None if chosen is None else replace(program, body=chosen.then, bounds=())
+    return replace(program, body=tuple(rewrite(stmt, lowered) for stmt in program.body)) if program.bounds else program
 
 
 def _version_choice(program: HostProgram) -> If | None:

@@ -245,6 +245,18 @@ def test_objects_depend_on_their_schedules(cc: Compile, sources: Path) -> None:
 
 
 @pytest.mark.slow
+def test_objects_depend_on_their_tuned_schedules(cc: Compile, sources: Path) -> None:
+    (sources / "f.json").write_text('{"polytile_tuned": 1, "machine": {"arch": "sm_90"}, "scops": []}')
+    done = cc("-Iinclude", *TWICE, "-MMD", "-c", "twice.c", "--polytile-tuned=f.json", "--polytile-verbose")
+    assert done.returncode == 0, done.stderr
+    assert "the schedule is the compiler's own choice: f.json does not have it" in done.stderr
+    assert (sources / "twice.d").read_text() == "twice.o: f.json twice.c include/scale.h\n"
+    (sources / "f.json").write_text("{}")
+    done = cc("-Iinclude", *TWICE, "-c", "twice.c", "--polytile-tuned=f.json")
+    assert done.returncode != 0 and "f.json has no tuned schedules" in done.stderr
+
+
+@pytest.mark.slow
 def test_a_refusal_in_gcc_s_words(cc: Compile, sources: Path) -> None:
     done = cc("-c", "refused.c")
     assert done.returncode == 0

@@ -18,7 +18,8 @@ from polytile.check.checker import problems
 from polytile.cli.main import main
 from polytile.diagnostics import UserError
 from polytile.ir.stream_plan import MOST_OF_A_SIDE
-from polytile.runtime.launches import for_large_grids, launches_of
+from polytile.ir.version_conditions import FewerCells
+from polytile.runtime.launches import each_version, launches_of
 from tests.bitwise import same_as_c
 
 from .checks import compiled, plan_of
@@ -81,9 +82,11 @@ def test_the_host_takes_tiles_for_large_grids() -> None:
 
 def test_the_host_takes_split_tiles_for_small_planes() -> None:
     scop = typed(PLANE)
-    small = scop.compilation.small_grids
-    assert small is not None and plan_of(scop).least_cells == 0
-    assert small.compilation.split is not None and small.compilation.proof is not None
+    (version,) = scop.compilation.versions
+    assert plan_of(scop).least_cells == 0
+    assert version.compilation.split is not None and version.compilation.proof is not None
+    small = version.where
+    assert isinstance(small, FewerCells)
     side, even = isqrt(small.cells) + 2, 2 * plan_of(scop).iterations
     assert (blocks(scop, T=even, N=side + 1, M=side + 1), splits(scop, T=even, N=side + 1, M=side + 1)) == (
         [True, False],
@@ -103,7 +106,7 @@ def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     command = [str(source), "-o", str(tmp_path), "--certificate", str(file), "--no-cache", "--fp", "strict"]
     assert main(command) == 0
     small, large = (content := json.loads(file.read_text()))["scops"]
-    assert re.fullmatch(r"fewer than \d+ cells", small["grids"]) and "split" in small and "stream" in large
+    assert re.fullmatch(r"grids of fewer than \d+ cells", small["for"]) and "split" in small and "stream" in large
     assert list(problems(small)) == [] == list(problems(large))
     assert main(["check", str(file), "--source", str(source)]) == 0
     small["split"]["cuts"][0]["lower"] = 0  # tiles that do not shrink with what they read
@@ -113,12 +116,13 @@ def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
 
 def test_a_saved_schedule_has_both_versions() -> None:
     scop = typed(PLANE)
-    assert scop.program is not None and scop.compilation.small_grids is not None
+    assert scop.program is not None
+    (version,) = scop.compilation.versions
     saved = scop.saved_schedule
     again = typed(PLANE, load_schedule=saved)
     assert again.program is not None and again.program.body == scop.program.body
     assert [k.body for k in again.program.kernels] == [k.body for k in scop.program.kernels]
-    line = f"# for grids of fewer than {scop.compilation.small_grids.cells} cells:"
+    line = f"# for {version.where}:"
     for cells, runs in ((100, True), (99, False)):
         changed = typed(PLANE, load_schedule=saved.replace(line, f"# for grids of fewer than {cells} cells:"))
         assert splits(changed, T=5, N=3, M=101) is runs
@@ -133,7 +137,7 @@ def test_a_version_that_is_refused_is_left_out(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("polytile.pipeline._with_split_program", refuse)
     monkeypatch.setattr("polytile.pipeline._reason", lambda *_: "no")
     scop = typed(PLANE)
-    assert scop.compilation.small_grids is None and scop.program is scop.compilation.program
+    assert not scop.compilation.versions and scop.program is scop.compilation.program
     assert any("the split schedule is not used, as no" in remark.message for remark in scop.compilation.remarks)
 
 
@@ -146,11 +150,11 @@ def test_sides_longer_than_any_array_do_not_overflow() -> None:
 def test_known_sizes_need_no_bound(known: dict[str, int]) -> None:
     scop = typed(PLANE, parameters={**known, "T": 100})
     assert scop.compilation.stream is None or plan_of(scop).least_cells == 0
-    assert scop.compilation.small_grids is None
+    assert not scop.compilation.versions
 
 
 def test_a_strategy_that_is_asked_for_has_no_bound() -> None:
-    assert plan_of(compiled(PLANE)).least_cells == 0 and compiled(PLANE).compilation.small_grids is None
+    assert plan_of(compiled(PLANE)).least_cells == 0 and not compiled(PLANE).compilation.versions
 
 
 @pytest.mark.slow
@@ -159,7 +163,7 @@ def test_a_strategy_that_is_asked_for_has_no_bound() -> None:
 def test_small_grids_show_that_tiles_for_large_ones_are_right(text: str) -> None:
     scop = typed(text)
     assert scop.program is not None
-    any_size = for_large_grids(scop.program)
+    any_size = each_version(scop.program)[0]
     assert any_size.kernels == scop.program.kernels and any_size.body != scop.program.body
     n = 2 * plan_of(scop).iterations
     same_as_c(scop, [{"T": n + 1, "N": 9, "M": 40}, {"T": n, "N": 35, "M": 5}, {"T": 2, "N": 7, "M": 7}])
@@ -198,8 +202,8 @@ def test_a_bound_that_is_none_is_refused(least: int) -> None:
 
 def test_programs_for_large_grids_are_as_they_were() -> None:
     program = compiled(PLANE).compilation.program
-    assert program is not None and program.bounds == () and for_large_grids(program) is program
-    assert for_large_grids(replace(program, bounds=("n",))).body == program.body
+    assert program is not None and program.bounds == () and each_version(program) == (program,)
+    assert each_version(replace(program, bounds=("n",)))[0].body == program.body
 
 
 @pytest.mark.slow

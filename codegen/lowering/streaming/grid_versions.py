@@ -7,18 +7,14 @@ after:  large_grid = 2250000;
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from polytile.codegen.lowering.lower import index_type
+from polytile.codegen.lowering.program_versions import fresh_bound, with_version
 from polytile.codegen.lowering.streaming.stream_program import bounded_cells, cells_of_plan
 from polytile.ir.arith import compare, lift
-from polytile.ir.def_use import declared_names
-from polytile.ir.expr import LLONG, Declare, If, Name
+from polytile.ir.expr import LLONG, Declare
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Comment
-from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Scop
-from polytile.ir.size_limits import both_limits
 from polytile.ir.stream_plan import StreamPlan
 
 
@@ -28,26 +24,10 @@ def with_small_grids(
     """Return the program that takes `small` where the space of `plan` has fewer cells, counted as
     StreamPlan.least_cells does, and `large`, which is the plan's, elsewhere; None where they do not take and copy the
     same."""
-    buffers = {b.array.name: b for b in small.buffers} | {b.array.name: b for b in large.buffers}
-    same = (large.name, large.parameters, large.arguments, large.by_value, large.external)
-    if same != (small.name, small.parameters, small.arguments, small.by_value, small.external):
-        return None
-    if any(buffers[b.array.name] != b for b in small.buffers):
-        return None
-    taken = {p.name for p in large.parameters} | {a.name for a in large.arguments}
-    taken |= set(declared_names(*large.body, *small.body)) | {k.name for k in (*large.kernels, *small.kernels)}
-    bound = Name(fresh("large_grid", taken), LLONG)
+    bound = fresh_bound("large_grid", large, small)
     count = bounded_cells(cells_of_plan(scop, plan, index_type(scop)))
-    return replace(
-        large,
-        buffers=tuple(buffers.values()),
-        kernels=(*small.kernels, *large.kernels),
-        body=(
-            Comment("From so many cells on, overlapped tiles are faster by estimate."),
-            Declare(bound.name, LLONG, lift(cells)),
-            If(compare("<", count, bound), small.body, large.body),
-        ),
-        summary=(*large.summary, *(f"{line} for fewer than {cells} cells" for line in small.summary)),
-        limits=both_limits(large.limits, small.limits),
-        bounds=(bound.name, *large.bounds),
+    head = (
+        Comment("From so many cells on, overlapped tiles are faster by estimate."),
+        Declare(bound.name, LLONG, lift(cells)),
     )
+    return with_version(large, small, bound, head, compare("<", count, bound), f"fewer than {cells} cells")

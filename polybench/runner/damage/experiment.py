@@ -27,8 +27,7 @@ from polytile.runtime.expectation import Expectation
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.launches import (
     KernelRuns,
-    for_large_grids,
-    for_small_grids,
+    each_version,
     launched_alone,
     with_other_versions,
 )
@@ -86,8 +85,7 @@ def damage(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
     """Damage one SCoP in all ways, on the inputs that a validation of the sound one chooses."""
     assert scop.program is not None
-    versions = [for_large_grids(scop.program), for_small_grids(scop.program)]
-    damaged, *other_grids = [planted(one, scop.scop) for one in versions if one is not None]
+    damaged, *other_grids = [planted(one, scop.scop) for one in each_version(scop.program)]
     inputs = [expectation for expectation, _ in Execution(scop.compilation, {}).inputs(None, SEED)]
     other = with_other_versions(damaged.program)
     programs = [damaged.program, *(launched_alone(one.program) for one in other_grids)]

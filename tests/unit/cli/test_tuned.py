@@ -114,6 +114,7 @@ def test_the_kernels_are_those_that_were_measured(product: tuple[Path, str]) -> 
     assert validated.unrun == ()
 
 
+@pytest.mark.slow(but="split")
 @pytest.mark.parametrize(
     "asked",
     [
@@ -123,7 +124,7 @@ def test_the_kernels_are_those_that_were_measured(product: tuple[Path, str]) -> 
         {"schedule": "classic", "tile": (4, 32), "points": (1, 2, 1)},
         {"registers": 64, "max_shared_memory": 100_000, "graphs": False},
     ],
-    ids=str,
+    ids=["auto", "overlapped", "split", "classic", "registers"],
 )
 def test_each_strategy_comes_back(tmp_path: Path, asked: dict[str, Any]) -> None:
     file, kernels = tuned_file(STENCIL, SIZES, **asked)
@@ -135,6 +136,7 @@ def test_each_strategy_comes_back(tmp_path: Path, asked: dict[str, Any]) -> None
     assert "tuned, 1.25 ms" in remark(again)
 
 
+@pytest.mark.slow
 def test_options_that_ask_for_something_count_more(product: tuple[Path, str]) -> None:
     found = polytile.compile(PRODUCT, tuned=product[0], registers=128, schedule="classic")
     assert "__maxnreg__(128)" in found.cuda and "tuned, 1.25 ms" in remark(found)
@@ -168,6 +170,7 @@ def test_without_a_gpu_the_architecture_counts(product: tuple[Path, str], monkey
     assert "and this is sm_80" in remark(polytile.compile(PRODUCT, tuned=product[0], arch="sm_80"))
 
 
+@pytest.mark.slow
 def test_far_sizes_get_the_default(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(tuned_file(STENCIL, SIZES, **ASKED)[0].to_text())
     for n, near in ((999, False), (1000, True), (4000, True), (4001, False)):
