@@ -45,8 +45,8 @@ class _Grid:
         return self.left + len(self.across) * self.width
 
 
-def heat_map(history: History, surface: Surface) -> str:
-    """The SVG of a surface."""
+def heat_map(history: History, surface: Surface) -> Svg:
+    """The picture of a surface."""
     names = [words.value(value) for value in surface.upwards]
     left = 24 + max(width_of(name) for name in names)
     width = min(_CELL[0], _MOST / len(surface.across))
@@ -63,7 +63,7 @@ def heat_map(history: History, surface: Surface) -> str:
     middle = (grid.top + grid.bottom) / 2
     svg.label(11, middle, surface.y, transform=f"rotate(-90 11 {middle:.1f})", **{"class": "label middle"})
     _cells(svg, grid, history, surface.cells)
-    return "\n".join(svg.lines())
+    return svg
 
 
 def _cells(svg: Svg, grid: _Grid, history: History, cells: Mapping[tuple[Value, Value], Outcome]) -> None:

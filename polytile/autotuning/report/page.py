@@ -15,9 +15,10 @@ from polytile.autotuning.report.heat_map import SLOWER, heat_map
 from polytile.autotuning.report.history import History, varied
 from polytile.autotuning.report.influence import by_influence
 from polytile.autotuning.report.marginal_plot import marginal_plot
-from polytile.autotuning.report.surfaces import surfaces
+from polytile.autotuning.report.surfaces import Surface, surfaces
 from polytile.autotuning.report.time_plot import time_plot
 from polytile.dataclass import dataclass
+from polytile.drawing.svg import number
 from polytile.report import words as report_words
 from polytile.report.highlight import clean
 from polytile.report.pictures import inlined
@@ -52,6 +53,7 @@ class Map:
 
     title: str
     held: str
+    width: str  # of the picture, in pixels
     picture: Markup
 
 
@@ -76,23 +78,25 @@ class View:
 
 def page(histories: Sequence[History]) -> str:
     """The text of the file for the SCoPs that were tuned."""
-    views = [_view(number, history) for number, history in enumerate(histories)]
+    views = [_view(place, history) for place, history in enumerate(histories)]
     return _environment().get_template("tuning.html.j2").render(views=views)
 
 
-def _view(number: int, history: History) -> View:
-    maps = [
-        Map(f"{one.x} and {one.y}", one.held, inlined(heat_map(history, one), f"{number}-map{k}"))
-        for k, one in enumerate(surfaces(history))
-    ]
-    return View(number, history, inlined(time_plot(history), f"{number}-time"), maps, list(_parts(number, history)))
+def _view(place: int, history: History) -> View:
+    maps = [_map(history, one, f"{place}-map{k}") for k, one in enumerate(surfaces(history))]
+    return View(place, history, inlined(time_plot(history), f"{place}-time"), maps, list(_parts(place, history)))
 
 
-def _parts(number: int, history: History) -> Iterator[Part]:
+def _map(history: History, surface: Surface, name: str) -> Map:
+    svg = heat_map(history, surface)
+    return Map(f"{surface.x} and {surface.y}", surface.held, number(svg.width), inlined("\n".join(svg.lines()), name))
+
+
+def _parts(place: int, history: History) -> Iterator[Part]:
     for colour, schedule in enumerate(history.schedules):
         points = [one for one in history.of(schedule) if history.time(one.point) < inf]
         plots = [
-            Marginal(name, share, inlined(marginal_plot(history, points, name, colour % 6), f"{number}-{schedule}-{k}"))
+            Marginal(name, share, inlined(marginal_plot(history, points, name, colour % 6), f"{place}-{schedule}-{k}"))
             for k, (name, share) in enumerate(by_influence(points, varied(points)))
         ]
         yield Part(schedule, colour % 6, len(points), plots)

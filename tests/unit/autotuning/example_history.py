@@ -44,7 +44,9 @@ def example_history(every: int = 1) -> History:
         gpu="a GPU that was made up",
         outcomes=tuple(outcomes),
         winner=ranked[0].point,
-        options="--schedule overlapped --planes shared --tile 6,64 --block 3,64",
+        options="--schedule overlapped --planes shared --tile {tile_y},{tile_x} --block {block_y},{block_x}".format(
+            **dict(ranked[0].point)
+        ),
         finals=finals,
         points=sum(1 for _ in _points()),
         search=f"random: {sum(1 for _ in _points())} points in random order (seed 1)",
