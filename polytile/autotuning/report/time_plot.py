@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from polytile.autotuning import words
-from polytile.autotuning.outcome import Status
+from polytile.autotuning.outcome import Outcome, Status
 from polytile.autotuning.report.axes import TimeAxis, dot, line, steps, text
 from polytile.autotuning.report.history import DEFAULT, History, schedule_of
 from polytile.drawing.svg import Svg
@@ -13,6 +13,7 @@ from polytile.drawing.svg import Svg
 WIDTH, HEIGHT = 960.0, 330.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 820.0, 22.0, 262.0
 _FAILED = 280.0  # where the row of what has no time is
+_MOST_TOLD = 1500  # dots that say which point they are where they are pointed at
 _APART = 13.0  # pixels between the labels at the right
 
 
@@ -50,16 +51,22 @@ def _numbers(svg: Svg, count: int) -> None:
 def _dots(svg: Svg, axis: TimeAxis, history: History) -> None:
     colours = {name: k for k, name in enumerate(history.schedules)}
     for k, one in enumerate(history.outcomes):
-        x, says = _across(k, history), f"{k + 1}: {words.point(one.point)}"
+        x, says = _across(k, history), _says(k, one) if len(history.outcomes) <= _MOST_TOLD else ""
         if one.status is Status.MEASURED and one.milliseconds:
             kind = "default" if one.point == DEFAULT else f"s{colours[schedule_of(one.point)] % 6}"
-            says += f": {words.milliseconds(one.median)}{', known from earlier' * one.reused}"
             dot(svg, x, axis.at(one.median), 3, f"dot {kind}{' reused' * one.reused}", says)
         else:
-            reason = f" ({one.reason})" if one.reason else ""
-            dot(svg, x, _FAILED, 2.5, f"none {one.status.value}", f"{says}: {one.status.value}{reason}")
+            dot(svg, x, _FAILED, 2.5, f"none {one.status.value}", says)
     if any(one.status is not Status.MEASURED for one in history.outcomes):
         text(svg, _RIGHT + 8, _FAILED + 3.5, "no time", "tick")
+
+
+def _says(index: int, one: Outcome) -> str:
+    """`12: tiled: rows 2: 1.25 ms`."""
+    about = f"{index + 1}: {words.point(one.point)}: "
+    if one.milliseconds:
+        return f"{about}{words.milliseconds(one.median)}{', known from earlier' * one.reused}"
+    return about + one.status.value + (f" ({one.reason})" if one.reason else "")
 
 
 def _labels(svg: Svg, axis: TimeAxis, history: History) -> None:
