@@ -11,7 +11,7 @@ from polytile.autotuning.estimates import estimates_of
 from polytile.autotuning.evaluator import Evaluator, Known
 from polytile.autotuning.record import Record
 from polytile.autotuning.report import History
-from polytile.autotuning.search.named import remark_on, search_named
+from polytile.autotuning.search.named import default_search, remark_on, search_named
 from polytile.autotuning.search.search import Search
 from polytile.autotuning.space import Point, Space
 from polytile.autotuning.spaces import default_point, space_of
@@ -107,22 +107,23 @@ def search_scop(
         message = f"{workload.scop} has no kernels of {parts} to choose from"
         hint = f"polytile {workload.path} --explain says what was considered"
         raise UserError(message, location=scop.scop.location, hint=hint)
-    search = search_named(plan.search, space, plan.seed, estimates_of(workload, space.choices, plan.jobs))
+    name = plan.search or default_search(space, plan.budget.evaluations)
+    search = search_named(name, space, plan.seed, estimates_of(workload, space.choices, plan.jobs))
     evaluator = evaluators(workload, space.choices)
     try:
         conditions = evaluator.conditions
         with Record(plan.record, source_of(workload, conditions), conditions) as record:
             evaluator.known = record.known
             tuned = tune(search, evaluator, record, plan.budget, observer(space, search))
-            remarks = (*record.remarks, *_on_search(plan.search, space))
+            remarks = (*record.remarks, *_on_search(plan, space))
             near = default_point(space, scop)
             return Searched(workload, space, search.description, conditions, tuned, remarks, near)
     finally:
         evaluator.close()
 
 
-def _on_search(name: str, space: Space) -> Iterator[Diagnostic]:
-    if remark := remark_on(name, space):
+def _on_search(plan: Plan, space: Space) -> Iterator[Diagnostic]:
+    if remark := remark_on(plan.search, space, plan.budget.evaluations):
         yield Diagnostic("remark", remark)
 
 

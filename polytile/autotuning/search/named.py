@@ -17,16 +17,18 @@ SEARCHES = (EXHAUSTIVE, RANDOM, MODEL, GAUSSIAN)
 MOST_EXHAUSTIVE = 200  # points; larger spaces are searched by the model
 
 
-def default_search(space: Space) -> str:
-    """The name of the search of a space for which none is named."""
-    if len(space.points) <= MOST_EXHAUSTIVE:
+def default_search(space: Space, evaluations: int | None = None) -> str:
+    """The name of the search of a space for which none is named: all points where they are few and so many evaluations
+    are enough for them."""
+    points = len(space.points)
+    if points <= MOST_EXHAUSTIVE and (evaluations is None or points <= evaluations):
         return EXHAUSTIVE
     return MODEL if find_spec("optuna") else RANDOM
 
 
-def remark_on(name: str, space: Space) -> str:
+def remark_on(name: str, space: Space, evaluations: int | None = None) -> str:
     """What a user should know of the search that is taken for a name, or for none; empty where it is nothing."""
-    if not name and len(space.points) > MOST_EXHAUSTIVE and default_search(space) == RANDOM:
+    if not name and default_search(space, evaluations) == RANDOM:
         return "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian"
     return ""
 

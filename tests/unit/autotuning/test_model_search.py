@@ -104,3 +104,9 @@ def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
         "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian"
     )
     assert not remark_on("random", SPACE)
+
+
+def test_few_evaluations_are_not_the_first_points_of_a_space() -> None:
+    few = Space((Subspace("s", (Parameter("x", (1, 2, 4)),), lambda _: Choices()),))
+    assert default_search(few) == default_search(few, 3) == "exhaustive"
+    assert default_search(few, 2) != "exhaustive"

@@ -115,7 +115,7 @@ def kernels(text: str) -> list[str]:
 def test_the_same_command_measures_nothing_twice(
     source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = source, "--scop", "scale", "--param", "n=4000"
+    words = source, "--scop", "scale", "--param", "n=4000", "--search", "exhaustive"
     assert tune(*words, "--evaluations", "4") == EXIT_DONE
     first = capsys.readouterr().out
     assert tune(*words) == EXIT_DONE
