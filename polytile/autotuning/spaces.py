@@ -10,7 +10,7 @@ from polytile.autotuning.loop_space import loop_point, loop_space
 from polytile.autotuning.overlapped_space import overlapped_point, overlapped_space
 from polytile.autotuning.space import Point, Space, Subspace, Value
 from polytile.autotuning.split_space import split_point, split_space
-from polytile.autotuning.strategy_defaults import compiled_with, kernel_text, strategy_defaults, strategy_of
+from polytile.autotuning.strategy_defaults import compiled_with, is_stencil, kernel_text, strategy_defaults, strategy_of
 from polytile.autotuning.streaming_space import (
     STREAMING,
     WORDS,
@@ -24,6 +24,7 @@ from polytile.choices import OVERLAPPED, SPLIT, Choices
 from polytile.compilation import Compilation
 from polytile.compiled_scop import CompiledScop
 from polytile.options import STRATEGIES
+from polytile.scheduling.strategies.overlapped.plane_steps import plane_steps
 
 ONE_STEP = (STREAMING, ZHANG_MUELLER)
 LARGE_BODY = 16  # elements that a statement reads, at least, for its order to matter
@@ -36,7 +37,7 @@ def space_of(scop: CompiledScop, sizes: Mapping[str, int], only: Collection[str]
 
     `only` names parts, of PARTS; without, there are all but ZHANG_MUELLER, of which STREAMING is a part."""
     wanted = only or [name for name in PARTS if name != ZHANG_MUELLER]
-    made = strategy_defaults(scop, sizes, {OVERLAPPED if name in ONE_STEP else name for name in wanted})
+    made = strategy_defaults(scop, sizes, wanted)
     found = (_part(name, scop, made, sizes) for name in PARTS if name in wanted)
     return Space(tuple(part for part in found if part is not None))
 
@@ -46,7 +47,7 @@ def _part(
 ) -> Subspace | None:
     """A part, where a strategy has kernels of its own for it."""
     if name in ONE_STEP:
-        return _one_step(name, scop, sizes) if OVERLAPPED in made else None
+        return _one_step(name, scop, sizes) if is_stencil(scop, plane_steps) else None
     if name not in made:
         return None
     if name == OVERLAPPED:

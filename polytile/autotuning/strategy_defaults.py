@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 
-from polytile.choices import OVER_TIME, OVERLAPPED, Choices
+from polytile.choices import OVERLAPPED, SPLIT, Choices
 from polytile.compiled_scop import CompiledScop, compile_scop
 from polytile.diagnostics import PolytileError
 from polytile.ir.isl_util import OverBudgetError, budget
@@ -52,14 +52,20 @@ def strategy_defaults(
 
 def _may_have(name: str, scop: CompiledScop) -> bool:
     """Whether a strategy may have a schedule: tiles of time and space need stencils, which are known sooner."""
+    if name == OVERLAPPED:
+        return is_stencil(scop, values_of)
+    return name != SPLIT or is_stencil(scop, lambda one: iterated_stencil(one.scop, one.dependences))
+
+
+def is_stencil(scop: CompiledScop, found: Callable[[Problem], object]) -> bool:
+    """Find whether a SCoP has stencils of a form, which raises NotAStencilError otherwise."""
     compilation = scop.compilation
-    if name not in OVER_TIME or compilation.analysed is None:
-        return True
-    options = replace(compilation.options, schedule=name)
-    problem = Problem(*compilation.analysed, options, compilation.machine, options)
+    options = replace(compilation.options, schedule=OVERLAPPED)
+    if compilation.analysed is None:
+        return False
     try:
         with budget(CODE_OPERATIONS):
-            values_of(problem) if name == OVERLAPPED else iterated_stencil(problem.scop, problem.dependences)
+            found(Problem(*compilation.analysed, options, compilation.machine, options))
     except (NotAStencilError, OverBudgetError):
         return False
     return True

@@ -21,7 +21,6 @@ from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
 from polytile.choices import OVERLAPPED, Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
-from polytile.ir.stream_plan import Exchange
 from polytile.machine import MAX_BLOCK_THREADS
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 
@@ -46,7 +45,7 @@ class Template:
     def of(cls, compilation: Compilation, planes: str) -> Template | None:
         """That of kernels of one step; None for others. A plane more that spares a barrier is not counted."""
         plan, scop = compilation.stream, compilation.scop
-        if plan is None or plan.exchange in (Exchange.WARP, Exchange.BLOCK) or plan.dims != MOST_DIMENSIONS:
+        if plan is None or not plan.exchange.is_one_step or plan.dims != MOST_DIMENSIONS:
             return None
         place = 0
         for step in plan.inputs:

@@ -9,6 +9,8 @@ import polytile
 from polytile.autotuning.space import Space
 from polytile.autotuning.spaces import default_point, space_of
 from polytile.autotuning.strategy_defaults import compiled_with, kernel_text
+from polytile.autotuning.streaming_space import STREAMING, ZHANG_MUELLER
+from polytile.choices import Choices
 from polytile.compiled_scop import CompiledScop
 
 ROOT = Path(__file__).parents[3] / "polybench" / "polybench"
@@ -49,7 +51,7 @@ def test_points_compile_to_kernels_of_their_own(name: str) -> None:
 def test_time_loops_have_tiles_of_time() -> None:
     scop, sizes = compiled("jacobi-2d")
     space = space_of(scop, sizes)
-    assert set(parts(space)) == {"classic", "split", "overlapped"}
+    assert {"classic", "split", "overlapped"} <= set(parts(space))
     assert len(space.points) == len(set(space.points)) <= 500
     times = {dict(point)["time_tile"] for point in space.points if dict(point)["schedule"] == "overlapped"}
     assert {1, 2, 3, 4} <= times
@@ -64,6 +66,39 @@ def test_the_compilers_own_tiles_of_time_are_points() -> None:
     plan = scop.compilation.stream
     assert plan is not None and sizes["tsteps"] % (2 * plan.iterations) == 0
     assert dict(default_point(space_of(scop, sizes), scop))["time_tile"] == plan.iterations
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source, sizes", [("cluster/stencil-7pt.c", {"tsteps": 9}), ("reorder/3d27pt.c", {})])
+def test_stencils_of_three_dimensions_have_streaming_kernels(source: str, sizes: dict[str, int]) -> None:
+    """In a time loop as well as of a single sweep; all of Zhang and Mueller's where these are asked for."""
+    sizes = {**sizes, "nx": 258, "ny": 258, "nz": 258}
+    (scop,) = polytile.compile(ROOT.parent / source, parameters=sizes).scops
+    templates = 1 if "27" in source else 2
+    all_of_them = space_of(scop, sizes, [ZHANG_MUELLER])
+    assert parts(all_of_them) == {ZHANG_MUELLER: 544 * templates}
+    few = space_of(scop, sizes, [STREAMING])
+    assert parts(few) == {STREAMING: 18 * templates}
+    asked = {few.choices(point) for point in few.points}
+    assert asked < {all_of_them.choices(point) for point in all_of_them.points}
+    some = random.Random(1).sample(all_of_them.points, 3)
+    made = [compiled_with(scop, sizes, all_of_them.choices(point)) for point in some]
+    assert len({kernel_text(one) for one in made if one is not None}) == 3
+
+
+@pytest.mark.slow
+def test_sizes_may_be_those_of_one_kernel() -> None:
+    scop, sizes = compiled("atax")
+    (part,) = space_of(scop, sizes, ["classic"]).parts
+    point = next(point for point in part.points() if dict(point)["kernel"] == "1" and dict(point)["columns"] == 2)
+    assert part.choices(dict(point)).sizes == "{ kernel[1] -> tile[64]; kernel[1] -> block[32] }"
+    made = compiled_with(scop, sizes, part.choices(dict(point)))
+    default = compiled_with(scop, sizes, Choices(schedule="classic"))
+    assert made is not None and made.program is not None
+    assert default is not None and default.program is not None
+    threads, before = ([kernel.block for kernel in one.kernels] for one in (made.program, default.program))
+    assert threads[0] == before[0]
+    assert threads[1][0] == 32
 
 
 @pytest.mark.slow
