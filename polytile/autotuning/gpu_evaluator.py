@@ -264,7 +264,7 @@ class GpuEvaluator:
     def _ended(self, worker: _Worker, status: Status) -> None:
         """Say what came of the point of a process that has ended, or is late."""
         task, ready = worker.task, worker.ready
-        reason = self._end(worker)
+        reason = self._end(worker, ending=status is Status.CRASHED)
         if not ready:
             self._vain += 1
             if self._vain > MOST_VAIN or not any(other.ready for other in self._workers):
@@ -281,10 +281,10 @@ class GpuEvaluator:
         else:
             self._done.append(_outcome(task, {"status": status.value, "reason": reason, "seconds": {}}))
 
-    def _end(self, worker: _Worker) -> str:
+    def _end(self, worker: _Worker, *, ending: bool = False) -> str:
         self._workers.remove(worker)
         self._selector.unregister(worker.process)
-        return worker.process.end()
+        return worker.process.end(ending=ending)
 
 
 def _outcome(task: _Task, found: Mapping[str, Any]) -> Outcome:

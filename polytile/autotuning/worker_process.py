@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from polytile.diagnostics import DeviceError
 
+ENDING_SECONDS = 1.0
 TAIL = 3  # lines of what it wrote to standard error that a reason quotes
 
 Message = dict[str, Any]
@@ -67,11 +68,12 @@ class WorkerProcess:
         for line in lines:
             yield json.loads(line)
 
-    def end(self) -> str:
-        """Kill what still runs, with all that it has started; returns how it ended and what it wrote last."""
+    def end(self, *, ending: bool = False) -> str:
+        """Kill what still runs, with all that it has started; returns how it ended and what it wrote last. One that is
+        `ending`, as it has closed its output, may do so by itself."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            if self.deadline > time.monotonic():
-                self._process.wait(0.2)  # one that has closed its output is about to end
+            if ending:
+                self._process.wait(ENDING_SECONDS)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         status = self._process.wait()
