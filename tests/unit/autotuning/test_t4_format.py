@@ -52,7 +52,8 @@ def _kept(status: Status) -> bool:
 
 
 def test_results_of_kernel_tuner(tmp_path: Path) -> None:
-    failed = kernel_tuner_result(configuration={"block_size_x": 32}, invalidity="compile", measurements=[])
+    nothing = [{"name": "time", "value": "", "unit": "ms"}, {"name": "__error__", "value": "", "unit": ""}]
+    failed = kernel_tuner_result(configuration={"block_size_x": 32}, invalidity="compile", measurements=nothing)
     content = {"results": [kernel_tuner_result(), failed], "schema_version": "1.0.0"}
     first, second = read_t4(written(tmp_path / "t4.json", content))
     assert first.point == (("schedule", "other"), ("block_size_x", 64), ("scale", "0.5"), ("unroll", 2))
