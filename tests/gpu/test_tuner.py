@@ -22,6 +22,7 @@ def choices(point: Point) -> Choices:
     return Choices(block=THREADS.get(point, ()), registers=255 if not point else 0)
 
 
+@pytest.mark.quick
 def test_points_are_measured_and_compared() -> None:
     points: list[Point] = [(), *THREADS]
     with GpuEvaluator(ADD, choices, width=2) as evaluator:
