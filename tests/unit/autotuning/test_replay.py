@@ -105,6 +105,7 @@ def test_kernel_tuner_searches_a_record() -> None:
         simulated_times(outcomes, "guesses", 1)
 
 
+@pytest.mark.slow
 def test_searches_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     space = synthetic_space()
     times = estimates(3)(space.points)
