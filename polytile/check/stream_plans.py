@@ -181,8 +181,11 @@ def _block_in_place(cells: Cells, plan: Check, visible: list[str]) -> Iterator[s
             yield f"the block does not leave what the program has in {array}, e.g. {maps(missing)[0].sample()}"
     for step in (s for s in steps if not s["statements"] and s["array"] in cells.arrays and s["iteration"] < 0):
         if plan["exchange"] in ONE_STEP:  # each step is a kernel: those behind the reader overwrite what they like
-            reader = min((r["step"] for r in plan["reads"] if r["source"] == step["index"]), default=len(steps))
-            left = union([made for s, made in stored if s["index"] <= reader], isl.UnionMap)
+            reads = [r for r in plan["reads"] if r["source"] == step["index"]]
+            reader = min((r["step"] for r in reads), default=len(steps) - 1)
+            own = not any(any(r["offset"]) for r in reads) and step["lag"] == steps[reader]["lag"]
+            behind = reader if own and not plan.get("read_only") else reader + 1  # a thread loads a cell, then makes it
+            left = union([made for s, made in stored if s["index"] < behind], isl.UnionMap)
         read = isl.UnionMap.from_map(cells.places(step["array"], step["iteration"])).range()
         if step["array"] not in {s["array"] for s, _ in stored}:
             yield f"input {step['index']} is of an array that no block stores"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from polytile.choices import OVERLAPPED, SCHEDULES, SPLIT
+from polytile.choices import OVERLAPPED, PLANES, SCHEDULES, SPLIT
 from polytile.dataclass import dataclass
 from polytile.fuzz.c_flags import FLAGS, respelt
 from polytile.fuzz.draw import Draw, source_of
@@ -24,6 +24,7 @@ from polytile.options import MAX_OPERATIONS, Options
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
 WIDTHS = ((), (8,), (11,), (24,), (9, 14))  # of tiles of time loops, along each dimension of space
 STRIPS = ((), (), (32,), (64,), (5, 32), (3, 64), (7, 32, 32))  # overlapped tiles, the planes that each owns first
+ONE_STEP = (((), ()), ((4, 3, 16), (3, 8)), ((6, 15), (2, 5)), ((3, 32), (32,)), ((), (4, 16)))  # and their blocks
 STRIP_BLOCKS = ((), (), (32,), (96,), (2, 32))
 BLOCKS = ((), (), (), (4,), (33,), (2, 4), (1, 1), (3, 5), (2, 2, 3))
 SIZES = (
@@ -40,6 +41,8 @@ class Choices:
     tile: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
     time_tile: int = 0
+    planes: str = PLANES[0]
+    barriers: int = 0
     sizes: str | None = None
     strict: bool = True
     max_shared_memory: int | None = None
@@ -54,6 +57,8 @@ class Choices:
             tile=self.tile,
             block=self.block,
             time_tile=self.time_tile,
+            planes=self.planes,
+            barriers=self.barriers,
             sizes=self.sizes,
             strict=self.strict,
             max_shared_memory=self.max_shared_memory,
@@ -96,6 +101,8 @@ class Case:
         words += [f"--tile {_commas(c.tile)}"] if c.tile else []
         words += [f"--block {_commas(c.block)}"] if c.block else []
         words += [f"--time-tile {c.time_tile}"] if c.time_tile else []
+        words += [f"--planes {c.planes}"] if c.planes != PLANES[0] else []
+        words += [f"--barriers {c.barriers}"] if c.barriers else []
         words += [f"--sizes '{c.sizes}'"] if c.sizes else []
         words += ["--fp strict"] if c.strict else []
         words += [f"--cflags={flag}" for flag in c.cflags]
@@ -121,7 +128,7 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
     case = _of_family(draw, sanitize, family)
     cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
     case = replace(case, choices=replace(case.choices, cflags=cflags))
-    tiled = cflags or case.choices.time_tile  # time tiles need their loops as they are
+    tiled = cflags or case.choices.time_tile or case.choices.planes != PLANES[0]  # time tiles need their loops as they are
     return case if tiled or not draw.chance(4) else _of_kinds(draw, case)
 
 
@@ -177,6 +184,10 @@ def _over_time(draw: Draw, case: Case) -> Case:
         choices = Choices(draw.one_of(STRIPS), draw.one_of(STRIP_BLOCKS), time_tile)
     choices = replace(choices, strict=case.choices.strict)
     sizes = draw_sizes(draw, drawn)
+    if strategy == OVERLAPPED and draw.chance(2):
+        tile, block = draw.one_of(ONE_STEP)
+        choices = replace(choices, tile=tile, block=block, time_tile=0)
+        choices = replace(choices, planes=draw.one_of(PLANES[1:]), barriers=draw.pick(0, 1, 2))
     return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=(strategy,), whole=False)
 
 

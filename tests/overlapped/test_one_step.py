@@ -132,3 +132,30 @@ def test_arrays_in_turns_have_a_kernel_each(planes: str) -> None:
     plan = plan_of(scop)
     assert plan.in_place and [s.iteration for s in plan.inputs] == [-1, 0] and not plan.shadows
     same_as_c(scop, [{"tsteps": t, "n": n} for t, n in [(1, 2), (2, 5), (3, 21)]])
+
+
+UPDATE = """
+void f(int T, int n, int m, int l, double A[n][m][l], double B[n][m][l])
+{
+#pragma scop
+    for (int t = 0; t < T; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                for (int k = 1; k < l - 1; k++)
+                    B[i][j][k] = A[i - 1][j][k] + A[i + 1][j][k] + A[i][j - 1][k] - A[i][j][k + 1];
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                for (int k = 1; k < l - 1; k++)
+                    A[i][j][k] = 0.5 * A[i][j][k] + 0.1 * (B[i][j - 1][k] + B[i][j][k]);
+    }
+#pragma endscop
+}
+"""
+
+
+def test_a_thread_overwrites_the_cell_that_it_has_loaded() -> None:
+    """Of which no other thread reads anything; nor does it go through the read-only path."""
+    scop = compiled(UPDATE, planes="registers", read_only=True, tile=(5, 6, 16), block=(3, 16))
+    plan = plan_of(scop)
+    assert len(plan.made) == 2 and not plan.read_only
+    same_as_c(scop, [{"T": t, "n": n, "m": m, "l": k} for t, n, m, k in [(1, 3, 3, 3), (3, 13, 14, 21)]])

@@ -71,10 +71,15 @@ def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[
 
 def _is_overwritten(plan: StreamPlan, source: StreamStep) -> bool:
     """Whether the array of an input of kernels of one step, which run one after another, is written by the kernel that
-    reads it, or one before it in the same iteration, which its values are older than."""
-    reader = min(r.step for r in plan.reads if r.source == source.index)
+    reads it, or one before it in the same iteration, which its values are older than: but for the very cell that a
+    thread makes of it."""
+    reads = [r for r in plan.reads if r.source == source.index]
+    reader = min(r.step for r in reads)
     makers = [s.index for s in plan.made if s.array == source.array]
     if source.iteration < 0:
+        own_cell = not any(any(r.offset) for r in reads) and source.lag == plan.steps[reader].lag
+        if own_cell and not plan.read_only:  # whoever overwrites a cell has loaded it, and nobody else does
+            return any(maker < reader for maker in makers)
         return any(maker <= reader for maker in makers)
     what = f"step {source.index} is loaded before the kernel that makes {source.array} in this iteration"
     require(all(maker < reader for maker in makers), what)

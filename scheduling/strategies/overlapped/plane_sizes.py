@@ -105,9 +105,16 @@ class _Search:
             beside = {r.source for r in steps.reads if any(r.offset[1:])}
             grown = (replace(s, slots=s.slots + more) if s.index in beside else s for s in steps.steps)
             steps = replace(steps, steps=tuple(grown))
-        shared, read_only = 0 if ring else 1 + more, bool(self.choices.read_only)
+        shared, read_only = 0 if ring else 1 + more, bool(self.choices.read_only) and not self._updates()
         tiles = StreamTiles(self.exchange, threads, points, 0, False, barriers, shared, read_only)
         return steps.plan(tiles)
+
+    def _updates(self) -> bool:
+        """Whether a kernel may overwrite the cells that it reads, which the read-only path must not have: where it reads
+        a version of its array at these alone."""
+        steps = self.steps.steps
+        sources = {r.source for r in self.steps.reads if steps[r.source].array == steps[r.step].array}
+        return any(not any(any(r.offset) for r in self.steps.reads if r.source == source) for source in sources)
 
     def _fits(self, tiles: PlaneTiles) -> bool:
         if tiles.most_loads > MOST_CELLS:

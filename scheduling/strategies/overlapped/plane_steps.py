@@ -47,17 +47,18 @@ def plane_steps(problem: Problem) -> StreamSteps:
     """The steps of a time loop around stencils, or of a DAG of them; raises NotAStencilError where it is neither."""
     scop, dependences = problem.scop, problem.dependences
     try:
-        form = iterated_stencil(scop, dependences)
-    except NotAStencilError as error:
-        if error.location is None:
-            raise
-        dag = stencil_dag(scop, dependences)
+        values = stencil_values(scop, dependences, iterated_stencil(scop, dependences))
+    except NotAStencilError as reason:
+        try:
+            dag = stencil_dag(scop, dependences)
+        except NotAStencilError:
+            raise reason from None
         return _steps(dag.dims, list(_of_dag(scop, dag)), once=True)
-    values = stencil_values(scop, dependences, form)
-    return _steps(values.dims, list(_of_loop(values)), once=False)
+    return _steps(values.dims, list(_of_loop(scop, values)), once=False)
 
 
-def _of_loop(values: StencilValues) -> Iterator[OneStepField]:
+def _of_loop(scop: Scop, values: StencilValues) -> Iterator[OneStepField]:
+    _check_overwritten(scop, values)
     for field in values.fields:
         reads = (
             LoadedRead(r.statement, r.access, values.fields[r.source].array, -r.back, r.offset)
@@ -65,6 +66,22 @@ def _of_loop(values: StencilValues) -> Iterator[OneStepField]:
             if r.statement in field.statements
         )
         yield OneStepField(field.array, field.statements, tuple(reads))
+
+
+def _check_overwritten(scop: Scop, values: StencilValues) -> None:
+    """A kernel reads no values that it, or one before it in the same iteration, overwrites, but for the cell that a
+    thread makes of its own."""
+    for r in (r for r in values.reads if r.back > 0):
+        reader, period = values.field_of(r.statement), values.fields[r.source].period
+        own = r.source == reader and not any(
+            any(s.offset)
+            for s in values.reads
+            if (s.source, s.back, values.field_of(s.statement)) == (r.source, r.back, reader)
+        )
+        if r.source <= reader and not own and period and r.back % period == 0:
+            array = values.fields[r.source].array
+            reason = f"{r.statement} reads values of {array} that a kernel of one step has overwritten by then"
+            raise NotAStencilError(reason, scop.statement(r.statement).location)
 
 
 def _of_dag(scop: Scop, dag: StencilDag) -> Iterator[OneStepField]:
