@@ -17,7 +17,7 @@ from math import prod
 
 from polytile.autotuning.kernel_shape import KernelShape
 from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
-from polytile.choices import ORDERS, TILED, Choices
+from polytile.choices import ORDERS, SUPERPOSED, TILED, Choices
 from polytile.machine import STATIC_SHARED_BYTES
 
 AXES = ("block_z", "block_y", "block_x")
@@ -55,11 +55,13 @@ def loop_space(schedule: str, shape: KernelShape, numbers: Sequence[int] = (), *
     return _pointed(schedule, shape, large) if shape.shares else _looped(schedule, shape, numbers)
 
 
-def loop_point(shape: KernelShape) -> dict[str, Value]:
-    """What the space calls the sizes of a kernel."""
+def loop_point(schedule: str, shape: KernelShape) -> dict[str, Value]:
+    """What the space calls the sizes of a kernel that a strategy made by itself."""
     found: dict[str, Value] = dict(zip(AXES[-len(shape.threads) :], shape.threads, strict=True))
     found |= {f"points_{k}": n for k, n in zip(shape.iterators[:-1], shape.points[:-1], strict=True)}
-    return {**found, COLUMN: shape.points[-1], ROW: (1, *shape.points)[-2], SERIAL: shape.serial}
+    own = schedule == SUPERPOSED
+    turns: dict[str, Value] = {COLUMN: shape.points[-1], ROW: (1, *shape.points)[-2], SERIAL: shape.serial}
+    return {**found, KERNEL: ALL, **(dict.fromkeys(turns, 0) if own else turns)}
 
 
 def _axes(blocks: tuple[tuple[tuple[int, ...], ...], ...], shape: KernelShape) -> dict[str, tuple[int, ...]]:
@@ -86,8 +88,10 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
     """Blocks, and neighbouring points of a thread; orders and bounds on registers of large bodies, with points along
     the outermost loop alone."""
     axes = _axes(LARGE_BLOCKS if large else BLOCKS, shape)
-    along = [k for k in shape.iterators[:-1] if k >= 0]
-    points: Values = {f"points_{k}": POINTS for k in (along[:1] if large else along)}
+    chosen = {k: n for k, n in zip(shape.iterators[:-1], shape.points[:-1], strict=True) if k >= 0}
+    along = list(chosen)[:1] if large else list(chosen)
+    points: Values = {f"points_{k}": tuple(sorted({*POINTS, chosen[k]})) for k in along}
+    most = max(MOST_POINTS, prod(chosen[k] for k in along))
     body: Values = {ORDER: ORDERS[1:], REGISTER: REGISTERS} if large else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
@@ -95,7 +99,7 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
         order, registers = str(point.get(ORDER, ORDERS[0])), int(point.get(REGISTER, 0))
         return Choices(schedule, block=_block(axes, point), points=counts, order=order, registers=registers)
 
-    few = Constraint(tuple(points), lambda *counts: prod(counts) <= MOST_POINTS, "points of a thread")
+    few = Constraint(tuple(points), lambda *counts: prod(counts) <= most, "points of a thread")
     return Subspace(schedule, _parameters({**axes, **points, **body}), choices, (*_threads(axes), few))
 
 
@@ -103,18 +107,19 @@ def _looped(schedule: str, shape: KernelShape, numbers: Sequence[int]) -> Subspa
     """Blocks, and what threads take in turns of tiles of these and of a serial loop: of all kernels, or of one of
     several while the others are as they were."""
     axes = _axes(LOOP_BLOCKS, shape)
-    rows: Values = {ROW: (1, 2, 4)} if len(axes) > 1 else {}
-    columns: Values = {COLUMN: (1, 2, 4)} if len(axes) == 1 else {}
+    turns = (int(schedule != SUPERPOSED), 2, 4)
+    rows: Values = {ROW: turns} if len(axes) > 1 else {}
+    columns: Values = {COLUMN: turns} if len(axes) == 1 else {}
     serial: Values = {SERIAL: (0, 16)} if shape.loops else {}
     several = shape.depth <= MATRIX and 1 < len(numbers) <= MOST_KERNELS
     which: Values = {KERNEL: (ALL, *map(str, numbers))} if several else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         block = _block(axes, point)
-        turns = (1, int(point.get(ROW, 1)), int(point.get(COLUMN, 1)))[-len(block) :]
-        tile = tuple(n * own for n, own in zip(block, turns, strict=True))
+        several = (1, int(point.get(ROW, 1)), int(point.get(COLUMN, 1)))[-len(block) :]
+        tile = tuple(n * max(1, own) for n, own in zip(block, several, strict=True))
         depth = int(point.get(SERIAL, 0))
-        asked = (*tile, depth) if depth else tile if prod(turns) > 1 else ()
+        asked = (*tile, depth) if depth else tile if max(several) > 1 else ()
         kernel = str(point.get(KERNEL, ALL))
         if kernel == ALL:
             return Choices(schedule=schedule, block=block, tile=asked)

@@ -97,10 +97,11 @@ def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
 
 def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]]:
     """The values of each parameter, a single one where there is nothing to choose."""
-    warps = TILES if plan.exchange is Exchange.BLOCK else STRIPS
-    rows, columns = ROWS if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
+    warps = _with(plan.warps, TILES if plan.exchange is Exchange.BLOCK else STRIPS)
+    rows, columns = _with(plan.points[0], ROWS) if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
     if plan.dims > 2:  # what lies side by side is one vector
         columns = tuple(n for n in columns if n * limits.element <= max(VECTOR_BYTES))
+    columns = _with(plan.points[-1], columns)
     shapes = [(n, (r, c)[-len(plan.points) :]) for n, r, c in product(warps, rows, columns)]
     return {
         TIME_TILE: tuple(limits.iterations(shapes)),
@@ -109,6 +110,11 @@ def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]
         COLUMN: columns,
         CHUNK: tuple(_chunks(plan, limits.sizes.cells[0])) if plan.streamed else (0,),
     }
+
+
+def _with(chosen: int, values: Sequence[int]) -> tuple[int, ...]:
+    """Values with the one that the compiler chose, in order."""
+    return tuple(sorted({*values, chosen}))
 
 
 def _chunks(plan: StreamPlan, planes: float) -> Iterator[int]:

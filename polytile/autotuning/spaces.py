@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from math import log
 
 from polytile.autotuning.kernel_shape import main_kernel, main_kernels
@@ -74,7 +75,8 @@ def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspa
     shape = main_kernel(made.compilation)
     if shape is not None and shape.neighbours:
         plain = compiled_with(made, sizes, Choices(schedule=name, points=(1,) * shape.depth))
-        shape = main_kernel(plain.compilation) if plain is not None else shape
+        one = main_kernel(plain.compilation) if plain is not None else None
+        shape = replace(one, points=shape.points) if one is not None and len(one.points) == len(shape.points) else shape
     if shape is None:
         return None
     large = shape.shares and _has_orders(name, made, sizes)
@@ -106,7 +108,7 @@ def _sizes_of(part: Subspace, compilation: Compilation) -> Mapping[str, Value]:
     if part.schedule == SPLIT:
         return split_point(compilation)
     shape = main_kernel(compilation)
-    return loop_point(shape) if shape is not None else {}
+    return loop_point(part.schedule, shape) if shape is not None else {}
 
 
 def _distance(point: Mapping[str, Value], chosen: Mapping[str, Value]) -> float:
