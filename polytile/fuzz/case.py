@@ -128,7 +128,8 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
     case = _of_family(draw, sanitize, family)
     cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
     case = replace(case, choices=replace(case.choices, cflags=cflags))
-    tiled = cflags or case.choices.time_tile or case.choices.planes != PLANES[0]  # time tiles need their loops as they are
+    asked = case.choices
+    tiled = cflags or asked.time_tile or asked.planes != PLANES[0]  # time tiles need their loops as they are
     return case if tiled or not draw.chance(4) else _of_kinds(draw, case)
 
 

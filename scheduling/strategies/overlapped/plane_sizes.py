@@ -110,8 +110,8 @@ class _Search:
         return steps.plan(tiles)
 
     def _updates(self) -> bool:
-        """Whether a kernel may overwrite the cells that it reads, which the read-only path must not have: where it reads
-        a version of its array at these alone."""
+        """Whether a kernel may overwrite the cells that it reads, which the read-only path must not have: where it
+        reads a version of its array at these alone."""
         steps = self.steps.steps
         sources = {r.source for r in self.steps.reads if steps[r.source].array == steps[r.step].array}
         return any(not any(any(r.offset) for r in self.steps.reads if r.source == source) for source in sources)
