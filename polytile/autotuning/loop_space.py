@@ -40,7 +40,7 @@ TILED_POINTS: tuple[tuple[tuple[int, ...], ...], ...] = (((1, 2, 4, 8),), ((2, 4
 TILED_SIZES = (128, 256)
 SUM_BYTES = 576  # of a thread for what it adds up: more leave few registers for operands
 LARGE_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((128, 256),), ((4, 8, 16), (16, 32)), ((2, 8), (1, 4), (32,)))
-REGISTERS = (0, 96, 128, 168)
+CAPS = (0, 96, 128, 168)
 ORDER, REGISTER, KERNEL = "order", "registers", "kernel"
 ALL, MOST_KERNELS = "all", 4  # more of them multiply the points too much
 MATRIX = 2  # loops of products of matrices and vectors: deeper ones have points enough
@@ -92,7 +92,7 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
     along = list(chosen)[:1] if large else list(chosen)
     points: Values = {f"points_{k}": tuple(sorted({*POINTS, chosen[k]})) for k in along}
     most = max(MOST_POINTS, prod(chosen[k] for k in along))
-    body: Values = {ORDER: ORDERS[1:], REGISTER: REGISTERS} if large else {}
+    body: Values = {ORDER: ORDERS[1:], REGISTER: CAPS} if large else {}
 
     def choices(point: Mapping[str, Value]) -> Choices:
         counts = tuple(int(point.get(f"points_{k}", 1)) for k in range(shape.depth))
