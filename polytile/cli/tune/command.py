@@ -38,11 +38,12 @@ EXIT_INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the command; returns the exit status. Raises UsageError for words that it does not understand, InternalError
-    for bugs, and with --json nothing else of polytile's."""
-    request = parse(words)
-    report = Report(as_json=request.json, quiet=request.quiet)
+    """Run the command; returns the exit status. Errors are messages, or in the object of --json; raises InternalError
+    for bugs."""
+    report = Report(as_json="--json" in words)
     try:
+        request = parse(words)
+        report.quiet = request.quiet
         status = run(request, report)
     except InternalError:
         raise

@@ -255,6 +255,12 @@ def test_without_a_gpu_it_says_what_it_needs(source: Path, capsys: pytest.Captur
     assert "NVIDIA GPU" in message and "CuPy" in message
 
 
+def test_wrong_words_are_in_the_json_object_too(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(source, "--json", "--jobs", "0") == EXIT_USAGE
+    found = json.loads(capsys.readouterr().out)
+    assert found["diagnostics"][0]["message"] == "--jobs: 0 is too small"
+
+
 @pytest.mark.skipif(driver_arch() is not None, reason="there is a GPU")
 def test_errors_are_in_the_json_object(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(source, "--param", "n=4", "--param", "m=1", "--json") == EXIT_DEVICE
