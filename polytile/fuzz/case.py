@@ -128,9 +128,17 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
     case = _of_family(draw, sanitize, family)
     cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
     case = replace(case, choices=replace(case.choices, cflags=cflags))
-    asked = case.choices
-    tiled = cflags or asked.time_tile or asked.planes != PLANES[0]  # time tiles need their loops as they are
-    return case if tiled or not draw.chance(4) else _of_kinds(draw, case)
+    tiled = cflags or case.choices.time_tile  # time tiles need their loops as they are
+    case = case if tiled or not draw.chance(4) else _of_kinds(draw, case)
+    return _in_planes(draw, case) if case.strategies == (OVERLAPPED,) and draw.chance(2) else case
+
+
+def _in_planes(draw: Draw, case: Case) -> Case:
+    """The case with kernels of one step, whose blocks share planes."""
+    tile, block = draw.one_of(ONE_STEP)
+    planes, barriers = draw.one_of(PLANES[1:]), draw.pick(0, 1, 2)
+    choices = replace(case.choices, tile=tile, block=block, time_tile=0, planes=planes, barriers=barriers)
+    return replace(case, choices=choices)
 
 
 def _of_kinds(draw: Draw, case: Case) -> Case:
@@ -185,10 +193,6 @@ def _over_time(draw: Draw, case: Case) -> Case:
         choices = Choices(draw.one_of(STRIPS), draw.one_of(STRIP_BLOCKS), time_tile)
     choices = replace(choices, strict=case.choices.strict)
     sizes = draw_sizes(draw, drawn)
-    if strategy == OVERLAPPED and draw.chance(2):
-        tile, block = draw.one_of(ONE_STEP)
-        choices = replace(choices, tile=tile, block=block, time_tile=0)
-        choices = replace(choices, planes=draw.one_of(PLANES[1:]), barriers=draw.pick(0, 1, 2))
     return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=(strategy,), whole=False)
 
 
