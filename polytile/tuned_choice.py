@@ -7,6 +7,7 @@ after:  the same options with the schedule of F, which is proven like one of --l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.ir.version_conditions import near_sizes
 from polytile.options import Options, TunedVersion, with_schedule
+from polytile.runtime.parameters import with_products
 from polytile.tuned_file import ASSUMED, TunedFile, TunedMachine, TunedScop, scop_digest
 from polytile.version import __version__
 
@@ -29,26 +31,28 @@ class Taken:
 
 
 def take(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | None) -> Taken:
-    """Return options with the schedule of the file, or as they are where it says nothing on the SCoP.
-
-    `scop` is as it was extracted, `options` are its own; `gpu` is the one of this machine, if any.
-    """
-    reason = obstacle(file, scop, options, gpu)
+    """Return options with the schedule of the file, or as they are where it says nothing on the SCoP, which is as it
+    was extracted; `gpu` is the one of this machine, if any."""
+    given = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
+    sizes = with_products(scop, given)
+    reason = obstacle(file, scop, options, sizes, gpu)
     one = file.scop(scop.name)
     if reason or one is None:
         return Taken(options, f"{scop.name}: the schedule is the compiler's own choice: {reason}")
     said = f"{scop.name}: tuned, {measured(one, file.machine)}"
     near = near_sizes(scop, one.sizes.items())
-    if near.decisive <= options.parameters.keys():
+    if near.decisive <= sizes.keys():
         return Taken(with_schedule(options, one.schedule), said)
     ranges = ", ".join(f"{least} <= {name} <= {most}" for name, least, most in near.ranges)
     version = TunedVersion(one.schedule, tuple(one.sizes.items()))
     return Taken(replace(options, tuned=version), f"{said}; taken where {ranges}")
 
 
-def obstacle(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | None) -> str:
-    """Return why the file says nothing on a SCoP that is compiled with these options: it is not in it, it was another
-    one, or it was measured elsewhere; `gpu` is the one of this machine, if any. "" where it does."""
+def obstacle(
+    file: TunedFile, scop: Scop, options: Options, sizes: Mapping[str, int], gpu: GpuIdentity | None
+) -> str:
+    """Return why the file says nothing on a SCoP that is compiled with these options and known sizes: it is not in it,
+    it was another one, or it was measured elsewhere; `gpu` is the one of this machine, if any. "" where it does."""
     one, machine = file.scop(scop.name), file.machine
     if one is None:
         return f"{file.name} does not have it"
@@ -64,9 +68,11 @@ def obstacle(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | N
         asked, asks = one.options.get(name, getattr(Options(), name)), getattr(options, name)
         if asked != asks:
             return f"{file.name} was measured with {name}={_plain(asked)}, and this is {name}={_plain(asks)}"
-    far = near_sizes(scop, one.sizes.items()).far(options.parameters)
+    if options.specialize and any(sizes.get(name) != size for name, size in one.sizes.items()):
+        return f"{file.name} was measured with kernels for other values alone"
+    far = near_sizes(scop, one.sizes.items()).far(sizes)
     if far:
-        size, other = one.sizes[far[0]], options.parameters[far[0]]
+        size, other = one.sizes[far[0]], sizes[far[0]]
         return f"{file.name} was measured with {far[0]} = {size}, and {other} is not near that"
     return ""
 

@@ -238,3 +238,10 @@ def test_what_is_wrong_with_files(tmp_path: Path) -> None:
         polytile.compile(PRODUCT, tuned=tmp_path / "f", load_schedule="x")
     with pytest.raises(UsageError, match="both say what the schedules are"):
         prepare(parse(["x.c", "--tuned", "f", "--load-schedule", "g"]))
+
+
+def test_kernels_for_some_values_alone_are_for_these(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text(tuned_file(STENCIL, SIZES, specialize=True, schedule="classic")[0].to_text())
+    for n, said in ((2000, "tuned, 1.25 ms"), (2001, "with kernels for other values alone")):
+        sizes = {**SIZES, "n": n}
+        assert said in remark(polytile.compile(STENCIL, tuned=tmp_path / "f", parameters=sizes, specialize=True))
