@@ -108,7 +108,7 @@ def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]
         WARPS: warps,
         ROW: rows,
         COLUMN: columns,
-        CHUNK: tuple(_chunks(plan, limits.sizes.cells[0])) if plan.streamed else (0,),
+        CHUNK: tuple(sorted(_chunks(plan, limits.sizes.cells[0]))) if plan.streamed else (0,),
     }
 
 
