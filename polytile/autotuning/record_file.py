@@ -33,7 +33,10 @@ class RecordFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from appending."""
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except OSError as error:  # a file system without locks
+            raise UsageError(f"cannot lock the record {self.path}: {error.strerror}", hint=HINT) from error
         try:
             yield
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -164,6 +165,15 @@ def test_a_record_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Path)
         assert error.value.hint == "--record F names another file"
     with pytest.raises(UsageError, match="cannot read the record"):
         read_record(tmp_path / "none")
+
+
+def test_a_file_system_without_locks_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(UsageError, match=r"cannot lock the record .*: No locks available"):
+        Record(path, "s", HERE)
 
 
 def test_a_full_disk_leaves_whole_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
