@@ -25,11 +25,10 @@ from polytile.autotuning.kernel_tuner_cache import kernel_tuner_cache, write_ker
 from polytile.autotuning.outcome import Outcome
 from polytile.autotuning.replay import recorded_space
 
-SHARE = 0.25  # of the points, which a strategy may evaluate: some plan ahead by this number
 
-
-def simulated_times(outcomes: Sequence[Outcome], strategy: str, seeds: int) -> list[list[float]]:
-    """The times of all points that a strategy evaluates, in milliseconds, infinite where there is none, for each seed.
+def simulated_times(outcomes: Sequence[Outcome], strategy: str, seeds: int, most: int) -> list[list[float]]:
+    """The times of all points that a strategy evaluates, in milliseconds, infinite where there is none, for each seed;
+    `most` points, by which some strategies plan ahead.
 
     Raises RunnerError where Kernel Tuner is not installed, or has no such strategy.
     """
@@ -54,7 +53,7 @@ def simulated_times(outcomes: Sequence[Outcome], strategy: str, seeds: int) -> l
             restrictions=[FunctionConstraint(lambda *values: values in known)],
             lang="CUDA",
             strategy=strategy,
-            strategy_options={"max_fevals": max(1, int(SHARE * len(known)))},
+            strategy_options={"max_fevals": most},
             cache=str(path),
             simulation_mode=True,
             quiet=True,

@@ -1,8 +1,8 @@
 """`replay`: searches compared on a record, without a GPU.
 
 For each search, how many evaluations it takes until one is within 5%, and 1%, of the fastest in the record, over many
-seeds. Each point that is asked for counts, those without a time too; the default, which a tuner evaluates anyway, does
-not.
+seeds; never, where a fourth of the points does not suffice. Each point that is asked for counts, those without a time
+too; the default, which a tuner evaluates anyway, does not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, field
+from itertools import islice
 from pathlib import Path
 from statistics import quantiles
 
@@ -28,13 +29,14 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 
 WITHIN = (5, 1)  # percent of the best
+LEAST = 20  # points that a search may evaluate, or a fourth of all
 COLUMNS = ("search", *(f"within {percent}%: {each}" for percent in WITHIN for each in ("median", "quartiles")))
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
     """What a search needed on a record of `points`: evaluations for each seed, until one was within each percentage of
-    the best; one more than there are points where none was."""
+    the best; one more than there are points where none was within a fourth of them."""
 
     search: str
     points: int
@@ -51,7 +53,8 @@ class Needed:
         for percent in WITHIN:
             first, middle, third = self.quartiles(percent)
             share = f" ({100 * middle / self.points:.1f}%)"
-            found += (f"{middle:g}{share}", f"{first:g} to {third:g}") if middle <= self.points else ("never", "")
+            last = f"{third:g}" if third <= self.points else "never"
+            found += (f"{middle:g}{share}", f"{first:g} to {last}") if middle <= self.points else ("never", "")
         return self.search, *found
 
 
@@ -83,12 +86,17 @@ def needed(name: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
     """What a search needs on these outcomes; raises UsageError for searches that there are none of."""
     space, replayed, estimates = recorded_space(outcomes), Replay(outcomes), recorded_estimates(outcomes)
     searches = (search_named(name, space, seed, estimates) for seed in range(seeds))
-    return _needed(name, outcomes, [_times(search, replayed) for search in searches])
+    return _needed(name, outcomes, [islice(_times(search, replayed), most(outcomes)) for search in searches])
 
 
 def needed_by_kernel_tuner(strategy: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
     """What a strategy of Kernel Tuner needs on these outcomes; raises RunnerError where it cannot be run."""
-    return _needed(f"Kernel Tuner: {strategy}", outcomes, simulated_times(outcomes, strategy, seeds))
+    return _needed(f"Kernel Tuner: {strategy}", outcomes, simulated_times(outcomes, strategy, seeds, most(outcomes)))
+
+
+def most(outcomes: Sequence[Outcome]) -> int:
+    """How many points a search may evaluate."""
+    return max(LEAST, sum(one.point != () for one in outcomes) // 4)
 
 
 def _times(search: Search, replayed: Replay) -> Iterator[float]:
