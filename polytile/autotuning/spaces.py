@@ -60,7 +60,7 @@ def _one_step(name: str, scop: CompiledScop, sizes: Mapping[str, int]) -> Subspa
     """Streaming kernels of one step, by the templates that the stencil has."""
     templates: dict[str, Template] = {}
     for planes in WORDS:
-        found = compiled_with(scop, sizes, one_step(planes))
+        found = compiled_with(scop, sizes, one_step(planes, read_only=True))
         template = Template.of(found.compilation, planes) if found is not None else None
         if template is not None:
             templates[planes] = template

@@ -36,14 +36,17 @@ FEW_X, FEW_Y = (32, 64), (4, 8, 16)
 @dataclass(frozen=True, slots=True)
 class Template:
     """What a block takes of shared memory: planes wider than its cells by the `halo` of both sides along y and x, with
-    so many bytes of a place in all of them."""
+    so many bytes of a place in all of them; and whether kernels may load through the `read_only` path, as they must not
+    what they overwrite."""
 
     halo: tuple[int, int]
     place_bytes: int
+    read_only: bool = True
 
     @classmethod
     def of(cls, compilation: Compilation, planes: str) -> Template | None:
-        """That of kernels of one step; None for others. A plane more that spares a barrier is not counted."""
+        """That of kernels of one step which were asked to load through the read-only path; None for others. A plane
+        more that spares a barrier is not counted."""
         plan, scop = compilation.stream, compilation.scop
         if plan is None or not plan.exchange.is_one_step or plan.dims != MOST_DIMENSIONS:
             return None
@@ -54,7 +57,7 @@ class Template:
                 along = [first for first, *_ in reads]
                 count = max(along) - min(along) + 1 if planes == SHARED else 1
                 place += count * scop.array(step.array).element.size
-        return cls((plan.lower[1] + plan.upper[1], plan.lower[2] + plan.upper[2]), place)
+        return cls((plan.lower[1] + plan.upper[1], plan.lower[2] + plan.upper[2]), place, plan.read_only)
 
     def shared_bytes(self, tile: Sequence[int]) -> int:
         """Those of a block with so many cells along y and x."""
@@ -68,12 +71,17 @@ def one_step(planes: str, **others: Any) -> Choices:
 
 def paper_space(templates: Mapping[str, Template], shared_memory: int) -> Subspace:
     """The paper's points, of blocks within the GPU's threads and so many bytes of shared memory."""
-    return _space(ZHANG_MUELLER, templates, shared_memory, (SIZES_Y, SIZES_X), (False, True))
+    return _space(ZHANG_MUELLER, templates, shared_memory, (SIZES_Y, SIZES_X), _paths(templates))
 
 
 def few_points(templates: Mapping[str, Template], shared_memory: int) -> Subspace:
     """Of the paper's points those of whole warps along x, with the read-only path."""
-    return _space(STREAMING, templates, shared_memory, (FEW_Y, FEW_X), (True,))
+    return _space(STREAMING, templates, shared_memory, (FEW_Y, FEW_X), _paths(templates)[-1:])
+
+
+def _paths(templates: Mapping[str, Template]) -> tuple[bool, ...]:
+    """Whether kernels load through the read-only path: both, where they may."""
+    return (False, True) if any(template.read_only for template in templates.values()) else (False,)
 
 
 def _space(
