@@ -24,7 +24,7 @@ from polytile.options import MAX_OPERATIONS, Options
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
 WIDTHS = ((), (8,), (11,), (24,), (9, 14))  # of tiles of time loops, along each dimension of space
 STRIPS = ((), (), (32,), (64,), (5, 32), (3, 64), (7, 32, 32))  # overlapped tiles, the planes that each owns first
-ONE_STEP = (((), ()), ((4, 3, 16), (3, 8)), ((6, 15), (2, 5)), ((3, 32), (32,)), ((), (4, 16)))  # and their blocks
+ONE_STEP_TILES = (((), ()), ((4, 3, 16), (3, 8)), ((6, 15), (2, 5)), ((3, 32), (32,)), ((), (4, 16)))  # and blocks
 STRIP_BLOCKS = ((), (), (32,), (96,), (2, 32))
 BLOCKS = ((), (), (), (4,), (33,), (2, 4), (1, 1), (3, 5), (2, 2, 3))
 SIZES = (
@@ -35,30 +35,40 @@ SIZES = (
 
 
 @dataclass(frozen=True, slots=True)
+class OneStep:
+    """What the overlapped strategy is asked for where its kernels run one step, whose blocks share planes."""
+
+    planes: str
+    barriers: int
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """The options of one compilation that are not strategies."""
 
     tile: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
     time_tile: int = 0
-    planes: str = PLANES[0]
-    barriers: int = 0
     sizes: str | None = None
     strict: bool = True
     max_shared_memory: int | None = None
     max_operations: int = MAX_OPERATIONS
     parameters: tuple[tuple[str, int], ...] = ()
     cflags: tuple[str, ...] = ()
+    one_step: OneStep | None = None
 
     def options(self, strategy: str) -> Options:
         """The options of a compilation with one strategy."""
+        one = self.one_step if strategy == OVERLAPPED else None
         return Options(
             schedule=strategy,
-            tile=self.tile,
-            block=self.block,
-            time_tile=self.time_tile,
-            planes=self.planes,
-            barriers=self.barriers,
+            tile=one.tile if one else self.tile,
+            block=one.block if one else self.block,
+            time_tile=0 if one else self.time_tile,
+            planes=one.planes if one else PLANES[0],
+            barriers=one.barriers if one else 0,
             sizes=self.sizes,
             strict=self.strict,
             max_shared_memory=self.max_shared_memory,
@@ -95,14 +105,18 @@ class Case:
 
     def command(self, file: str) -> str:
         """The command line that does about the same, at the last of the sizes."""
-        c = self.choices
+        c, one = self.choices, self.choices.one_step
+        if one is not None and self.strategies[0] == OVERLAPPED:
+            c = replace(c, tile=one.tile, block=one.block, time_tile=0)
+        else:
+            one = None
         words = ["polytile", file, "--validate", f"--on {self.on}", f"--schedule {self.strategies[0]}"]
         words += [f"--sanitize {','.join(self.sanitize)}"] if self.sanitize else []
         words += [f"--tile {_commas(c.tile)}"] if c.tile else []
         words += [f"--block {_commas(c.block)}"] if c.block else []
         words += [f"--time-tile {c.time_tile}"] if c.time_tile else []
-        words += [f"--planes {c.planes}"] if c.planes != PLANES[0] else []
-        words += [f"--barriers {c.barriers}"] if c.barriers else []
+        words += [f"--planes {one.planes}"] if one else []
+        words += [f"--barriers {one.barriers}"] if one and one.barriers else []
         words += [f"--sizes '{c.sizes}'"] if c.sizes else []
         words += ["--fp strict"] if c.strict else []
         words += [f"--cflags={flag}" for flag in c.cflags]
@@ -135,10 +149,9 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
 
 def _in_planes(draw: Draw, case: Case) -> Case:
     """The case with kernels of one step, whose blocks share planes."""
-    tile, block = draw.one_of(ONE_STEP)
+    tile, block = draw.one_of(ONE_STEP_TILES)
     planes, barriers = draw.one_of(PLANES[1:]), draw.pick(0, 1, 2)
-    choices = replace(case.choices, tile=tile, block=block, time_tile=0, planes=planes, barriers=barriers)
-    return replace(case, choices=choices)
+    return replace(case, choices=replace(case.choices, one_step=OneStep(planes, barriers, tile, block)))
 
 
 def _of_kinds(draw: Draw, case: Case) -> Case:
