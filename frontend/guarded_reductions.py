@@ -13,7 +13,7 @@ branches, nor the condition, uses what they change, and what they add is not cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pycparser import c_ast
 
@@ -21,6 +21,7 @@ from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import block
 from polytile.frontend.block_values import BlockValues
 from polytile.frontend.jump_elimination import LOOPS
+from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.reduction_statements import (
     calls_others,
@@ -29,23 +30,40 @@ from polytile.frontend.reduction_statements import (
     reduced_variable,
     reduced_variables,
 )
-from polytile.frontend.trees import block_items, copied, statements_below, variables_in
+from polytile.frontend.trees import block_items, copied, statements_in, variables_in
 
 _MOST = 8  # reductions of one condition, each of which asks it again
 _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Switch, *LOOPS)
 
 
 def with_guarded_reductions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
-    """Take the conditions in the outermost loops of a SCoP apart, in place."""
+    """Take the conditions in the loops of a SCoP apart, in place."""
     for node in body:
-        reduced = reduced_variables(node) if isinstance(node, c_ast.For) else frozenset()
-        for inner in statements_below(node) if reduced else ():
-            if isinstance(inner, c_ast.Compound):
-                inner.block_items = [part for item in inner.block_items or [] for part in _apart(item, reduced)]
-            elif isinstance(inner, c_ast.For) and isinstance(inner.stmt, c_ast.If):
-                parts = _apart(inner.stmt, reduced)
-                inner.stmt = parts[0] if len(parts) == 1 else block(parts, inner.stmt.coord)
+        if isinstance(node, c_ast.For):
+            index = NodeIndex.of([node])
+            if index.all(c_ast.If):
+                _take_apart(node, reduced_variables(node), index.declared.keys())
     return tuple(body)
+
+
+def _take_apart(loop: c_ast.For, reduced: frozenset[str], local: Collection[str]) -> None:
+    """The conditions of a loop, of which the loops around reduce some variables: those that are `local` to an iteration
+    of theirs are reduced in this one."""
+    for node in _outside_counted(loop.stmt):
+        if isinstance(node, c_ast.For):
+            _take_apart(node, reduced | (reduced_variables(node) & local), local)
+        elif reduced and isinstance(node, c_ast.Compound):
+            node.block_items = [part for item in node.block_items or [] for part in _apart(item, reduced)]
+    if reduced and isinstance(loop.stmt, c_ast.If):
+        parts = _apart(loop.stmt, reduced)
+        loop.stmt = parts[0] if len(parts) == 1 else block(parts, loop.stmt.coord)
+
+
+def _outside_counted(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The statement and those in it, without those of loops that count; these loops themselves."""
+    yield node
+    for inner in () if isinstance(node, c_ast.For) else statements_in(node):
+        yield from _outside_counted(inner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,8 +178,10 @@ def _least_value(values: isl.Set, least: isl.PwAff) -> isl.Aff | None:
         return zero
     pieces: list[isl.Aff] = []
     least.coalesce().foreach_piece(lambda _, value: pieces.append(value))
-    found = pieces[0] if len(pieces) == 1 else None
-    return found if found is not None and not found.dim(isl.dim_type.div) else None
+    if len(pieces) == 1 and not pieces[0].dim(isl.dim_type.div):
+        return pieces[0]
+    lowest = values.project_out_all_params().dim_min_val(0)  # -3 of max(-3, 1 - n)
+    return zero.set_constant_val(lowest) if lowest.is_int() else None
 
 
 def _iterator_values(scop: Scop, array: str, level: int) -> isl.Set:

@@ -167,7 +167,7 @@ def _chunks(
     for nest in nests_of(inside):
         x = nest.loops[nest.along_x] if nest.loops else None
         alone = not any(loop.parallel for loop in nest.loops)
-        for loop in nest.loops:
+        for loop in sorted(nest.loops, key=lambda one: one is not x):  # x last of all that is taken: others replace it
             if loop.parallel or (loop is x and not alone and not (few and steps.extent(loop) > most)):
                 continue
             for name in statements_of(nest.body):

@@ -19,7 +19,7 @@ from polytile.scheduling.strategies.superposed.kernel_formation import (
     Serial,
 )
 from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
-from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, has_loops, statements_of
 from polytile.scheduling.strategies.superposed.register_tile_sizes import register_tiles
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling, thread_tilings
 from polytile.scheduling.strategies.superposed.thread_coarsening import (
@@ -270,7 +270,8 @@ class Planner:
         if not reduces or given or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
-            return sizes.block[dim] * self.steps.tuning.alone_iterations
+            long = any(has_loops(nest.body) for nest in nests)
+            return sizes.block[dim] * (1 if long else self.steps.tuning.alone_iterations)
         # Few iterations along x: what the other loop sums up for each of them stays in a register.
         return sizes.block[dim] * many[dim + 1 < len(sizes.block)]
 
@@ -311,10 +312,9 @@ def _shared_bounds(scop: Scop, nest: ThreadNest) -> int:
     found = [0]
     for name in statements_of(nest.body):
         summed = [loop.row(name).iterator for loop in nest.loops if loop.kind(name) is Kind.REDUCTION]
-        pieces = scop.statement(name).domain.get_basic_sets() if len(summed) > 1 else ()
-        bounds = (c for piece in pieces for c in piece.get_constraints())
-        used = (sum(c.involves_dims(isl.dim_type.set, k, 1) for k in summed) for c in bounds)
-        found.append(sum(loops > 1 for loops in used))
+        for piece in scop.statement(name).domain.get_basic_sets() if len(summed) > 1 else ():
+            used = (sum(c.involves_dims(isl.dim_type.set, k, 1) for k in summed) for c in piece.get_constraints())
+            found.append(sum(loops > 1 for loops in used))
     return max(found)
 
 

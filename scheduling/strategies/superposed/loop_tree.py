@@ -90,6 +90,11 @@ def statements_of(tree: Tree) -> tuple[str, ...]:
             return statements_of(tree.body)
 
 
+def has_loops(tree: Tree) -> bool:
+    """Whether a tree has a loop."""
+    return isinstance(tree, Loop) or (isinstance(tree, Sequence) and any(has_loops(child) for child in tree.children))
+
+
 def rows_of(tree: Tree, statement: str) -> tuple[tuple[Row, Kind], ...]:
     """The rows and kinds of the loops around a statement, outermost first."""
     return tuple((loop.row(statement), loop.kind(statement)) for loop in loops_around(tree, statement))
