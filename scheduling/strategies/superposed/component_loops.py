@@ -98,7 +98,7 @@ class Distribution:
         choices = {name: self._choices(name, used) for name in names}
         if not all(choices.values()):
             return None
-        found = self._parallel(names, edges, choices)
+        found = self._parallel(names, edges, choices) or self._parallel(names, needed, choices)
         for chosen in [found, *([rows] for rows in reversed(found))] if found else ():
             tree = self._inside(chosen, names, edges, used)
             if tree is not None or self.left <= 0:

@@ -29,7 +29,7 @@ from polytile.scheduling.strategies.superposed.thread_coarsening import (
     shares_rows,
     whole_warps,
 )
-from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest, nests_of
+from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, Repeated, ThreadNest, nests_of
 from polytile.scheduling.strategies.tile_sizes import KernelSizes, SizeChooser
 
 
@@ -205,7 +205,7 @@ class Planner:
         many = (tuning.alone_iterations if few else columns, rounds)
         if columns == 1 and shares_loads(self.scop, along_x, sums):
             many = (neighbours(self.scop, along_x), tuning.unsummed_iterations)
-        tiles = tuple(self._tile(block, dim, chosen, many, nests, bool(sizes.choices.tile)) for block, dim in placed)
+        tiles = tuple(self._tile(block, dim, chosen, many, group, bool(sizes.choices.tile)) for block, dim in placed)
         if rows and chosen.block == threads.sharing_rows:
             tiles = tuple(tuning.rows if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = KernelMapping(group, dims, chosen.block, tiles)
@@ -257,7 +257,7 @@ class Planner:
         dim: int | None,
         sizes: KernelSizes,
         many: tuple[int, int],
-        nests: Sequence[ThreadNest],
+        group: FormedKernel,
         given: bool,
     ) -> int:
         """What the threads cover at once, or several times that where partial results have to pay: so `many` times
@@ -267,11 +267,10 @@ class Planner:
             return self.steps.tuning.max_chunk_iterations if reduces else 1
         if not reduces and dim + 1 == len(sizes.block) and not given:
             return sizes.tile[dim] * many[0]
-        if not reduces or given or _is_summed_alone(block, nests):
+        if not reduces or given or _is_summed_alone(block, list(nests_of(group.inside))):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
-            long = any(has_loops(nest.body) for nest in nests)
-            return sizes.block[dim] * (1 if long else self.steps.tuning.alone_iterations)
+            return sizes.block[dim] * (1 if _runs_loops(group.inside) else self.steps.tuning.alone_iterations)
         # Few iterations along x: what the other loop sums up for each of them stays in a register.
         return sizes.block[dim] * many[dim + 1 < len(sizes.block)]
 
@@ -296,6 +295,18 @@ def _is_summed_alone(block: Loop, nests: Sequence[ThreadNest]) -> bool:
     names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
     shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
     return bool(names) and not any(shared)
+
+
+def _runs_loops(inside: Inside) -> bool:
+    """Whether threads run more than one instance of a statement in each of their iterations, or in those of a loop
+    around them."""
+    match inside:
+        case Repeated():
+            return True
+        case Phases(children):
+            return any(map(_runs_loops, children))
+        case ThreadNest(body=body):
+            return has_loops(body)
 
 
 def _is_summed_along_several(nest: ThreadNest) -> bool:

@@ -60,7 +60,10 @@ def labelled(scop: Scop, tree: Tree, edges: list[Edge]) -> Tree:
                 raise InternalError(f"{scop.name}: a loop tree runs {statements_of(tree)} in another order")
             return Sequence(tuple(labelled(scop, child, among(edges, statements_of(child))) for child in children))
         case Loop():
-            body = labelled(scop, tree.body, together(edges, tree.rows))
+            # A sum over a is one over b, too, in `for (a) for (b) if (a == b) s += x[a];`: each block has some of both.
+            sums = [edge for edge in edges if edge.relaxed]
+            kept = [edge for edge in together(edges, tree.rows) if not edge.relaxed]
+            body = labelled(scop, tree.body, [*kept, *sums])
             found = loop_over(scop, tree.rows, edges, body)
             if found is None:
                 raise InternalError(f"{scop.name}: a loop of {statements_of(tree)} runs a dependence backward")
