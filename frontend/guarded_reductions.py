@@ -29,6 +29,7 @@ from polytile.frontend.reduction_statements import (
     changes_nothing_else,
     reduced_variable,
     reduced_variables,
+    scattered_variables,
 )
 from polytile.frontend.trees import block_items, copied, statements_in, variables_in
 
@@ -42,7 +43,8 @@ def with_guarded_reductions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...
         if isinstance(node, c_ast.For):
             index = NodeIndex.of([node])
             if index.all(c_ast.If):
-                _take_apart(node, reduced_variables(node), index.declared.keys())
+                reduced = reduced_variables(node) | scattered_variables(node)
+                _take_apart(node, reduced, index.declared.keys())
     return tuple(body)
 
 

@@ -23,6 +23,7 @@ from polytile.scheduling.strategies.choose_blocks import with_layered_blocks
 from polytile.scheduling.strategies.choose_points import choose_points
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
+from polytile.scheduling.strategies.parallel_sums import with_parallel_sums
 from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.staged_reads import widened, with_widened
@@ -264,7 +265,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     large = _over_time_or(problem, chosen, over_time)
     chosen = _with_small_grids(problem, large, over_time)
     over_time = [chosen if one is large else one for one in over_time]
-    chosen = _with_exhausted(problem, chosen)
+    chosen = _with_parallel_sums(problem, _with_exhausted(problem, chosen))
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
     others = (one for one in over_time if one is not chosen and not is_doubtful(problem, one, best))
@@ -317,6 +318,13 @@ def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[
     """The candidates whose threads have the points that were asked for, the best one first."""
     yield _explained(_distinct([*found, best]), best)
     yield from (one for one in found if one is not best)
+
+
+def _with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate:
+    """The candidate with the sums split that one of its threads would make, where that is faster."""
+    made = with_parallel_sums(problem, candidate)
+    made = None if made is None else _estimated(problem, made)
+    return candidate if made is None or made.microseconds >= candidate.microseconds else made
 
 
 def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:

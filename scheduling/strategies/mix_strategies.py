@@ -58,10 +58,10 @@ def mixed(plain: Candidate, split: Candidate, best: Candidate) -> Candidate | No
     if not any(kept):
         return split
     parts = [(one, c) if keep else (two, _made_of(c, split.scop)) for c, keep in zip(found, kept, strict=True)]
-    return _joined(plain.schedule.strategy, split, parts)
+    return put_together(plain.schedule.strategy, split, parts)
 
 
-def _joined(strategy: str, split: Candidate, parts: Sequence[Part]) -> Candidate | None:
+def put_together(strategy: str, split: Candidate, parts: Sequence[Part]) -> Candidate | None:
     """The candidate with the parts of two strategies' trees; None where it breaks the order. Within a part it is that
     of the part's tree."""
     assert split.schedule is not None
