@@ -33,7 +33,7 @@ _LOOP = re.compile(r"\bfor \([^;]*; *[^;]*?(?:<=?|>=?) *([^;]*);|\bwhile \(")
 @dataclass(frozen=True, slots=True)
 class Row:
     """What became of one file: SCoPs, refusals, the SCoPs that stay C, the kernels of one thread with a loop over data
-    and the first message of each refusal; `failed` where polytile ended with an error of its own."""
+    and the first message of each refusal; `failed` where nothing could be read, or polytile ended otherwise."""
 
     file: str
     scops: int = 0
@@ -71,7 +71,8 @@ def _row(source: Path, said: Mapping[str, Any], text: str) -> Row:
     alone = (kernel["name"] for scop in scops for kernel in scop.get("kernels", ()) if _is_one_thread(kernel))
     refused = [refusal["message"] for refusal in said.get("refusals", ())]
     slow = tuple(name for name in alone if has_loop_over_data(kernel_text(text, name)))
-    failed = "" if said.get("status") in (0, 1) or "status" not in said else str(said["status"])
+    status, errors = said.get("exit_status"), [e["message"] for e in said.get("diagnostics", ())]
+    failed = "" if status == 0 or (status == 1 and (scops or refused)) else f"exit status {status}: {errors[:1]}"
     return Row(str(source), len(scops), len(refused), host, slow, tuple(refused), failed)
 
 
