@@ -212,11 +212,67 @@ PAIRS = {
         "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { F[i] += x[i] - x[j]; F[j] -= x[i] - x[j]; }",
     ),
 }  # fmt: skip
-PROGRAMS = {**BESIDE, **SEVERAL, **GUARDED, **CONDITIONS, **FLAGS, **SORTED, **PAIRS}
+OF_ITERATIONS = {
+    "counts that each iteration makes": (
+        "double x[n], double r[n], int o[1]",
+        total("int ties = 0;", "for (int i = 0; i < n; i++) { int less = 0, same = 0; for (int j = 0; j < n; j++)"
+              " { if (x[j] < x[i]) less++; else if (x[j] == x[i]) same++; } r[i] = less + 0.5 * same; ties += same; }",
+              "ties"),
+    ),
+    "payoffs and their squares": (
+        "double z[n][m], double o[2]",
+        total("double s = 0, q = 0;", "for (int i = 0; i < n; i++) { double p = 100, t = 0;"
+              " for (int k = 0; k < m; k++) { p *= 1 + z[i][k] / 8; t += p; } double pay = t - 60; if (pay < 0) pay = 0;"
+              " s += pay; q += pay * pay; }", "s", "q"),
+    ),
+    "the greatest value of recurrences": (
+        "double A[n][m], double B[n][m], double o[1]",
+        total("double hi = 0;", "for (int i = 0; i < n; i++) { double v = A[i][0]; for (int j = 0; j < m; j++)"
+              " { v = 0.9 * v + A[i][j]; B[i][j] = v; if (v > hi) hi = v; } }", "hi"),
+    ),
+    "a trace and what is beside it": (
+        "double A[n][m], double C[n][n], double o[2]",
+        total("double on = 0, off = 0;", "for (int i = 0; i < n; i++) for (int j = i; j < n; j++) { double s = 0;"
+              " for (int k = 0; k < m; k++) s += A[i][k] * A[j][k]; C[i][j] = s; C[j][i] = s;"
+              " if (i == j) on += s; else off += s * s; }", "on", "off"),
+    ),
+    "neighbours that exist, with locals": (
+        "float A[n][m], float B[n][m]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { float s = 0, w = 0;"
+        " for (int k = -2; k <= 2; k++) for (int l = -2; l <= 2; l++) { int y = i + k, x = j + l;"
+        " if (y < 0 || y >= n || x < 0 || x >= m) continue; float d = A[y][x] - A[i][j]; float t = 1 / (1 + d * d);"
+        " s += t * A[y][x]; w += t; } B[i][j] = s / w; }",
+    ),
+    "the nearest of several points": (
+        "double X[n][3], double C[m][3], int a[n], int o[1], double p[1]",
+        "int moved = 0; double all = 0; for (int i = 0; i < n; i++) { double best = 1e30; int at = 0;"
+        " for (int j = 0; j < m; j++) { double s = 0; for (int k = 0; k < 3; k++) { double t = X[i][k] - C[j][k];"
+        " s += t * t; } if (s < best) { best = s; at = j; } } if (a[i] != at) { a[i] = at; moved++; } all += best; }"
+        " o[0] = moved; p[0] = all;",
+    ),
+    "forces of pairs that are near": (
+        "double x[n], double y[n], double F[n], double G[n]",
+        "for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { double d = x[i] - x[j], e = y[i] - y[j],"
+        " r = d * d + e * e; if (r < 0.5) { double w = 1 / (r + 1); F[i] += w * d; G[i] += w * e; F[j] -= w * d;"
+        " G[j] -= w * e; } }",
+    ),
+    "a flag of what a branch changes": (
+        "int A[n][m], int B[n][m], int o[1]",
+        total("int changed = 0;", "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++) { int l = A[i][j];"
+              " if (l > 0) { if (A[i-1][j] > l) l = A[i-1][j]; if (A[i][j+1] > l) l = A[i][j+1];"
+              " if (l != A[i][j]) changed = 1; } B[i][j] = l; }", "changed"),
+    ),
+    "what a branch has stored": (
+        "double x[n], double y[n], double o[1]",
+        total("double s = 0;", "for (int i = 0; i < n; i++) if (x[i] > 0) { x[i] = x[i] / 2; s += x[i]; }"
+              " else { y[i] = x[i] * x[i]; s -= y[i]; }", "s"),
+    ),
+}  # fmt: skip
+PROGRAMS = {**BESIDE, **SEVERAL, **GUARDED, **CONDITIONS, **FLAGS, **SORTED, **PAIRS, **OF_ITERATIONS}
 # What --fp strict leaves in order, as rounding would change.
 IN_ORDER = re.compile(
     "weighed|residual|loss|payoffs|extreme|elements|one sum|a local|around a sum|products of|energy|band|beside the"
-    "|forces|all rows but"
+    "|forces|all rows but|payoffs|recurrences|trace|nearest|has stored"
 )
 
 
