@@ -265,9 +265,12 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     large = _over_time_or(problem, chosen, over_time)
     chosen = _with_small_grids(problem, large, over_time)
     over_time = [chosen if one is large else one for one in over_time]
-    chosen = _with_parallel_sums(problem, _with_exhausted(problem, chosen))
-    compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
+    whole = _with_exhausted(problem, chosen)
+    chosen = _with_parallel_sums(problem, whole)
+    compared = [*found, best, *([tiled] if tiled else []), *over_time, whole, chosen]
     yield _explained(_distinct(compared), chosen)
+    if whole is not chosen and whole is not best:
+        yield whole
     others = (one for one in over_time if one is not chosen and not is_doubtful(problem, one, best))
     yield from (one for one in others if _is_better(one, best))
     if chosen is not best:

@@ -4,8 +4,9 @@ algorithm 2, first part].
 before: for (t) { for (i) for (j) B[i][j] = f(A[i][j - 1], A[i][j + 1]); for (i) for (j) A[i][j] = B[i][j]; }
 after:  parallel for (i) for (t) { parallel for (j) B[i][j] = ...; parallel for (j) A[i][j] = B[i][j]; }
 
-A component gets the loops that are parallel for all its statements outermost, the one that coalesces best last, then a
-serial loop, the one that leaves the most parallelism; below that it may fall apart into smaller components.
+A component gets the loops that are parallel for all its statements outermost, or carry nothing but reductions where
+there are none, the one that coalesces best last, then a serial loop, the one that leaves the most parallelism; below
+that it may fall apart into smaller components.
 """
 
 from __future__ import annotations
