@@ -17,7 +17,7 @@ after:  for (i) { int holds = (x[i] > 0) != 0; if (holds) x[i] = x[i] / 2; if (h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pycparser import c_ast
 
@@ -49,11 +49,11 @@ def with_guarded_reductions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...
             index = NodeIndex.of([node])
             if index.all(c_ast.If):
                 reduced = reduced_variables(node) | scattered_variables(node)
-                _take_apart(node, reduced, index.declared.keys(), taken)
+                _take_apart(node, reduced, frozenset(index.declared), taken)
     return tuple(body)
 
 
-def _take_apart(loop: c_ast.For, reduced: frozenset[str], local: Collection[str], taken: set[str]) -> None:
+def _take_apart(loop: c_ast.For, reduced: frozenset[str], local: frozenset[str], taken: set[str]) -> None:
     """The conditions of a loop, of which the loops around reduce some variables: those that are `local` to an iteration
     of theirs are reduced in this one."""
     for node in _outside_counted(loop.stmt):

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polytile.choices import SUPERPOSED
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
-from polytile.options import SUPERPOSED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.mapped_loops import is_one_thread, kernels, statements
 from polytile.scheduling.strategies.mapping import with_barriers

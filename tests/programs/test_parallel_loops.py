@@ -222,8 +222,8 @@ OF_ITERATIONS = {
     "payoffs and their squares": (
         "double z[n][m], double o[2]",
         total("double s = 0, q = 0;", "for (int i = 0; i < n; i++) { double p = 100, t = 0;"
-              " for (int k = 0; k < m; k++) { p *= 1 + z[i][k] / 8; t += p; } double pay = t - 60; if (pay < 0) pay = 0;"
-              " s += pay; q += pay * pay; }", "s", "q"),
+              " for (int k = 0; k < m; k++) { p *= 1 + z[i][k] / 8; t += p; } double v = t - 60; if (v < 0) v = 0;"
+              " s += v; q += v * v; }", "s", "q"),
     ),
     "the greatest value of recurrences": (
         "double A[n][m], double B[n][m], double o[1]",
