@@ -21,12 +21,7 @@ from polytile.autotuning.record_lines import Claim, Content, Entry, Finals, from
 from polytile.autotuning.space import Point
 from polytile.diagnostics import Diagnostic, UsageError
 
-ENDING = ".tune.jsonl"
-
-
-def record_beside(source: Path) -> Path:
-    """Return the name of the record of a C file: `wave.c.tune.jsonl` beside `wave.c`."""
-    return source.with_name(source.name + ENDING)
+ENDING = ".tune.jsonl"  # of the names of records
 
 
 def read_record(path: Path) -> tuple[Entry, ...]:

@@ -13,7 +13,7 @@ import pytest
 from polytile.autotuning import claims
 from polytile.autotuning.conditions import Conditions, kernel_key, source_key
 from polytile.autotuning.outcome import Outcome, Status
-from polytile.autotuning.record import Record, read_record, record_beside
+from polytile.autotuning.record import Record, read_record
 from polytile.autotuning.record_lines import Claim, to_line
 from polytile.diagnostics import UsageError
 from polytile.options import Options
@@ -221,7 +221,3 @@ def test_a_claim_that_is_read_is_what_was_written() -> None:
     assert json.loads(line) == {
         "version": 1, "claim": "k", "host": "h", "process": 3, "started": "77", "time": 1.5,
     }  # fmt: skip
-
-
-def test_the_record_is_beside_the_file() -> None:
-    assert record_beside(Path("a/wave.c")) == Path("a/wave.c.tune.jsonl")
