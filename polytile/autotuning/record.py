@@ -25,7 +25,8 @@ ENDING = ".tune.jsonl"  # of the names of records
 
 
 def read_record(path: Path) -> tuple[Entry, ...]:
-    """Read the evaluations of a record, the oldest first, without those that were found in it again; for a replay.
+    """Read the evaluations of a record, the oldest first, for a replay; those that were found by their kernels are
+    `reused`.
 
     Raises UsageError for a file that cannot be read, or is no record.
     """
