@@ -53,8 +53,8 @@ class Needed:
         for percent in WITHIN:
             first, middle, third = self.quartiles(percent)
             share = f" ({100 * middle / self.points:.1f}%)"
-            last = f"{third:g}" if third <= self.points else "never"
-            found += (f"{middle:g}{share}", f"{first:g} to {last}") if middle <= self.points else ("never", "")
+            last = f"{third:g}" if third <= most(self.points) else "never"
+            found += (f"{middle:g}{share}", f"{first:g} to {last}") if middle <= most(self.points) else ("never", "")
         return self.search, *found
 
 
@@ -86,17 +86,18 @@ def needed(name: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
     """What a search needs on these outcomes; raises UsageError for searches that there are none of."""
     space, replayed, estimates = recorded_space(outcomes), Replay(outcomes), recorded_estimates(outcomes)
     searches = (search_named(name, space, seed, estimates) for seed in range(seeds))
-    return _needed(name, outcomes, [islice(_times(search, replayed), most(outcomes)) for search in searches])
+    return _needed(name, outcomes, [islice(_times(search, replayed), most(len(space.points))) for search in searches])
 
 
 def needed_by_kernel_tuner(strategy: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
     """What a strategy of Kernel Tuner needs on these outcomes; raises RunnerError where it cannot be run."""
-    return _needed(f"Kernel Tuner: {strategy}", outcomes, simulated_times(outcomes, strategy, seeds, most(outcomes)))
+    points = sum(one.point != () for one in outcomes)
+    return _needed(f"Kernel Tuner: {strategy}", outcomes, simulated_times(outcomes, strategy, seeds, most(points)))
 
 
-def most(outcomes: Sequence[Outcome]) -> int:
-    """How many points a search may evaluate."""
-    return max(LEAST, sum(one.point != () for one in outcomes) // 4)
+def most(points: int) -> int:
+    """How many of so many points a search may evaluate."""
+    return max(LEAST, points // 4)
 
 
 def _times(search: Search, replayed: Replay) -> Iterator[float]:
