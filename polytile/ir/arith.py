@@ -93,6 +93,38 @@ def sub(a: Value, b: Value) -> Expr:
     return add(a, -constant) if constant is not None else binary("-", a, b)
 
 
+def count_between(first: Value, last: Value) -> Expr:
+    """How many integers there are from the first to the last, where that is not less.
+
+    before: n - 2, 1
+    after:  n - 2
+    """
+    (low, less), (high, more) = _base_and_offset(first), _base_and_offset(last)
+    return add(sub(high, low), more - less + 1)
+
+
+def shifted(value: Value, offset: int) -> Expr:
+    """The sum with a constant, in one with those that the value has.
+
+    before: n - 2 + 2 - 24, 71
+    after:  n + 47
+    """
+    base, own = _base_and_offset(value)
+    return add(base, own + offset)
+
+
+def _base_and_offset(value: Value) -> tuple[Value, int]:
+    """`base + offset` with the constants that are added to a value taken out; the base of a constant is 0."""
+    constant = known(value)
+    if constant is not None:
+        return 0, constant
+    match value:
+        case Binary(op="+" | "-" as op, left=left, right=right) if (own := known(right)) is not None:
+            base, offset = _base_and_offset(left)
+            return base, offset + (own if op == "+" else -own)
+    return value, 0
+
+
 def mul(a: Value, b: Value) -> Expr:
     """The product, without ones."""
     for factor, other in ((a, b), (b, a)):

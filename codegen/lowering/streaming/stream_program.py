@@ -26,7 +26,7 @@ from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.dataclass import dataclass
-from polytile.ir.arith import add, compare, div, least, lift, most, mul, select, sub
+from polytile.ir.arith import add, compare, count_between, div, least, lift, most, mul, select
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
@@ -64,7 +64,7 @@ def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
 
 def bounded_cells(cells: Cells) -> Expr:
     """Count the cells of space as StreamPlan.least_cells does."""
-    sides = (add(sub(wide(last), wide(first)), 1) for first, last in cells.range)
+    sides = (count_between(wide(first), wide(last)) for first, last in cells.range)
     return reduce(mul, (least(side, MOST_OF_A_SIDE) for side in sides))
 
 
@@ -133,7 +133,7 @@ class _Program:
     def _turns(self) -> Expr:
         """How many there are of that loop: none where arrays may have no buffers, or cells are few."""
         first, last = (wide(side) for side in self.cells.times)
-        turns = div(most(add(sub(last, first), 1), 0), self._height)
+        turns = div(most(count_between(first, last), 0), self._height)
         if self.least_cells is not None:
             turns = select(compare(">=", bounded_cells(self.cells), self.least_cells), turns, lift(0))
         return turns if self.cells.some is None else select(wide(self.cells.some), turns, lift(0))

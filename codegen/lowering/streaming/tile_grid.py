@@ -10,7 +10,7 @@ from functools import reduce
 
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells
 from polytile.dataclass import dataclass
-from polytile.ir.arith import add, binary, div, least, lift, most, mul, sub
+from polytile.ir.arith import add, binary, count_between, div, least, lift, most, mul, shifted, sub
 from polytile.ir.chunk_length import FUNCTION
 from polytile.ir.expr import LLONG, Call, Expr
 from polytile.ir.kernel import ceil_div
@@ -67,8 +67,8 @@ class Axis:
         read = 0 if self.plan.exchange.is_one_step else self.plan.reach(self.k)[1]
         end = add(self.cells[1], 1 + read)
         covered = sub(sub(end, self.origin), self.lower + self.upper)
-        tiles = most(div(add(covered, self.width - 1), self.width), 1)
-        return most(least(tiles, add(sub(self.cells[1], self.cells[0]), 1)), 0)
+        tiles = most(div(shifted(covered, self.width - 1), self.width), 1)
+        return most(least(tiles, count_between(*self.cells)), 0)
 
     def start(self, index: Expr, memory_end: Expr, vector: int) -> Expr:
         """The first cell of a tile. The last one ends where the cells that are read end, or at the next vector, and
@@ -89,7 +89,7 @@ def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
 
 def planes(cells: Cells) -> Expr:
     """How many there are in the stream."""
-    return add(sub(cells.range[0][1], cells.range[0][0]), 1)
+    return count_between(*cells.range[0])
 
 
 def owned_planes(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:

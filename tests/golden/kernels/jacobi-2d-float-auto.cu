@@ -413,7 +413,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
 
     int warp = block * 4 + __shfl_sync(0xffffffffu, thread / 32, 0, 32);
     int lane = thread % 32;
-    int chunks = (n - 2 - 1 + 1 + chunk - 1) / chunk;
+    int chunks = (n - 2 + chunk - 1) / chunk;
     if (warp < strips * chunks) {
         int strip = warp < chunks * 2 ? (warp < chunks ? 0 : strips - 1) :
                 (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
@@ -861,7 +861,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
 
     int warp = block * 4 + __shfl_sync(0xffffffffu, thread / 32, 0, 32);
     int lane = thread % 32;
-    int chunks = (n - 2 - 1 + 1 + chunk - 1) / chunk;
+    int chunks = (n - 2 + chunk - 1) / chunk;
     if (warp < strips * chunks) {
         int strip = warp < chunks * 2 ? (warp < chunks ? 0 : strips - 1) :
                 (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
