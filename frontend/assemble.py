@@ -238,7 +238,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         asked=loops.asked,
         summaries=summaries,
         device_source=context.device_source,
-        arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
+        arguments=tuple(n for n in _parameters(place) if n not in symbols or symbols[n].scope == "parameter"),
         cflags=context.file.source.cflags,
         whiles=made.whiles,
         rotations=made.rotations,

@@ -13,7 +13,7 @@ from polytile.frontend.access_summaries import AccessSummary
 from polytile.frontend.builtin_functions import is_builtin
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
 from polytile.frontend.lvalue_paths import LvaluePath, dereference, field_of, field_type
-from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
+from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS, library_name
 from polytile.frontend.name_binding import Iterator, Names, Variable
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import text_of
@@ -257,6 +257,7 @@ class Translator:
             return self._call_elsewhere(node, summary, summary.result)
         if name in self.names.region.functions:
             raise _not_inlined(name, node)
+        name = library_name(name)
         if name not in FUNCTIONS and name not in INDEX_HELPERS:
             raise _unknown(name, node)
         arguments = tuple(self.value(a) for a in (node.args.exprs if node.args else ()))
@@ -365,7 +366,7 @@ def first_unknown_call(nodes: Iterable[c_ast.Node], known: Collection[str]) -> U
     """What is said of the first call of a function that may do anything; `known` are others that may not."""
     for call in (n for item in nodes for n in nodes_below(item) if isinstance(n, c_ast.FuncCall)):
         name = str(call.name.name) if isinstance(call.name, c_ast.ID) else ""
-        if name and not is_builtin(name) and name not in FUNCTIONS and name not in known:
+        if name and not is_builtin(name) and library_name(name) not in FUNCTIONS and name not in known:
             return _unknown(name, call)
     return None
 

@@ -51,6 +51,13 @@ INDEX_HELPERS = {
 }
 
 
+def library_name(name: str) -> str:
+    """Return what a function of the compiler's is called in C's math library: `exp` for `__builtin_exp`; other names as
+    they are."""
+    plain = name.removeprefix("__builtin_")
+    return plain if plain in FUNCTIONS else name
+
+
 def is_known(name: str) -> bool:
     """Whether what a function computes is known by its name alone."""
-    return name in FUNCTIONS or name in INDEX_HELPERS
+    return library_name(name) in FUNCTIONS or name in INDEX_HELPERS

@@ -119,6 +119,6 @@ class Region:
     asked: tuple[c_ast.Node, ...] = ()  # conditions on sizes that the host asks when it runs
     summaries: Mapping[str, AccessSummary] = field(default_factory=dict)  # of functions that it calls
     device_source: str = ""  # the text that defines these for the device
-    arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order
+    arguments: tuple[str, ...] = ()  # the function's parameters, in its order, but for names that hide them
     cflags: tuple[str, ...] = ()  # of the C compiler, those that change what it means among them
     whiles: frozenset[Location] = frozenset()  # the `while` and `do` loops of the C, also those made `for` loops

@@ -52,6 +52,7 @@ def _of_kind(kind: Kind) -> tuple[str, ...]:
 
 _TEXTS = (*_of_kind(Kind.WORD), "arch")
 _NUMBERS = (*_of_kind(Kind.NUMBER), "max_operations", "min_compute")
+_SWITCHES = ("specialize", "strict", "atomics", "raise_bugs", "verify_passes")
 _OF_COMMAND = {"fp": ["strict"]}  # what options of the command are called here, where names are not close
 
 
@@ -121,6 +122,8 @@ def _value(name: str, value: Any) -> Any:
     if name in _TEXTS and not isinstance(value, str):
         example = ', such as "sm_90"' if name == "arch" else ""
         raise UsageError(f"{name} must be a string{example}, not {_shown(value)}")
+    if name in _SWITCHES and not isinstance(value, bool):
+        raise UsageError(f"{name} must be True or False, not {_shown(value)}")
     if name == "load_schedule" and not isinstance(value, str | None):
         hint = "read the file, as in Path(...).read_text()"
         raise UsageError(f"load_schedule must be the text of a schedule file, not {_shown(value)}", hint=hint)

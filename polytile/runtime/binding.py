@@ -75,11 +75,19 @@ def names(scop: Scop) -> tuple[str, ...]:
     return (*(p.name for p in scop.parameters), *(a.name for a in scop.external_arrays))
 
 
+def names_by_position(scop: Scop, count: int) -> tuple[str, ...]:
+    """Name what so many arguments by position are: those that the SCoP takes of the C function's, or all of the C
+    function's where there are as many."""
+    if scop.arguments is not None and count > len(scop.positional) and count == len(scop.arguments):
+        return scop.arguments
+    return scop.positional
+
+
 def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any], known: KnownSizes | None = None) -> Call:
     """Check the arguments of a call and normalise them; raises UsageError that shows the signature.
 
-    Sizes may be left out where the extents of arrays say them; arrays that the C tests for null may be None. Calls that
-    share `known` are cheap at equal sizes.
+    Sizes may be left out where the extents of arrays say them; arrays that the C tests for null may be None. What only
+    the C function takes may be given as well, and is ignored. Calls that share `known` are cheap at equal sizes.
     """
     given = _with_tests(scop, _by_name(scop, positional, keywords))
     absent = [array for _, array in scop.optional if given[array] is None]
@@ -126,12 +134,12 @@ def _wrong(scop: Scop, message: str) -> UsageError:
 
 def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
     known = names(scop)
-    by_position = scop.positional if positional else ()
+    by_position = names_by_position(scop, len(positional))
     if len(positional) > len(by_position):
-        raise _wrong(scop, f"{len(positional)} arguments given by position, {len(by_position)} expected")
+        raise _wrong(scop, f"{len(positional)} arguments given by position, {len(scop.positional)} expected")
     given = dict(zip(by_position, positional, strict=False))
     for name, value in keywords.items():
-        if name not in known:
+        if name not in known and name not in (scop.arguments or ()):
             raise _wrong(scop, f"there is no argument {name!r}")
         if name in given:
             raise _wrong(scop, f"the argument {name} is given twice")

@@ -15,7 +15,7 @@ import numpy as np
 
 from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
-from polytile.runtime.binding import Call
+from polytile.runtime.binding import Call, names_by_position
 from polytile.runtime.cupy_engine import CupyEngine, SizedRun, require_cupy
 from polytile.runtime.layout import element_dtype
 
@@ -96,7 +96,8 @@ class RepeatedCalls:
         key = self._kind(on, arguments, named)
         if key is None:
             return
-        places = {name: k for k, name in enumerate((*self.positional[: len(arguments)], *named))}
+        by_position = names_by_position(self.scop, len(arguments))[: len(arguments)]
+        places = {name: k for k, name in enumerate((*by_position, *named))}
         given = (*arguments, *named.values())
         arrays = tuple(
             _Passed(a.name, places[a.name], self.readers[type(given[places[a.name]])], call.memory[a.name].nbytes)
@@ -116,10 +117,13 @@ class RepeatedCalls:
     def _kind(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Hashable:
         """Return all of a call but addresses and numbers that are passed by value; None where what decides is not
         known."""
-        if len(arguments) > len(self.positional):
-            return None
+        by_position = self.positional
+        if len(arguments) > len(by_position):
+            by_position = names_by_position(self.scop, len(arguments))
+            if len(arguments) > len(by_position):
+                return None
         kinds: list[Hashable] = [on, *named]
-        for name, value in zip(self.positional, arguments, strict=False):
+        for name, value in zip(by_position, arguments, strict=False):
             kinds.append(self._kind_of(name, value))
         for name, value in named.items():
             kinds.append(self._kind_of(name, value))

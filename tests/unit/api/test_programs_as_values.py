@@ -113,6 +113,7 @@ WRONG = [
     ({"arch": 90}, 'arch must be a string, such as "sm_90", not 90', ""),
     ({"max_shared_memory": 10**9}, "max_shared_memory: a block of sm_90 cannot have 1000000000 bytes", "at most"),
     ({"load_schedule": 5}, "load_schedule must be the text of a schedule file, not 5", "Path(...).read_text()"),
+    ({"strict": 3}, "strict must be True or False, not 3", ""),
     ({"schedule": b"auto"}, "schedule must be a string, not bytes", ""),
     ({"parameters": 5}, "parameters must be a mapping from names to integers, not 5", ""),
 ]

@@ -97,6 +97,22 @@ def test_positions_are_those_of_the_function() -> None:
         copy(2.0, 5, a, b)
 
 
+def test_what_only_the_function_takes_is_ignored() -> None:
+    (scop,) = polytile.compile(
+        "void f(int n, int other, double *a, const double *b, double *c) {\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) a[i] = 2 * b[i];\n#pragma endscop\n}\n"
+    ).scops
+    b = np.arange(5.0)
+    for given in ((5, 7, np.zeros(5), b, None), (5, np.zeros(5), b)):
+        scop(*given, on="emulator")
+        assert np.array_equal(given[-3] if len(given) == 5 else given[1], 2 * b)
+    a = np.zeros(5)
+    scop(n=5, other="text", a=a, b=b, c=None, on="emulator")
+    assert np.array_equal(a, 2 * b)
+    with pytest.raises(polytile.UsageError, match="4 arguments given by position, 3 expected"):
+        scop(5, 7, a, b)
+
+
 def test_names_of_parameters_that_are_hidden() -> None:
     hidden = polytile.compile(
         "void f(int n, double *y, double *x) {\n{ static double x[9];\n#pragma scop\n"
