@@ -40,6 +40,7 @@ from polytile.ir.split_plan import SplitPlan
 from polytile.ir.statement_names import in_source_words
 from polytile.ir.stream_plan import shadow_arrays
 from polytile.ir.verify.kernel import check_kernel
+from polytile.ir.version_conditions import FewerCells
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options, TunedVersion
 from polytile.scheduling.analysis.dependences import Dependences
@@ -401,7 +402,7 @@ def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compi
         small = _through(REALISATION, state.taking(asked.candidate), lambda name, state: None)
     except _RefusedError as error:
         return _with_refusal(large, asked.candidate.strategy, error)
-    return for_small_grids(large, small, asked.cells)
+    return for_small_grids(large, small, FewerCells(asked.cells, asked.least))
 
 
 def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> Compilation:

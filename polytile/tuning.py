@@ -120,6 +120,7 @@ class SplitTuning:
     most_registers: int = 224  # of a thread, by the first count
     transfer_instructions: tuple[float, float] = (150, 18)  # to fill and drain an array, and more for each cell
     issued: tuple[float, float, float] = (0.62, 16, 0.85)  # of the cycles, by so many warps; at most
+    issued_alone: float = 0.85  # of the cycles, by several warps of a tile by itself (H200, planes of 250^2 and 512^2)
     cycles_alone: float = 3.0  # of an instruction on a word, in a tile by itself (H100, jacobi-1d by its shapes)
     beside: float = 0.2  # of what others take, beside the longest of issuing, waiting and memory
     level_us: float = 0.014  # of a level of a step, in tiles in registers

@@ -32,12 +32,19 @@ def lines_of(reasons: Iterable[Reason]) -> tuple[str, ...]:
     return tuple(line for lines in found for line in lines)
 
 
+def each_line_once(reasons: Iterable[Reason]) -> Reason:
+    """Join reasons to one that has no line twice: candidates that begin as another one does have its lines, too."""
+    kept = tuple(reasons)
+    return lambda: dict.fromkeys(lines_of(kept))
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a strategy schedules, under which options, and what it is asked for.
 
     `notes` say how storage was expanded; from `unexpanded`, the Scop before that, a strategy may expand more of it.
-    `remembered` is what strategies found out about the problem, by what it is.
+    `remembered` is what strategies found out about the problem, by what it is. `assumed` names parameters whose values
+    in `options` nobody gave: estimates are with these.
     """
 
     scop: Scop
@@ -47,6 +54,7 @@ class Problem:
     choices: Choices = field(default_factory=Choices)
     notes: tuple[str, ...] = ()
     unexpanded: Analysed | None = None
+    assumed: frozenset[str] = frozenset()
     remembered: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -109,10 +117,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SmallGrids:
-    """What runs grids of fewer `cells` in place of a candidate's overlapped tiles: `candidate`."""
+    """What runs grids of `least` to fewer than `cells` cells in place of a candidate's overlapped tiles."""
 
     candidate: Candidate
     cells: int
+    least: int = 0
 
 
 class Strategy(Protocol):

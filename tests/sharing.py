@@ -79,7 +79,7 @@ def _options(asked: Options | Choices) -> str:
 
 def _identity(problem: Problem) -> tuple[Any, ...]:
     identities = map(id, (problem.scop, problem.dependences, *(problem.unexpanded or ())))
-    return *identities, _options(problem.options), _options(problem.choices), problem.notes
+    return *identities, _options(problem.options), _options(problem.choices), problem.notes, problem.assumed
 
 
 def through(stages: pipeline.Stages, state: Compilation, observe: pipeline.Observer) -> Compilation:

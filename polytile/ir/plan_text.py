@@ -29,7 +29,7 @@ _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product
 _WHOLE = ("launch",)
 _LINE = rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))"
 _STREAM = r"(?m)# stream (\{.*)\n?"
-_SMALL_GRIDS = r"(?m)^# for grids of fewer than (\d{1,18}) cells:[ \t]*$"
+_SMALL_GRIDS = r"(?m)^# for grids of (?:at least (\d{1,18}) and )?fewer than (\d{1,18}) cells:[ \t]*$"
 _SPLIT = r"(?m)# split (\{.*)\n?"
 _Plan = TypeVar("_Plan", StreamPlan, SplitPlan)
 _KERNEL = r"of kernel (\d{1,9})"
@@ -108,9 +108,10 @@ def split_line(plan: SplitPlan | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GridVersions:
-    """The texts of two schedules: for grids of fewer than `cells`, and for others."""
+    """The texts of two schedules: for grids of `least` to fewer than `cells` cells, and for others."""
 
     large: str
+    least: int
     cells: int
     small: str
 
@@ -118,7 +119,7 @@ class GridVersions:
 def split_small_grids(text: str) -> GridVersions | None:
     """Return the schedules of a text with two of them; None where it has one."""
     parts = re.split(_SMALL_GRIDS, text)
-    return GridVersions(parts[0], int(parts[1]), parts[2]) if len(parts) == 3 else None
+    return GridVersions(parts[0], int(parts[1] or 0), int(parts[2]), parts[3]) if len(parts) == 4 else None
 
 
 def split_stream(text: str) -> tuple[str, StreamPlan | None]:

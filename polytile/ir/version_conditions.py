@@ -20,12 +20,13 @@ _HEADING = r"(?m)^# for sizes near (\w+ = -?\d+(?:, \w+ = -?\d+)*):[ \t]*$\n?"
 
 @dataclass(frozen=True, slots=True)
 class FewerCells:
-    """Spaces of fewer cells than `cells`."""
+    """Spaces of fewer cells than `cells`, and of `least` or more."""
 
     cells: int
+    least: int = 0
 
     def __str__(self) -> str:
-        return f"grids of fewer than {self.cells} cells"
+        return f"grids of {f'at least {self.least} and ' if self.least else ''}fewer than {self.cells} cells"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import isqrt, prod
+from statistics import fmean
 
 from polytile.ir.stream_plan import Exchange
 from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
@@ -21,14 +22,13 @@ from polytile.scheduling.strategies.mix_strategies import NOTABLY
 
 IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
 MUCH_FASTER = 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
-ENOUGH = 0.75  # of the time of one iteration a kernel: estimates of that are up to a quarter too long (H200)
+ENOUGH = 0.95  # of the time of one iteration a kernel: estimates of both are within a sixth (H200)
 LARGER = 1.25  # times the largest extent: there tiles take another number of rounds
 LEAST = 32  # cells along a dimension, below which no grid is looked at
-NEAR = 1.5  # two extents that are as good as one
-NEAR_SIZE = 1.1  # where versions are about as fast, and the text of a second one is there
-# Of the time of overlapped tiles by estimate, up to which split ones are taken: they are up to half too long beside
-# those (jacobi-2d, 2048^2, H200: 1.54 by estimate, 0.78 measured; five points 1.44 and 1.0).
-IN_FAVOUR = 1.25
+NEAR_SIZE = 1.03  # two extents that are as good as one
+# Of the time of overlapped tiles by estimate, up to which split ones are taken (1536^2 and 2048^2, H200: 1.1 where they
+# take 1.1 times as long, five points in double precision, and 0.85 times, nine in single).
+IN_FAVOUR = 1.1
 NOTABLY_FASTER = 0.85  # of the time: less is not worth the text of a second version
 
 Estimated = Callable[[Problem, Candidate], Candidate]
@@ -52,42 +52,52 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
         return blocks / one
 
     def pays(size: int) -> bool:
-        return share(size) < ENOUGH
+        """Say whether blocks pay, on average of two sizes: in how many rounds tiles get their place differs."""
+        return share(size) < MUCH_FASTER or fmean(map(share, (size, int(LARGER * size)))) < ENOUGH
 
-    found = share(largest)
-    if found >= ENOUGH or (found >= MUCH_FASTER and not pays(int(LARGER * largest))):
+    if not pays(largest):
         return candidate
     low, high = LEAST, largest
-    while high > NEAR * low:
+    while high > NEAR_SIZE * low:
         middle = isqrt(low * high)
         low, high = (low, middle) if pays(middle) else (middle, high)
     return replace(candidate, stream=replace(plan, least_cells=_cells(sized(high), candidate)))
 
 
 def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, estimated: Estimated) -> Candidate:
-    """Give a candidate with overlapped tiles the number of cells below which another one is faster; return it as it is
-    where that is not notably faster for any grid, or for the largest that fits into memory."""
+    """Give a candidate with overlapped tiles the numbers of cells between which another one is faster; return it as it
+    is where that is not notably faster for any grid, or faster for the largest that fits into memory. Kernels of one
+    iteration run what is smaller still, where they are faster."""
     plan = candidate.stream
     assert plan is not None
     sized, largest = _sizes(problem, plan.dims)
+    blocks, single = replace(candidate, stream=replace(plan, least_cells=0)), replace(candidate, stream=None)
 
-    def share(size: int) -> float:
-        """Return the time of the other one by that of the candidate."""
-        other, own = (estimated(sized(size), each).microseconds for each in (split, candidate))
+    def share(size: int, of: Candidate = blocks) -> float:
+        """Return the time of the other one by that of a candidate."""
+        other, own = (estimated(sized(size), each).microseconds for each in (split, of))
         return other / own
 
-    low, high = LEAST, largest
-    if low >= high or share(high) < IN_FAVOUR:
+    if largest <= LEAST or share(largest) < IN_FAVOUR:
         return candidate
+    high = _last(LEAST, largest, lambda size: share(size) < IN_FAVOUR)
+    low = _last(LEAST, high, lambda size: share(size, single) > 1) if share(LEAST, single) > 1 else 0
+    within = [size for size in (3 * high // 4, high // 2, high // 4) if size >= low]
+    if high // 4 < LEAST or min((max(share(n), share(n, single)) for n in within), default=1.0) > NOTABLY_FASTER:
+        return candidate
+    cells, least = (_cells(sized(size), candidate) if size else 0 for size in (high, low))
+    others = cells if least else (0 if plan.least_cells <= cells else plan.least_cells)
+    return replace(
+        candidate, stream=replace(plan, least_cells=others), small_grids=SmallGrids(split, cells, least)
+    )
+
+
+def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Find about the last number for which something holds that does for the first one, and not for the last."""
     while high > NEAR_SIZE * low:
         middle = isqrt(low * high)
-        low, high = (middle, high) if share(middle) < IN_FAVOUR else (low, middle)
-    smaller = (3 * low // 4, low // 2, low // 4)
-    if smaller[-1] < LEAST or min(map(share, smaller)) > NOTABLY_FASTER:
-        return candidate
-    cells = _cells(sized(low), candidate)
-    stream = replace(plan, least_cells=0) if plan.least_cells <= cells else plan
-    return replace(candidate, stream=stream, small_grids=SmallGrids(split, cells))
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:

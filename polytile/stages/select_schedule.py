@@ -12,8 +12,9 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
+from polytile.ir.version_conditions import FewerCells
 from polytile.options import STRATEGIES
-from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.candidate import Candidate, Problem, each_line_once
 from polytile.scheduling.cost.assumed_sizes import LEAST_RANK, assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
@@ -349,7 +350,8 @@ def _with_assumed_sizes(problem: Problem, least_rank: int = LEAST_RANK) -> Probl
     parameters = {**assumed, **problem.options.parameters}
     if len(parameters) == len(problem.options.parameters):
         return problem
-    return replace(problem, options=replace(problem.options, parameters=parameters))
+    unknown = frozenset(assumed) - frozenset(problem.options.parameters)
+    return replace(problem, options=replace(problem.options, parameters=parameters), assumed=unknown)
 
 
 def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
@@ -399,6 +401,14 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
 def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
     if candidate.schedule is None:
         return candidate
+    plain = _by_kind(problem, candidate)
+    if plain.estimate is None or problem.options.graphs is False:
+        return plain
+    return replace(plain, estimate=plain.estimate.in_graphs(problem.machine.speed.replayed_us))
+
+
+def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
+    """With the time of what would run, where each launch is from the host."""
     known = problem.options.parameters
     if candidate.split is not None:
         from polytile.scheduling.cost.split_time import split_estimate
@@ -408,7 +418,7 @@ def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
         from polytile.scheduling.cost.stream_time import has_few_cells, stream_estimate
 
         if has_few_cells(candidate.stream, candidate.scop, known):
-            return replace(candidate, estimate=_with_estimate(problem, replace(candidate, stream=None)).estimate)
+            return replace(candidate, estimate=_by_kind(problem, replace(candidate, stream=None)).estimate)
         return replace(candidate, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
@@ -436,6 +446,7 @@ def _explained(found: Sequence[Candidate], best: Candidate) -> Candidate:
         for line in str(one.estimate).splitlines()[:1]
     ]
     if best.small_grids is not None:
-        lines.append(f"{best.small_grids.candidate.strategy} for fewer than {best.small_grids.cells} cells")
-    reasons = [line for one in found for line in one.reasons]
-    return replace(best, reasons=(*reasons, *lines, *str(best.estimate or "").splitlines()[1:]))
+        small = best.small_grids
+        lines.append(f"{small.candidate.strategy} for {FewerCells(small.cells, small.least)}")
+    reasons = each_line_once(line for one in found for line in one.reasons)
+    return replace(best, reasons=(reasons, *lines, *str(best.estimate or "").splitlines()[1:]))

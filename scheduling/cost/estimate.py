@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polytile.dataclass import dataclass
+from polytile.ir.host import FEWEST_LAUNCHES
 from polytile.ir.scop import AccessKind
 
 
@@ -107,7 +110,14 @@ class Estimate:
         """The microseconds in which L2 and the memory are busy, be it behind something else."""
         return sum(kernel.launches * (kernel.l2 + kernel.memory) for kernel in self.kernels)
 
+    def in_graphs(self, replayed_us: float) -> Estimate:
+        """The estimate where equal runs replay a CUDA graph, in which a launch takes so long: of as many launches as
+        there are graphs for."""
+        if sum(kernel.launches for kernel in self.kernels) < FEWEST_LAUNCHES:
+            return self
+        return replace(self, kernels=tuple(replace(kernel, launch=replayed_us) for kernel in self.kernels))
+
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={value}" for name, value in self.parameters)
         head = f"estimated {self.microseconds:.3g} us" + (f" with {sizes}" if sizes else "")
-        return "\n".join([head, *(str(kernel) for kernel in self.kernels)])
+        return "\n".join([head, *(str(kernel) for kernel in self.kernels if kernel.launches)])

@@ -25,7 +25,12 @@ from polytile.scheduling.cost.array_use import ArrayUse, array_uses
 from polytile.scheduling.cost.block_layers import fetched_again
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped_loops import Role
-from polytile.scheduling.cost.multiprocessor import hidden_in_part, reached, resident_blocks
+from polytile.scheduling.cost.multiprocessor import (
+    beside_device_memory,
+    hidden_in_part,
+    reached,
+    resident_blocks,
+)
 from polytile.scheduling.cost.operation_cost import is_double
 from polytile.scheduling.cost.statement_cost import Work, meet, serial_depth
 from polytile.scheduling.cost.statement_reuse import accesses_again, at_one_point, shared_bytes
@@ -35,6 +40,8 @@ _STEP_US = 0.004  # of a serial loop without loads: one dependent operation
 _START_US = 0.3  # of a block: its place, its indices
 _BATCHES_US = 2.0  # of one with tiles in registers: its first loads, what whole batches leave, its results
 INDEX_INSTRUCTIONS = 40  # of a thread without loops, for its place and the conditions around it
+DEPENDENT_CYCLES = 4.5  # of an instruction that waits for the one before
+OPERATIONS_OF_ONE = 2  # instruction: a product and a sum
 _SHORT = 16  # iterations of loops in one another that compilers unroll
 _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers that kernels take
 
@@ -77,7 +84,8 @@ class KernelCost:
             together = hidden_in_part(self._batches(blocks, threads, requests, arithmetic), memory)
         elif self.is_straight:
             issued = self._issued(sum(a.requests for a in accesses), used)
-            together = hidden_in_part(requests, l2, memory, arithmetic + issued)
+            together = beside_device_memory(hidden_in_part(requests, l2, arithmetic + issued), memory)
+            latency += turns * self._one_after_another(sum(a.requests for a in accesses))
         else:
             together = hidden_in_part(requests, latency)
         return KernelTime(
@@ -111,6 +119,13 @@ class KernelCost:
         """Microseconds for so many requests and the indices of each thread on the multiprocessors that are used."""
         instructions = requests + indices * max(work.warps / work.serial for work in self.works)
         return 1e6 * instructions / (REGISTER_FILE_PARTITIONS * used * self.speed.clock)
+
+    def _one_after_another(self, requests: float) -> float:
+        """Microseconds of a warp of threads without loops for its instructions, of which most wait for the one before:
+        what counts where each has its own place."""
+        warps = max(work.warps / work.serial for work in self.works)
+        computed = sum(work.operations * work.warps for work in self.works) / OPERATIONS_OF_ONE
+        return 1e6 * DEPENDENT_CYCLES * (INDEX_INSTRUCTIONS + (requests + computed) / warps) / self.speed.clock
 
     @cached_property
     def is_straight(self) -> bool:

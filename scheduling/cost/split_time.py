@@ -114,21 +114,30 @@ class SplitCost:
     @property
     def issuing(self) -> float:
         """Of instructions, by the warps that a multiprocessor has."""
-        clocks = REGISTER_FILE_PARTITIONS * self._machine.speed.clock
-        each = (self._instructions + self._slower) * self._block.tile_warps / clocks  # of a tile
+        each = self._issue_seconds
         resident = min(self.tiles / self._at_once, 1.0) * self.figures.at_once * self._block.warps
         share, of_warps, most = self._tuning.issued
         issued = min(most, share * sqrt(resident / of_warps))
         return self._tiles_a_step / self._machine.sms * each / issued
 
     @property
+    def _issue_seconds(self) -> float:
+        """Of a multiprocessor, for all instructions of a tile, if it issued some in each cycle."""
+        clocks = REGISTER_FILE_PARTITIONS * self._machine.speed.clock
+        return (self._instructions + self._slower) * self._block.tile_warps / clocks
+
+    @property
     def waiting(self) -> float:
-        """Rounds of tiles, each as long as its steps take one behind the other."""
+        """Rounds of tiles, each as long as its steps take one behind the other, or, where there is less than one
+        round, as the instructions of its warps."""
         tuning, warps = self._tuning, self._block.tile_warps
         level = tuning.level_us + (tuning.barrier_us * warps if warps > 1 else 0.0)
         alone = 1e-6 * (tuning.tile_us + self.height * self.figures.of_plan.levels * level)
         alone += tuning.cycles_alone * self._dependent / self._machine.speed.clock
-        return float(max(1.0, self.tiles / self._at_once) * self._colours * alone / self.height)
+        rounds = max(1.0, self.tiles / self._at_once)
+        if len(self.periods) > 1 and warps > 1 and rounds == 1:  # a multiprocessor has a tile by itself, or none
+            alone = self._issue_seconds / tuning.issued_alone
+        return float(rounds * self._colours * alone / self.height)
 
     @property
     def _colours(self) -> int:

@@ -27,6 +27,7 @@ from polytile.scheduling.cost.estimate import AccessTime, KernelTime, Residency
 from polytile.scheduling.cost.kernel_cost import INDEX_INSTRUCTIONS, KernelCost
 from polytile.scheduling.cost.mapped_loops import Part, Role
 from polytile.scheduling.cost.multiprocessor import (
+    beside_device_memory,
     hidden_in_part,
     in_rounds,
     in_turns,
@@ -96,7 +97,8 @@ class TiledKernelCost(KernelCost):
         turns = ceil(blocks / (self.machine.sms * self.resident))
         near = min(1.0, self.speed.l2_bytes / max(1.0, self._touched()))
         latency = plain.latency + turns * (self._far(near) + self.speed.barrier_us)
-        together = hidden_in_part(requests, l2, plain.memory, plain.arithmetic + issued)
+        here = hidden_in_part(requests, l2, plain.arithmetic + issued)
+        together = beside_device_memory(here, plain.memory)
         residency = Residency(self.registers, self.shared_bytes, self.resident, turns)
         return replace(plain, requests=requests, l2=l2, latency=latency, together=together, residency=residency)
 

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import split_plans, split_small_grids, split_stream, split_tiles
+from polytile.ir.plan_text import GridVersions, split_plans, split_small_grids, split_stream, split_tiles
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
@@ -31,8 +31,8 @@ def propose(problem: Problem) -> Iterator[Candidate]:
     """
     found = split_small_grids(problem.options.load_schedule or "")
     if found is not None:
-        own, cells, small = (_with_text(problem, found.large), found.cells, _with_text(problem, found.small))
-        yield from (_beside(problem.scop, one, cells, next(propose(small))) for one in propose(own))
+        own, small = (_with_text(problem, text) for text in (found.large, found.small))
+        yield from (_beside(problem.scop, one, found, next(propose(small))) for one in propose(own))
         return
     problem = _without_copies_back(_with_its_copies(problem))
     plain = _loaded(problem)
@@ -47,15 +47,15 @@ def _with_text(problem: Problem, text: str) -> Problem:
     return replace(problem, options=replace(problem.options, load_schedule=text))
 
 
-def _beside(scop: Scop, candidate: Candidate, cells: int, small: Candidate) -> Candidate:
-    """The candidate with another one for grids of fewer `cells`."""
+def _beside(scop: Scop, candidate: Candidate, versions: GridVersions, small: Candidate) -> Candidate:
+    """The candidate with another one for small grids."""
     if candidate.stream is None or small.split is None:
         raise UserError(
             f"the schedules of {scop.name} for small and large grids are not split and overlapped tiles",
             location=scop.location,
             hint="start from a file that --save-schedule wrote",
         )
-    return replace(candidate, small_grids=SmallGrids(small, cells))
+    return replace(candidate, small_grids=SmallGrids(small, versions.cells, versions.least))
 
 
 def _with_its_copies(problem: Problem) -> Problem:

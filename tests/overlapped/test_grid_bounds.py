@@ -100,6 +100,26 @@ def test_the_host_takes_split_tiles_for_small_planes() -> None:
     assert {k.name for k in scop.facts.kernels} == {k.name for k in scop.program.kernels if scop.program}
 
 
+def test_kernels_of_one_iteration_run_the_smallest_planes() -> None:
+    """Nine points in double precision at 512^2, H200: 124 GCells/s, 89 in split tiles; at 1024^2 237 and 258."""
+    file = PROGRAMS.parent / "an5d/box2d1r.c"
+    (scop,) = polytile.compile(file).scops
+    (version,) = scop.compilation.versions
+    small = version.where
+    assert isinstance(small, FewerCells) and 510**2 < small.least < 1022**2 < small.cells == plan_of(scop).least_cells
+    even = 2 * plan_of(scop).iterations
+    for cells, runs in ((small.least, True), (small.cells, False)):
+        for side, here in ((isqrt(cells) + 3, runs), (isqrt(cells) + 1, not runs)):
+            sizes = {"tsteps": even, "nx": side, "ny": side}
+            assert splits(scop, **sizes) is here
+            assert blocks(scop, **sizes) == [cells == small.cells and not here, cells == small.least and not here]
+    words = f"at least {small.least} and fewer than {small.cells} cells"
+    assert f"  grids of {words}:" in scop.explain().splitlines()
+    assert f"# for grids of {words}:" in scop.saved_schedule
+    (again,) = polytile.compile(file, load_schedule=scop.saved_schedule).scops
+    assert again.program is not None and scop.program is not None and again.program.body == scop.program.body
+
+
 def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     source, file = tmp_path / "f.c", tmp_path / "f.json"
     source.write_text(PLANE)

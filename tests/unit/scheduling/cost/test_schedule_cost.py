@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,44 @@ def test_a_slower_machine_takes_longer(compiled: Callable[..., Any]) -> None:
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = 2.0 * A[i][j];"
     program = compiled("int n, double A[n][n]", body, schedule="classic")
     assert estimate(program, "sm_70", n=8000).microseconds > 3 * estimate(program, "sm_90", n=8000).microseconds
+
+
+def test_graphs_make_launches_cheap_where_there_are_many() -> None:
+    many = of_suite("jacobi-2d", tsteps=4, n=100)
+    few = of_suite("jacobi-2d", tsteps=3, n=100)
+    replayed = H200.speed.replayed_us
+    assert many.microseconds - many.in_graphs(replayed).microseconds == pytest.approx(8 * (2.5 - replayed))
+    assert few.in_graphs(replayed) == few
+
+
+def test_kernels_that_are_not_launched_have_no_line() -> None:
+    plain = of_suite("jacobi-2d", tsteps=4, n=100)
+    first, *others = plain.kernels
+    lines = str(replace(plain, kernels=(replace(first, launches=0), *others))).splitlines()
+    assert not any("0 x" in line or line.startswith("kernel 0") for line in lines) and "kernel 1" in lines[1]
+
+
+# Cells of a second in units of 1e9, on an H200 (polybench/results/as-typed-h200-2026-11-30.md and
+# stencils-without-sizes-h200-2026-11-30.md): kernels of one iteration, replayed as graphs, 120 iterations.
+ONE_STEP = [
+    ("stencilgen/j2d5pt", "double", 512, 128),
+    ("stencilgen/j2d5pt", "float", 1024, 316),
+    ("an5d/box2d1r", "double", 250, 36),
+    ("an5d/box2d1r", "double", 8192, 246),
+    ("an5d/box2d1r", "float", 512, 117),
+    ("an5d/box3d1r", "double", 514, 162),
+    ("an5d/star3d2r", "double", 514, 148),
+]
+
+
+@pytest.mark.parametrize(("program", "kind", "side", "measured"), ONE_STEP)
+def test_kernels_of_one_iteration_are_within_a_fifth(program: str, kind: str, side: int, measured: float) -> None:
+    defines = ["EXTRALARGE_DATASET", f"DATA_TYPE={kind}"]
+    (scop,) = polytile.compile(SUITE.parent / f"{program}.c", defines=defines, schedule="classic").scops
+    sizes = {p.name: side for p in scop.scop.parameters} | {"tsteps": 120}
+    found = estimate(scop, **sizes).in_graphs(H200.speed.replayed_us)
+    cells = (side - 2) ** (len(sizes) - 1) * 120
+    assert 0.8 < cells / found.microseconds / 1e3 / measured < 1.25
 
 
 def test_text() -> None:
