@@ -52,7 +52,7 @@ def prove(plan: StreamPlan) -> tuple[str, ...]:
     return prove_stream(problem().scop, problem().scop, problem().dependences, plan).facts
 
 
-@pytest.mark.parametrize("exchange", Exchange)
+@pytest.mark.parametrize("exchange", TILES)
 def test_right_plans_are_proven_and_checked(exchange: Exchange) -> None:
     plan = plan_of(exchange)
     assert plan.once and not plan.inputs and not plan.shadows
