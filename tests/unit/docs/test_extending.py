@@ -13,6 +13,7 @@ import pytest
 
 import polytile
 from polytile.api import CompiledScop
+from polytile.choices import CHOICES
 from polytile.codegen.passes import KERNEL_PASSES
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
 from polytile.codegen.targets.c.header import print_header
@@ -96,12 +97,13 @@ def backwards(problem: Problem) -> Iterator[Candidate]:
 
 
 def register(monkeypatch: pytest.MonkeyPatch, propose: object) -> None:
-    """As a file of scheduling/strategies and a line in polytile/options.py would."""
+    """As a file of scheduling/strategies and lines in polytile/options.py and polytile/choices.py would."""
     module = ModuleType("polytile.scheduling.strategies.one_thread")
     module.__dict__["propose"] = propose
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(STRATEGIES, "one-thread", module.__name__)
-    monkeypatch.setattr("polytile.options.SCHEDULES", ("auto", *STRATEGIES))
+    known = [replace(one, values=("auto", *STRATEGIES)) if one.name == "schedule" else one for one in CHOICES]
+    monkeypatch.setattr("polytile.options.CHOICES", tuple(known))
 
 
 @pytest.mark.slow
