@@ -30,7 +30,6 @@ FORMS = {
     "an5d/star2d2r": {"registers": ({"tile": (5, 64), "block": 32},), "shared": ({"tile": (5, 96), "block": 32},)},
 }
 CASES = [(name, planes, k) for name, by in FORMS.items() for planes, asked in by.items() for k in range(len(asked))]
-QUICK = ("double-cluster/stencil-7pt-registers-2", "float-cluster/stencil-27pt-shared-0")
 
 
 def sizes(halo: int, chunk: int, tile: tuple[int, ...]) -> list[dict[str, int]]:
@@ -41,7 +40,7 @@ def sizes(halo: int, chunk: int, tile: tuple[int, ...]) -> list[dict[str, int]]:
     return [{"tsteps": t, **one} for t, one in zip(steps, found, strict=True)]
 
 
-@pytest.mark.slow(but=QUICK)
+@pytest.mark.slow(but=("double-cluster/stencil-7pt-registers-2", "float-cluster/stencil-27pt-shared-0"))
 @pytest.mark.parametrize(("name", "planes", "k"), CASES)
 @pytest.mark.parametrize("ctype", ["double", "float"])
 def test_stencils(name: str, planes: str, k: int, ctype: str) -> None:
