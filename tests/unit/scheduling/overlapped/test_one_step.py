@@ -108,7 +108,9 @@ def test_right_plans_are_proven_and_checked(source: str, planes: str, barriers: 
     assert not list(problems(json.loads(certificate)))
 
 
-@pytest.mark.slow(but=("fewer_slots-shared-1-with no barrier before", "fewer_barriers-registers-2-with no barrier before"))
+@pytest.mark.slow(
+    but=("fewer_slots-shared-1-with no barrier before", "fewer_barriers-registers-2-with no barrier before")
+)
 @pytest.mark.parametrize(("change", "planes", "barriers", "reason"), WRONG)
 def test_planted_errors_are_refused(change: Change, planes: str, barriers: int, reason: str) -> None:
     state, certificate = compiled(STAR, planes, barriers)
