@@ -6,16 +6,15 @@ shared memory, so that fewer warps have a place. The estimate of time weighs tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil, prod
-from statistics import fmean
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.kernel import ceil_div
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead
-from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Speed
+from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.candidate import Problem
@@ -28,7 +27,6 @@ from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENS
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
 MOST_ROUNDS = 3  # in which tiles get their places
-OTHER_GRIDS = (1.25,)  # times the sides that are assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +68,9 @@ class _Search:
         self.exchange = Exchange.BLOCK if dims == MOST_DIMENSIONS else Exchange.WARP
         # Large ones, of planes too: small grids take about as long with tiles for large ones as with their own.
         assumed = assumed_sizes(scop, problem.machine.tuning.tiles.assumed_elements, least_rank=2)
+        known = fix_parameters(scop.context, {**assumed, **problem.options.parameters})
+        self.sizes: StreamSizes = stream_sizes(scop, dims, known, values.once)
         self.known = all(p.name in problem.options.parameters for p in scop.parameters)
-        self.grids = tuple(dict.fromkeys(self._grid(assumed, times) for times in (1.0, *self._other_grids)))
-        self.sizes: StreamSizes = self.grids[0]
-
-    @property
-    def _other_grids(self) -> tuple[float, ...]:
-        """How much longer sides of other grids are that are looked at: in how many rounds the tiles of a block get
-        their place is another number for each."""
-        return () if self.known or self.exchange is Exchange.WARP else OTHER_GRIDS
-
-    def _grid(self, assumed: Mapping[str, int], times: float) -> StreamSizes:
-        """The sizes that are known, and the others that are assumed, times so much."""
-        sides = {name: int(times * side) for name, side in assumed.items()}
-        given = {n: v for n, v in self.problem.options.parameters.items() if n not in self.problem.assumed}
-        values = fix_parameters(self.problem.scop.context, {**sides, **given})
-        return stream_sizes(self.problem.scop, self.values.dims, values, self.values.once)
 
     def best(self) -> SizedPlan:
         found: list[SizedPlan] = []
@@ -133,20 +118,13 @@ class _Search:
             figures = of_steps.of(plan)
             if not self._fits(plan, figures):
                 continue
-            costs = [TileCost(plan, figures, self.machine, grid) for grid in self.grids]
-            cost = costs[0]
+            cost = TileCost(plan, figures, self.machine, self.sizes)
             for chunk, at_once in self._chunks(cost):
-                on_grids = [StreamCost(one, chunk, at_once) for one in costs]
-                times = self._on_average(on_grids, self.machine.speed), self._on_average(on_grids, self.slow)
-                sized = SizedPlan(plan, *times)
+                own = StreamCost(cost, chunk, at_once)
+                sized = SizedPlan(plan, own.microseconds(self.machine.speed), own.microseconds(self.slow))
                 if best is None or self._time(sized) < self._time(best):
                     best = replace(sized, plan=self._whole(cost, chunk, at_once))
         return best
-
-    def _on_average(self, costs: Sequence[StreamCost], speed: Speed) -> float:
-        """The microseconds of the first grid, if its cells took as long as those of all grids do on average."""
-        cells = costs[0].tiles.cells
-        return fmean(cost.microseconds(speed) * cells / max(1, cost.tiles.cells) for cost in costs)
 
     def _whole(self, cost: TileCost, chunk: int, at_once: int) -> StreamPlan:
         """The plan with the planes that tiles own, and with what compilers are told."""
