@@ -1,4 +1,4 @@
-"""Records of an H200 (polybench/results/tuning) answer for a GPU: how soon searches are near the best that was measured.
+"""Records of an H200 (polybench/results/tuning) answer for a GPU: how soon searches are near the best time.
 
 Spaces of small records are searched by their first points in the order of estimates, so that a tenth is asked for only
 of the spaces of Zhang and Mueller (CGO 2012) and of gemm.
