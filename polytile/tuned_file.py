@@ -88,6 +88,8 @@ def read_tuned_file(path: str | os.PathLike[str], schedules: str | None = None) 
     """Read a result file; raises UsageError where it cannot be read, or schedules are given as well."""
     if schedules is not None:
         raise UsageError("--tuned and --load-schedule both say what the schedules are", hint="one of the two")
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"--tuned: {type(path).__name__} is no path", hint=HINT)
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -104,8 +106,6 @@ def read_tuned(text: str, name: str) -> TunedFile:
             raise UsageError(f"{name} was written by another version of polytile", hint="run `polytile tune` again")
         machine = TunedMachine(**{key: str(value) for key, value in found["machine"].items()})
         return TunedFile(machine, tuple(_scop_from_json(one) for one in found["scops"]), name)
-    except UsageError as error:
-        raise UsageError(f"{name}: {error.message}", hint=error.hint) from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise UsageError(f"{name} has no tuned schedules", hint=HINT) from None
 
@@ -141,4 +141,8 @@ def _scop_from_json(found: Mapping[str, Any]) -> TunedScop:
         "sizes": sizes,
         "options": options,
     }
-    return TunedScop(**{**found, **told})
+    one = TunedScop(**{**found, **told})
+    texts, times = (one.name, one.source), (one.milliseconds, one.default_milliseconds)
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(t, float | int | None) for t in times):
+        raise TypeError(one.name)
+    return one

@@ -26,7 +26,8 @@ from polytile.autotuning.search.named import search_named
 from polytile.autotuning.search.search import Search
 from polytile.autotuning.t4_format import read_t4, t4_results
 from polytile.dataclass import dataclass
-from polytile.diagnostics import UsageError
+from polytile.diagnostics import PolytileError, UsageError
+from polytile.runtime.output import check_targets, make_folder
 
 WITHIN = (5, 1)  # percent of the best
 LEAST = 20  # points that a search may evaluate, or a fourth of all
@@ -136,6 +137,7 @@ def table(found: Sequence[Needed]) -> str:
 def replay(chosen: argparse.Namespace) -> int:
     """Print the table of a record; append a row for each search to a file, and write the record for Kernel Tuner."""
     path, seeds = chosen.record, chosen.seeds
+    _check_files(chosen)
     outcomes = recorded(path, chosen.source)
     points = [one for one in outcomes if one.point]
     fine = sum(one.milliseconds != () for one in points)
@@ -154,3 +156,15 @@ def replay(chosen: argparse.Namespace) -> int:
         with chosen.json.open("a") as file:
             file.writelines(json.dumps({"record": str(path), **asdict(one)}) + "\n" for one in found)
     return 0
+
+
+def _check_files(chosen: argparse.Namespace) -> None:
+    """Make the folders of the files to write; raises RunnerError, before searches take their time, where that is
+    impossible, or one of them is the record."""
+    files = [file for file in (chosen.json, chosen.cache, chosen.t4) if file is not None]
+    try:
+        check_targets(files, chosen.record)
+        for file in files:
+            make_folder(file)
+    except PolytileError as error:
+        raise RunnerError(f"{error.message}; {error.hint}") from error

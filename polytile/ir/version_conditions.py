@@ -42,7 +42,8 @@ class NearSizes:
     @property
     def ranges(self) -> tuple[tuple[str, int, int], ...]:
         """Names, least and largest values."""
-        return tuple((n, -(-size // NEAR), NEAR * size) for n, size in self.sizes if n in self.decisive)
+        sides = ((name, -(-size // NEAR), NEAR * size) for name, size in self.sizes if name in self.decisive)
+        return tuple((name, min(one, other), max(one, other)) for name, one, other in sides)
 
     def far(self, sizes: Mapping[str, int]) -> list[str]:
         """Return the names of decisive sizes that are out of range; what has no value is not."""

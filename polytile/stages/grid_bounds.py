@@ -49,7 +49,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     def share(size: int) -> float:
         """Return the time of blocks by that of kernels of one iteration."""
         blocks, one = (estimated(sized(size), each).microseconds for each in (candidate, single))
-        return blocks / one
+        return _ratio(blocks, one)
 
     def pays(size: int) -> bool:
         """Say whether blocks pay, on average of two sizes: in how many rounds tiles get their place differs."""
@@ -76,7 +76,7 @@ def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, e
     def share(size: int, of: Candidate = blocks) -> float:
         """Return the time of the other one by that of a candidate."""
         other, own = (estimated(sized(size), each).microseconds for each in (split, of))
-        return other / own
+        return _ratio(other, own)
 
     if largest <= LEAST or share(largest) < IN_FAVOUR:
         return candidate
@@ -90,6 +90,11 @@ def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, e
     return replace(
         candidate, stream=replace(plan, least_cells=others), small_grids=SmallGrids(split, cells, least)
     )
+
+
+def _ratio(time: float, other: float) -> float:
+    """Return a time by another one; 1 where the latter is 0, as nothing runs with the sizes that are known."""
+    return time / other if other else 1.0
 
 
 def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:

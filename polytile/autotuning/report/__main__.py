@@ -10,7 +10,7 @@ from polytile.autotuning.report.of_record import histories
 from polytile.autotuning.report.page import page
 from polytile.cli.option_parser import OptionParser
 from polytile.diagnostics import EXIT_DONE, PolytileError
-from polytile.runtime.output import write_outputs
+from polytile.runtime.output import check_targets, write_outputs
 
 
 def main(words: Sequence[str]) -> int:
@@ -20,6 +20,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("page", metavar="F.html", type=Path, help="the file to write")
     try:
         found = parser.parse_args(list(words))
+        check_targets([found.page], found.record)
         write_outputs({found.page: page(list(histories(found.record)))})
     except PolytileError as error:
         print(error, file=sys.stderr)

@@ -144,3 +144,14 @@ def test_files_that_cannot_be_replayed(tmp_path: Path, capsys: pytest.CaptureFix
     path = write(tmp_path / "r.jsonl", [SOME[0], SOME[2]])
     assert main(["replay", str(path)]) == 2
     assert "has no time of a point" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_written_are_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "r.jsonl", SOME)
+    before = path.read_bytes()
+    for option in ("--json", "--cache", "--t4"):
+        for file, said in ((path, "would overwrite the input"), (path / "x", "is not a folder")):
+            assert main(["replay", str(path), "--search", "random", "--seeds", "1", option, str(file)]) == 2
+            out, err = capsys.readouterr()
+            assert said in err and not out
+    assert path.read_bytes() == before

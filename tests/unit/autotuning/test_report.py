@@ -18,7 +18,7 @@ from polytile.autotuning.report.influence import by_influence, share_explained
 from polytile.autotuning.report.of_record import histories
 from polytile.autotuning.report.surfaces import surfaces
 from polytile.autotuning.words import point, short
-from polytile.diagnostics import EXIT_DONE, EXIT_USAGE
+from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_USER
 from tests.unit.autotuning.example_history import DEFAULT, FAILURES, RECORD, example_history
 from tests.unit.report.html_checks import checked
 
@@ -148,6 +148,14 @@ def test_a_record_has_a_page_without_its_program(tmp_path: Path) -> None:
     assert report([str(RECORD), str(target)]) == EXIT_DONE
     words = checked(target.read_text()).words
     assert "a GPU that was made up" in words and point(expected.winner) in words
+
+
+def test_the_page_does_not_replace_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.jsonl"
+    record.write_bytes(RECORD.read_bytes())
+    assert report([str(record), str(record)]) == EXIT_USER
+    assert "would overwrite the input" in capsys.readouterr().err
+    assert record.read_bytes() == RECORD.read_bytes()
 
 
 def test_what_is_no_record_has_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -228,12 +228,34 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     assert error.value.hint == "name a file that `polytile tune` has written"
 
 
+@pytest.mark.parametrize(
+    "change", [{"milliseconds": "1"}, {"default_milliseconds": []}, {"name": 3}, {"source": None}, {"sizes": {"n": ""}}]
+)
+def test_fields_of_other_types_are_refused(product: tuple[Path, str], change: dict[str, Any]) -> None:
+    file = changed(product[0], lambda content: content["scops"][0].update(change))
+    with pytest.raises(UsageError, match="has no tuned schedules"):
+        polytile.compile(PRODUCT, tuned=file)
+
+
+def test_negative_sizes_are_near_those_of_half_and_twice_the_amount(tmp_path: Path) -> None:
+    text = "void f(int m, double A[64])\n{\n#pragma scop\n" + (
+        "    for (int i = 0; i < 64; i++)\n        if (i > m)\n            A[i] = 0;\n#pragma endscop\n}\n"
+    )
+    (tmp_path / "f").write_text(tuned_file(text, {"m": -8}, schedule="classic")[0].to_text())
+    for m, near in ((-3, False), (-4, True), (-16, True), (-17, False), (5, False)):
+        found = polytile.compile(text, tuned=tmp_path / "f", parameters={"m": m})
+        assert ("tuned, 1.25" in remark(found)) == near
+        assert near or f"with m = -8, and {m} is not near that" in remark(found)
+
+
 def test_what_is_wrong_with_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read .*none: No such file"):
         polytile.compile(PRODUCT, tuned=tmp_path / "none")
     (tmp_path / "f").write_text('{"polytile_tuned": 2}')
-    with pytest.raises(UsageError, match="another version of polytile"):
+    with pytest.raises(UsageError, match=r"error: \S+ was written by another version of polytile"):
         polytile.compile(PRODUCT, tuned=tmp_path / "f")
+    with pytest.raises(UsageError, match="int is no path"):
+        polytile.compile(PRODUCT, tuned=3)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="both say what the schedules are"):
         polytile.compile(PRODUCT, tuned=tmp_path / "f", load_schedule="x")
     with pytest.raises(UsageError, match="both say what the schedules are"):

@@ -85,3 +85,13 @@ def test_a_program_that_is_too_large_is_refused(name: str, tmp_path: Path, monke
         polytile.compile(tmp_path / "big.c")
     assert message in refused.value.message
     assert refused.value.location is not None
+
+
+@pytest.mark.parametrize("sizes", [{"steps": 0}, {"n": 0}, {"m": 1}])
+def test_a_stencil_with_a_size_that_leaves_nothing_to_run_is_compiled(sizes: dict[str, int]) -> None:
+    """Estimates of all schedules are 0 then, whatever the other sizes."""
+    near = each(3, "A[i + # - 1][j][k] + A[i][j + # - 1][k] + A[i][j][k + # - 1]", " + ")
+    loops = "".join(f"for (int {i} = 1; {i} < {n} - 1; {i}++) " for i, n in zip("ijk", "nml", strict=True))
+    body = f"for (int t = 0; t < steps; t++) {{ {loops} B[i][j][k] = {near}; {loops} A[i][j][k] = B[i][j][k]; }}"
+    text = scop(body, "int steps, int n, int m, int l, double A[n][m][l], double B[n][m][l]")
+    assert polytile.compile(text, parameters=sizes).scops[0].program is not None
