@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from enum import Enum
 from math import inf
@@ -9,6 +10,13 @@ from statistics import median
 
 from polytile.autotuning.space import Point
 from polytile.dataclass import dataclass
+
+RESOLUTION = 0.0005  # milliseconds that CUDA events tell apart: where nothing runs they may say 0
+
+
+def median_time(runs: Sequence[float]) -> float:
+    """Return the median of times in milliseconds, more than 0 as it is divided by; infinite where there is none."""
+    return max(median(runs), RESOLUTION) if runs else inf
 
 
 class Status(Enum):
@@ -49,7 +57,7 @@ class Outcome:
     @property
     def median(self) -> float:
         """The median time in milliseconds; infinite where there is none."""
-        return median(self.milliseconds) if self.milliseconds else inf
+        return median_time(self.milliseconds)
 
     def spent(self, *stages: str) -> float:
         """The milliseconds that stages of the evaluation have taken."""

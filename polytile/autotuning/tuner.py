@@ -15,10 +15,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from math import inf
-from statistics import median
 
 from polytile.autotuning.evaluator import Evaluator
-from polytile.autotuning.outcome import Outcome, Status
+from polytile.autotuning.outcome import Outcome, Status, median_time
 from polytile.autotuning.record import Record
 from polytile.autotuning.search.search import Search
 from polytile.autotuning.space import Point
@@ -67,7 +66,7 @@ class Tuned:
     def time(self, outcome: Outcome) -> float:
         """Return the median time in milliseconds, of the further runs where there are any; infinite without a time."""
         runs = self.milliseconds.get(outcome.point)
-        return median(runs) if runs else outcome.median
+        return median_time(runs) if runs else outcome.median
 
     @property
     def speedup(self) -> float:

@@ -8,9 +8,8 @@ from dataclasses import field
 from functools import cached_property
 from itertools import accumulate
 from math import inf
-from statistics import median
 
-from polytile.autotuning.outcome import Outcome, Status
+from polytile.autotuning.outcome import Outcome, Status, median_time
 from polytile.autotuning.space import SCHEDULE, Point, Value
 from polytile.dataclass import dataclass
 
@@ -61,7 +60,7 @@ class History:
     def time(self, point: Point) -> float:
         """The median time of a point, of its last runs where it was timed again; infinite where it has none."""
         again = self.finals.get(point, ())
-        return median(again) if again else self._times.get(point, inf)
+        return median_time(again) if again else self._times.get(point, inf)
 
     def gain(self, point: Point) -> float | None:
         """How many times as fast as the default a point is; None where one of the two has no time."""

@@ -15,6 +15,7 @@ from polytile.autotuning.scop_search import Searched
 from polytile.cli.tune.arguments import TuneRequest
 from polytile.cli.tune.display import duration
 from polytile.options import Options
+from polytile.report.words import counted
 
 _MAIN = re.compile(r"^[ \t]*(?:extern[ \t]+)?int\s+main\s*\(", re.MULTILINE)
 
@@ -22,7 +23,7 @@ _MAIN = re.compile(r"^[ \t]*(?:extern[ \t]+)?int\s+main\s*\(", re.MULTILINE)
 def summary(found: Searched) -> Iterator[str]:
     """The times of the winner and of the default, and the choices as options."""
     tuned, name = found.tuned, found.workload.scop
-    evaluations = f"{tuned.progress.told} evaluations in {duration(tuned.progress.seconds)}"
+    evaluations = f"{counted(tuned.progress.told, 'evaluation')} in {duration(tuned.progress.seconds)}"
     if tuned.progress.reused:
         evaluations += f", {tuned.progress.reused} of them known from earlier"
     early = "interrupted; " * tuned.interrupted

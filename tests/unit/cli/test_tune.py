@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,21 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> MadeUpBench:
 
 def tune(*words: object) -> int:
     return main(["tune", *map(str, words)])
+
+
+def test_where_nothing_runs_times_may_be_zero(
+    source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    bench.outcome = lambda point: replace(outcome_of(point), milliseconds=(0.0, 0.0))
+    page, record = tmp_path / "page.html", tmp_path / "record.jsonl"
+    words = ("--param", "n=0", "--scop", "scale", "--record", record, "--report", page, "--evaluations", "1")
+    assert tune(source, *words, "--search", "model") == EXIT_DONE
+    out = capsys.readouterr().out
+    assert "1.00 times as fast" in out and "; 1 evaluation in " in out
+    assert checked(page.read_text())
+    for search in SEARCHES:
+        assert tune(source, *words[:-1], "9", "--search", search, "--json") == EXIT_DONE
+        assert json.loads(capsys.readouterr().out)["scops"][0]["speedup"] == 1.0
 
 
 def test_each_scop_is_tuned_and_the_result_can_be_typed(
