@@ -142,7 +142,8 @@ def needed_pairs(found: Prepared, relaxed: dict[str, str]) -> tuple[isl.UnionMap
 
 
 def check_kinds(found: Prepared, tree: Tree, *, relax: bool = True) -> None:
-    """Each loop's kinds are what the dependences within one iteration of the loops around it say."""
+    """Each loop's kinds are what the dependences within one iteration of the loops around it say; it is a reduction of
+    what its iterations have in one result, whatever the loops around: blocks have some iterations of each."""
     relaxed = relaxed_statements(found.scop) if relax else {}
     _check_kinds(found.scop, tree, *needed_pairs(found, relaxed))
 
@@ -162,8 +163,7 @@ def _check_kinds(scop: Scop, tree: Tree, kept: isl.UnionMap, free: isl.UnionMap)
         own = _touching(scop, row.statement, free.subtract(free.eq_at_multi_union_pw_aff(time)))
         expected = Kind.FORALL if own.is_empty() else Kind.REDUCTION
         assert kind is (expected if crossing.is_empty() else Kind.SEQUENTIAL), (tree, row)
-    together = (p.eq_at_multi_union_pw_aff(time) for p in (kept, free))
-    _check_kinds(scop, tree.body, *together)
+    _check_kinds(scop, tree.body, kept.eq_at_multi_union_pw_aff(time), free)
 
 
 def _instances(scop: Scop, names: tuple[str, ...]) -> isl.UnionSet:
