@@ -1,0 +1,134 @@
+"""What distribution decides about a SCoP, for any number of ranks and any sizes.
+
+The rank that owns a position of the index space runs the instances there, and holds the elements there. Some iterations
+of the time loop, a period, run between two exchanges: each rank computes, besides what it owns, what its later steps of
+the period read, so that step s of T computes a box that shrinks with s (overlapped tiling over ranks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from polytile.dataclass import dataclass
+from polytile.distribution.boxes import Direction, Reach
+from polytile.ir.expr import CType, Expr
+from polytile.ir.scop import Scop
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension of the index space that ranks cut: positions 0 to `extent` - 1, counted by loops over `name`."""
+
+    name: str
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLoop:
+    """The serial loop around everything: steps `first` to `end` - 1, in terms of the parameters."""
+
+    name: str
+    first: Expr
+    end: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class DistributedArray:
+    """An array, and which of its dimensions are cut.
+
+    `axes` has, for each dimension of the array, the number of the axis that cuts it, or None where every rank has all
+    of it; `extents` are those of the whole array, over the parameters, None where C does not say. `halo` is how far,
+    along each axis of the plan, a rank's elements reach beyond those that it owns. An array without cut dimensions is
+    whole on each rank: scalars, tables, what a source adds or a receiver writes.
+    """
+
+    name: str
+    element: CType
+    axes: tuple[int | None, ...]
+    extents: tuple[Expr | None, ...]
+    halo: tuple[Reach, ...]
+    written: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether ranks own parts of it."""
+        return any(axis is not None for axis in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class HaloExchange:
+    """The elements of one array that come from neighbours at once.
+
+    `directions` are the neighbours whose elements are read, over the axes of the plan; `reach` how far beyond a part.
+    `plane` is a dimension of the array that is whole and of which only some indices are exchanged, those of
+    `planes[t % len(planes)]` in front of step t (`A[t % 2][i][j]`); None where all of it is.
+    """
+
+    array: str
+    directions: tuple[Direction, ...]
+    reach: tuple[Reach, ...]
+    plane: int | None = None
+    planes: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Statements of one step that can run on any boxes of positions, in any order of these.
+
+    `growth[k]` is how far beyond the owned box it computes when k further steps of the period follow, along each axis.
+    """
+
+    statements: tuple[str, ...]
+    growth: tuple[tuple[Reach, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxParameters:
+    """The names of the parameters that the SCoP of a phase has for an axis.
+
+    The box that it computes is `first` to `end` - 1, in positions of the rank's arrays; `offset` is which of all
+    positions is their first, `extent` how many they have.
+    """
+
+    first: str
+    end: str
+    offset: str
+    extent: str
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionPlan:
+    """How a SCoP runs on ranks: `steps` iterations of its time loop between two exchanges.
+
+    A period of `steps` iterations is: for each step s and phase, in order, the phase on its box; behind the last one
+    the exchanges `between`. In the last step the last phase runs at the sides of the owned box first (`boundary` is how
+    thick these are), and the exchange goes on while it computes the interior. `before` is exchanged once, in front of
+    the first step: arrays that are only read, and elements that no step writes, too.
+    `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their parameters, an entry for each axis, and
+    `step` the name of the one that is the iteration of the time loop.
+    """
+
+    scop: Scop
+    axes: tuple[Axis, ...]
+    time: TimeLoop
+    steps: int
+    arrays: tuple[DistributedArray, ...]
+    phases: tuple[Phase, ...]
+    before: tuple[HaloExchange, ...]
+    between: tuple[HaloExchange, ...]
+    boundary: tuple[Reach, ...]
+    boxes: tuple[BoxParameters, ...]
+    step: str
+    local: tuple[Scop, ...] = field(compare=False)
+
+    def array(self, name: str) -> DistributedArray:
+        """Return what is decided about the array of this name."""
+        return next(a for a in self.arrays if a.name == name)
+
+    @property
+    def halo(self) -> tuple[Reach, ...]:
+        """How far a rank's arrays reach beyond its part along each axis: the most that any of them needs, for all."""
+        each = [a.halo for a in self.arrays if a.is_cut]
+        return tuple(
+            (max(halo[axis][0] for halo in each), max(halo[axis][1] for halo in each)) for axis in range(len(self.axes))
+        )
