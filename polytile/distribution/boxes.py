@@ -52,7 +52,8 @@ def opposite(direction: Direction) -> Direction:
 def boundary_and_interior(box: Box, sides: Sequence[Reach]) -> tuple[tuple[Box, ...], Box]:
     """Part a box into slabs at its sides, `sides` positions thick, and the interior; empty ones are left out.
 
-    Slabs of a later axis lie between those of earlier ones. Where two slabs of an axis would meet, they are one.
+    Slabs of a later axis lie between those of earlier ones. Where two slabs of an axis would meet, they are one, and
+    the interior is empty.
 
     Example: a box of 0..8 x 0..8 with one position at each side gives the slabs 0..1 x 0..8, 7..8 x 0..8, 1..7 x 0..1,
     1..7 x 7..8, and the interior 1..7 x 1..7.
@@ -63,6 +64,8 @@ def boundary_and_interior(box: Box, sides: Sequence[Reach]) -> tuple[tuple[Box, 
         first, end = rest[axis]
         low = min(first + below, end)
         high = max(end - above, low)
+        if first < low == high:
+            low = high = end  # no interior between the two
         slabs += [(*rest[:axis], part, *rest[axis + 1 :]) for part in ((first, low), (high, end)) if part[0] < part[1]]
         rest[axis] = (low, high)
     return tuple(slab for slab in slabs if volume(slab)), tuple(rest)

@@ -8,6 +8,7 @@ that which cuts the axes with the longest contiguous rows last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
@@ -24,10 +25,7 @@ class ProcessGrid:
     @property
     def ranks(self) -> int:
         """The number of ranks."""
-        total = 1
-        for parts in self.shape:
-            total *= parts
-        return total
+        return prod(self.shape)
 
     def coordinates(self, rank: int) -> tuple[int, ...]:
         """Return where a rank is in the grid."""
@@ -66,15 +64,31 @@ class ProcessGrid:
         return sum(self.neighbour(rank, d) is not None for d in directions(len(self.shape)))
 
     def check(self, halo: Sequence[Reach], names: Sequence[str]) -> None:
-        """Raise UsageError where a part would be thinner than the halo that its neighbour takes from it."""
-        for name, extent, parts, (below, above) in zip(names, self.extents, self.shape, halo, strict=True):
-            need = max(below, above, 1)
-            if parts > 1 and thinnest_part(extent, parts) < need:
+        """Raise UsageError where a part would be thinner than the wider one of the halos along its axis."""
+        axes = zip(names, self.extents, self.shape, halo, strict=True)
+        for name, extent, parts, reach in axes:
+            if parts > most_parts(extent, reach):
                 raise UsageError(
-                    f"{parts} ranks cut the {extent} positions of {name} into parts of "
-                    f"{thinnest_part(extent, parts)}, fewer than the {need} that a neighbour takes from each",
-                    hint=f"at most {max(1, extent // need)} ranks along {name}, or fewer steps per exchange",
+                    too_thin(name, extent, parts, reach),
+                    hint=f"at most {_counted(most_parts(extent, reach))} along {name}, or fewer steps per exchange",
                 )
+
+
+def too_thin(name: str, extent: int, parts: int, reach: Reach) -> str:
+    """Say which parts of an axis are too thin, and for what."""
+    thin = thinnest_part(extent, parts)
+    each = f"{thin} or {thin + 1}" if extent % parts else f"{thin}"
+    need = f"halos are {max(reach)} wide" if max(reach) else "each rank must own some"
+    return f"{parts} ranks cut the {extent} positions of {name} into parts of {each}, but {need}"
+
+
+def most_parts(extent: int, reach: Reach) -> int:
+    """Return into how many parts an axis can be cut, at least one, that are not thinner than a halo at either side."""
+    return max(1, extent // max(*reach, 1))
+
+
+def _counted(ranks: int) -> str:
+    return f"{ranks} rank{'s' * (ranks != 1)}"
 
 
 def factorisations(ranks: int, axes: int) -> Iterator[tuple[int, ...]]:
@@ -106,23 +120,34 @@ def choose_grid(ranks: int, extents: Sequence[int], reach: Sequence[Reach], name
 
     Raises UsageError where no grid of so many ranks has such parts.
     """
-    found: list[tuple[tuple[object, ...], ProcessGrid]] = []
-    refused: UsageError | None = None
-    for shape in factorisations(ranks, len(extents)):
-        grid = ProcessGrid(shape, tuple(extents))
-        try:
-            grid.check(reach, names)
-        except UsageError as error:
-            refused = refused or error
-            continue
-        most = 1
-        for parts in shape:
-            most *= min(parts, 3)
-        found.append(((exchanged_elements(grid, reach), most, tuple(reversed(shape))), grid))
-    if not found:
-        assert refused is not None
-        raise UsageError(
-            f"no grid of {ranks} ranks fits {' x '.join(map(str, extents))} positions: {refused.message}",
-            hint=refused.hint,
-        )
-    return min(found, key=lambda one: one[0])[1]
+    most = tuple(map(most_parts, extents, reach))
+    grids = [ProcessGrid(shape, tuple(extents)) for shape in fitting_shapes(ranks, most)]
+    if not grids:
+        raise _no_grid(ranks, extents, reach, names)
+    return min(grids, key=lambda grid: (exchanged_elements(grid, reach), _neighbourhood(grid), grid.shape[::-1]))
+
+
+def fitting_shapes(ranks: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Return the grids with `ranks` places that have no more than `most` along each axis."""
+    shapes = factorisations(ranks, len(most))
+    return (shape for shape in shapes if all(parts <= limit for parts, limit in zip(shape, most, strict=True)))
+
+
+def _neighbourhood(grid: ProcessGrid) -> int:
+    """The ranks around an inner one, itself included."""
+    return prod(min(parts, 3) for parts in grid.shape)
+
+
+def _no_grid(ranks: int, extents: Sequence[int], reach: Sequence[Reach], names: Sequence[str]) -> UsageError:
+    """Why no grid has so many ranks: what is too thin in the grid along the longest axis, and a number that fits."""
+    most = tuple(map(most_parts, extents, reach))
+    longest = max(range(len(most)), key=lambda axis: most[axis])
+    why = too_thin(names[longest], extents[longest], ranks, reach[longest])
+    each = zip([_counted(most[0]), *most[1:]], names, strict=True)
+    limits = " and ".join(f"{limit} along {name}" for limit, name in each)
+    fewer = next(shape for n in range(min(ranks - 1, prod(most)), 0, -1) for shape in fitting_shapes(n, most))
+    example = f", such as {' x '.join(map(str, fewer))} = {prod(fewer)} ranks" if len(most) > 1 else ""
+    return UsageError(
+        f"no grid of {_counted(ranks)} fits {' x '.join(map(str, extents))} positions: {why}",
+        hint=f"at most {limits}{example}, or fewer steps per exchange",
+    )

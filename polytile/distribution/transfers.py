@@ -2,15 +2,17 @@
 
 `diagonal` and `overlap` exchange with all neighbours at once. `basic` goes along one axis after another: what comes
 along a later axis has the halos of the earlier ones with it, so that edges and corners need no messages of their own.
+Elements of a corner go along axis 0 first, to the halo of a neighbour, which sends them on along axis 1: a direction
+(-1, 1) asks for (-1, 0) too, in the first round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from polytile.dataclass import dataclass
-from polytile.distribution.boxes import Box, Direction, Range, Reach, opposite, volume
+from polytile.distribution.boxes import Box, Direction, Range, Reach, intersection, opposite, volume
 from polytile.distribution.plan import HaloExchange
 from polytile.distribution.process_grid import ProcessGrid
 
@@ -110,33 +112,60 @@ def _sent(owned: Range, direction: int, halo: Reach) -> Range:
 
 def _along(grid: ProcessGrid, rank: int, exchanges: Sequence[HaloExchange], axis: int) -> tuple[Transfer, ...]:
     """The messages along an axis, with the halos of earlier axes where corners are read."""
-    straight = [tuple(s if k == axis else 0 for k in range(len(grid.shape))) for s in (-1, 1)]
     found = []
-    for direction in straight:
+    for side in (-1, 1):
+        direction = tuple(side if k == axis else 0 for k in range(len(grid.shape)))
         neighbour = grid.neighbour(rank, direction)
         if neighbour is None:
             continue
-        sends, receives = [], []
-        for e in exchanges:
-            box = _with_earlier(grid, rank, e, axis)
-            if any(d[axis] == -direction[axis] for d in e.directions):
-                sends.append(ArrayBox(e.array, sent_box(box, direction, e.reach)))
-            if any(d[axis] == direction[axis] for d in e.directions):
-                receives.append(ArrayBox(e.array, received_box(box, direction, e.reach)))
+        sends = _boxes_along(grid, rank, exchanges, axis, -side, sent=True)
+        receives = _boxes_along(grid, rank, exchanges, axis, side, sent=False)
         if sends or receives:
-            transfer = Transfer(neighbour, direction, _with_positions(sends), _with_positions(receives))
-            found.append(transfer)
+            found.append(Transfer(neighbour, direction, sends, receives))
     return tuple(found)
 
 
-def _with_positions(boxes: Sequence[ArrayBox]) -> tuple[ArrayBox, ...]:
-    return tuple(b for b in boxes if volume(b.box))
+def _boxes_along(
+    grid: ProcessGrid, rank: int, exchanges: Sequence[HaloExchange], axis: int, side: int, sent: bool
+) -> tuple[ArrayBox, ...]:
+    """What whoever receives it takes from `side` of an axis: halos of this rank, or elements that it has, where they
+    are `sent` to the neighbour at the other side. Both have the same part of all other axes."""
+    owned = grid.owned(rank)
+    domain = tuple((0, extent) for extent in grid.extents)
+    found = []
+    for e in exchanges:
+        for spans in _spans(_on_the_way(e.directions, axis, side)):
+            box = [_spanned(r, span, halo) for r, span, halo in zip(owned, spans, e.reach, strict=True)]
+            if sent:
+                box[axis] = _sent(owned[axis], -side, e.reach[axis])
+            inside = intersection(tuple(box), domain)
+            if volume(inside):
+                found.append(ArrayBox(e.array, inside))
+    return tuple(found)
 
 
-def _with_earlier(grid: ProcessGrid, rank: int, exchange: HaloExchange, axis: int) -> Box:
-    """The owned box with the halos that earlier rounds have brought, as far as elements come along them."""
-    owned, stored = grid.owned(rank), grid.stored(rank, exchange.reach)
-    along = [
-        earlier < axis and any(d[earlier] and d[axis] for d in exchange.directions) for earlier in range(len(owned))
-    ]
-    return tuple(s if with_halo else o for o, s, with_halo in zip(owned, stored, along, strict=True))
+def _on_the_way(wanted: Iterable[Direction], axis: int, side: int) -> set[Direction]:
+    """The directions that elements of the `wanted` ones have come from when they have gone along an axis: (-1, 1, 1)
+    becomes (-1, 1, 0) along axis 1."""
+    return {(*d[: axis + 1], *(0 for _ in d[axis + 1 :])) for d in wanted if d[axis] == side}
+
+
+def _spans(found: set[Direction]) -> list[tuple[Range, ...]]:
+    """Few boxes of directions, each from a first to a last component along each axis, that have each direction once:
+    (-1, 1), (0, 1), (1, 1) are one, -1..1 x 1..1."""
+    spans = sorted(tuple((c, c) for c in d) for d in found)
+    for axis in range(len(spans[0]) if spans else 0):
+        merged: list[tuple[Range, ...]] = []
+        for span in sorted(spans, key=lambda one: (one[:axis], one[axis + 1 :], one[axis])):
+            wider = (*span[:axis], (merged[-1][axis][0], span[axis][1]), *span[axis + 1 :]) if merged else ()
+            if merged and merged[-1] == (*span[:axis], (wider[axis][0], span[axis][0] - 1), *span[axis + 1 :]):
+                merged[-1] = wider
+            else:
+                merged.append(span)
+        spans = merged
+    return spans
+
+
+def _spanned(owned: Range, span: Range, halo: Reach) -> Range:
+    """The positions from those of the first component of a direction to those of the last one."""
+    return _received(owned, span[0], halo)[0], _received(owned, span[1], halo)[1]
