@@ -15,14 +15,16 @@ from polytile.codegen.lowering.copied_back import (
     written_elements,
 )
 from polytile.diagnostics import UserError
-from polytile.ir.expr import LLONG, Binary, Expr, Literal
+from polytile.ir.expr import LLONG, Binary, Cast, Expr, Literal
 from polytile.ir.fold import folded
 from polytile.ir.host import Buffer, CopiedBack, Rows, Transfer
 from polytile.ir.isl_expr import ast_options, expression, parameter_expression
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Array, Origin, Scop
 
 ZERO = Literal("0", LLONG)
 ONE = Literal("1", LLONG)
+ROW_OPERATIONS = 200_000  # of isl, for the last touched row of one array
 
 
 def buffers(scop: Scop, transfers: tuple[Transfer, ...], inside_kernels: frozenset[str]) -> tuple[Buffer, ...]:
@@ -126,25 +128,32 @@ def _window(scop: Scop, array: Array, touched: isl.Set) -> tuple[Expr, Expr]:
     """
     pitches = _pitches(array)
     touched = touched.intersect_params(scop.context)
-    last = _corner(scop, array, touched, largest=True)
     if array.extents[0] is not None:
-        rows = Binary("+", last[0], ONE, LLONG)
+        rows = _touched_rows(scop, array.extents[0], touched)
         return ZERO, Binary("*", rows, pitches[0], LLONG) if array.rank > 1 else rows
-    first = _corner(scop, array, touched, largest=False)
+    first, last = (
+        [_corner(scop, touched, i, largest=largest) for i in range(array.rank)] for largest in (False, True)
+    )
     start = _linear(first, pitches)
     return start, Binary("+", Binary("-", _linear(last, pitches), start, LLONG), ONE, LLONG)
 
 
-def _corner(scop: Scop, array: Array, touched: isl.Set, *, largest: bool) -> list[Expr]:
-    """The least or the largest index of every dimension; where nothing is touched, one that makes the window empty."""
-    corner = []
-    for i in range(array.rank):
-        bound = touched.dim_max(i) if largest else touched.dim_min(i)
-        space = isl.LocalSpace.from_space(bound.get_domain_space())
-        nothing = isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(-1 if largest else 0)))
-        bound = bound.union_add(_elsewhere(nothing, bound)) if not _covers(scop, bound) else bound
-        corner.append(parameter_expression(bound.coalesce(), scop.context, LLONG))
-    return corner
+def _touched_rows(scop: Scop, extent: Expr, touched: isl.Set) -> Expr:
+    """The rows up to the last touched one; all of them where which one that is takes too long to say: they exist."""
+    try:
+        with budget(ROW_OPERATIONS):
+            return Binary("+", _corner(scop, touched, 0, largest=True), ONE, LLONG)
+    except (isl.Error, OverBudgetError):
+        return Cast(LLONG, extent)
+
+
+def _corner(scop: Scop, touched: isl.Set, dimension: int, *, largest: bool) -> Expr:
+    """The least or the largest index of a dimension; where nothing is touched, one that makes the window empty."""
+    bound = touched.dim_max(dimension) if largest else touched.dim_min(dimension)
+    space = isl.LocalSpace.from_space(bound.get_domain_space())
+    nothing = isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(-1 if largest else 0)))
+    bound = bound.union_add(_elsewhere(nothing, bound)) if not _covers(scop, bound) else bound
+    return parameter_expression(bound.coalesce(), scop.context, LLONG)
 
 
 def _covers(scop: Scop, bound: isl.PwAff) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import field
 
 from polytile.dataclass import dataclass
 from polytile.distribution.boxes import Direction, Reach
+from polytile.distribution.copies import HaloCopy
 from polytile.ir.expr import CType, Expr
 from polytile.ir.scop import Scop
 
@@ -39,7 +40,8 @@ class DistributedArray:
     `axes` has, for each dimension of the array, the number of the axis that cuts it, or None where every rank has all
     of it; `extents` are those of the whole array, over the parameters, None where C does not say. `halo` is how far,
     along each axis of the plan, a rank's elements reach beyond those that it owns. An array without cut dimensions is
-    whole on each rank: scalars, tables, what a source adds or a receiver writes.
+    whole on each rank: scalars, tables, what a source adds or a receiver writes. `position` says for each axis that
+    cuts none of its dimensions where the statements run that write it; None where none does, or each rank the same.
     """
 
     name: str
@@ -48,6 +50,7 @@ class DistributedArray:
     extents: tuple[Expr | None, ...]
     halo: tuple[Reach, ...]
     written: bool = False
+    position: tuple[Expr | None, ...] = ()
 
     @property
     def is_cut(self) -> bool:
@@ -105,7 +108,7 @@ class DistributionPlan:
     thick these are), and the exchange goes on while it computes the interior. `before` is exchanged once, in front of
     the first step: arrays that are only read, and elements that no step writes, too.
     `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their parameters, an entry for each axis, and
-    `step` the name of the one that is the iteration of the time loop.
+    `step` the name of the one that is the iteration of the time loop. `copies` pack and unpack halos.
     """
 
     scop: Scop
@@ -120,6 +123,7 @@ class DistributionPlan:
     boxes: tuple[BoxParameters, ...]
     step: str
     local: tuple[Scop, ...] = field(compare=False)
+    copies: tuple[HaloCopy, ...] = field(compare=False)
 
     def array(self, name: str) -> DistributedArray:
         """Return what is decided about the array of this name."""

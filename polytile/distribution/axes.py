@@ -1,0 +1,204 @@
+"""Which dimensions of the index space ranks can cut, and at which position each instance runs: owner computes.
+
+An axis is a set of dimensions of arrays whose subscripts move together: an instance runs where the elements that it
+writes are, and reads others at a bounded distance.
+
+for (t) for (i) for (j) B[i][j] = A[i - 1][j] + A[i + 1][j] + A[0][j];
+    axis of j: dimensions 1 of A and B; S[t, i, j] runs at position j
+    none of i: A[0][j] is at any distance from row i
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+import islpy as isl
+
+from polytile.dataclass import dataclass
+from polytile.diagnostics import Location
+from polytile.ir.digraph import connected
+from polytile.ir.isl_util import pieces_of
+from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
+
+_IN, _OUT, _SET, _PARAM, _DIV = (
+    isl.dim_type.in_,
+    isl.dim_type.out,
+    isl.dim_type.set,
+    isl.dim_type.param,
+    isl.dim_type.div,
+)
+Dimension = tuple[str, int]  # of an array
+
+
+@dataclass(frozen=True, slots=True)
+class CutAxis:
+    """An axis: the dimension of each array that it cuts, where each statement runs, `{ S[t, i, j] -> [i] }`, and which
+    iterator counts that. A statement without a position writes nothing that is cut: every rank runs it."""
+
+    name: str
+    dimensions: Mapping[str, int]
+    positions: Mapping[str, isl.Map]
+    iterators: Mapping[str, int]
+
+    def offsets(self, statement: Statement, access: AccessRelation) -> isl.Set | None:
+        """Return how far from its own position an instance accesses an array, `{ [-1] }` for A[i - 1]; None where the
+        axis does not cut the array."""
+        if access.array not in self.dimensions or statement.name not in self.positions:
+            return None
+        elements = along(access.relation.intersect_domain(statement.domain), self.dimensions[access.array])
+        own = self.positions[statement.name].intersect_domain(statement.domain)
+        return own.reverse().apply_range(elements).deltas()
+
+
+@dataclass(frozen=True, slots=True)
+class NotCut:
+    """Why loops over `name` are not cut, and where."""
+
+    name: str
+    reason: str
+    location: Location
+
+
+def along(relation: isl.Map, dimension: int) -> isl.Map:
+    """Return one dimension of what is accessed: `{ S[i, j] -> [j] }` for A[i][j] and dimension 1."""
+    rank = relation.dim(_OUT)
+    inner = relation.project_out(_OUT, dimension + 1, rank - dimension - 1)
+    return inner.project_out(_OUT, 0, dimension).reset_tuple_id(_OUT)
+
+
+def bounds(values: isl.Set) -> tuple[int, int] | None:
+    """Return the least and greatest of some integers, for any parameters; None where they are not bounded."""
+    low, high = values.dim_min_val(0), values.dim_max_val(0)
+    return (low.to_python(), high.to_python()) if low.is_int() and high.is_int() else None
+
+
+def find_axes(scop: Scop, *, timed: bool) -> tuple[tuple[CutAxis, ...], tuple[NotCut, ...]]:
+    """Return the axes that can be cut, outer loops first, and why others cannot.
+
+    `timed` says that the first iterator of all statements is the time loop's.
+    """
+    found: list[CutAxis] = []
+    refused: list[NotCut] = []
+    for dimensions in _classes(scop, timed):
+        axis = _axis(scop, dimensions, timed)
+        reason = axis if isinstance(axis, NotCut) else _obstacle(scop, axis, found)
+        if reason is not None:
+            refused.append(reason)
+        elif isinstance(axis, CutAxis):
+            found.append(axis)
+    return tuple(sorted(found, key=_depth)), tuple(refused)
+
+
+def _depth(axis: CutAxis) -> tuple[int, ...]:
+    """Outer dimensions of arrays first: the last axis is contiguous."""
+    return (max(axis.dimensions.values()), *sorted(axis.dimensions.values()))
+
+
+def moving_iterator(relation: isl.Map, dimension: int) -> int | None:
+    """Return the iterator m of a subscript m + constant; None for others."""
+    function = along(relation, dimension).as_pw_multi_aff() if relation.is_single_valued() else None
+    pieces = pieces_of(function.get_at(0)) if function is not None else []
+    if len(pieces) != 1:
+        return None
+    aff = pieces[0][1]
+    if aff.dim(_DIV) or any(not aff.get_coefficient_val(_PARAM, k).is_zero() for k in range(aff.dim(_PARAM))):
+        return None
+    values = [aff.get_coefficient_val(_IN, k) for k in range(aff.dim(_IN))]
+    users = [k for k, value in enumerate(values) if not value.is_zero()]
+    return users[0] if len(users) == 1 and values[users[0]].is_one() and aff.get_constant_val().is_int() else None
+
+
+def _classes(scop: Scop, timed: bool) -> Iterator[frozenset[Dimension]]:
+    """The dimensions of arrays that move with one another, of arrays that are written."""
+    dimensions = [(a.name, d) for a in scop.arrays for d in range(a.rank)]
+    edges = [
+        (("array", access.array, d), ("statement", s.name, m))
+        for s in scop.statements
+        for access in s.accesses
+        if access.kind is not AccessKind.KILL
+        for d in range(scop.array(access.array).rank)
+        if (m := moving_iterator(access.relation, d)) is not None and not (timed and m == 0)
+    ]
+    for members in connected([("array", *one) for one in dimensions], edges):
+        cut = frozenset((name, d) for kind, name, d in members if kind == "array")
+        if len(members) > len(cut) and any(scop.written(name) for name, _ in cut):
+            yield cut
+
+
+def _axis(scop: Scop, dimensions: frozenset[Dimension], timed: bool) -> CutAxis | NotCut:
+    """The axis of a class of dimensions, with the position of each statement."""
+    positions: dict[str, isl.Map] = {}
+    iterators: dict[str, int] = {}
+    by_array = dict(sorted(dimensions))
+    name = _name(scop, by_array, timed)
+    twice = [array for array, _ in dimensions if sum(a == array for a, _ in dimensions) > 1]
+    if twice:
+        return NotCut(name, f"two dimensions of {twice[0]} move along it", scop.array(twice[0]).location)
+    for statement in scop.statements:
+        for access in _deciding(statement, by_array):
+            own = along(access.relation, by_array[access.array]).intersect_domain(statement.domain)
+            known = positions.setdefault(statement.name, own)
+            if not own.is_single_valued() or (access.writes and not own.is_equal(known)):
+                return NotCut(name, f"an instance writes elements of {access.array} at several places", access.location)
+            moving = moving_iterator(access.relation, by_array[access.array])
+            if moving is not None:
+                iterators.setdefault(statement.name, moving)
+    return CutAxis(name, by_array, positions, iterators)
+
+
+def _deciding(statement: Statement, dimensions: Mapping[str, int]) -> list[AccessRelation]:
+    """The accesses that say where a statement runs: its writes of cut arrays, else the first of its reads."""
+    writes = [a for a in statement.accesses if a.writes and a.array in dimensions]
+    reads = [a for a in statement.relations(AccessKind.READ) if a.array in dimensions]
+    return writes or reads[:1]
+
+
+def _name(scop: Scop, dimensions: Mapping[str, int], timed: bool) -> str:
+    """What the loops over an axis are called, as the first statement has it."""
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array in dimensions:
+                moving = moving_iterator(access.relation, dimensions[access.array])
+                if moving is not None and not (timed and moving == 0):
+                    return statement.iterators[moving]
+    return "?"
+
+
+def _obstacle(scop: Scop, axis: CutAxis, others: list[CutAxis]) -> NotCut | None:
+    """Why an axis cannot be cut: what is read too far away, or goes from one position to others by an uncut array."""
+    return next(chain(_far_reads(scop, axis), _sums(scop, axis), _uneven(scop, axis, others)), None)
+
+
+def _far_reads(scop: Scop, axis: CutAxis) -> Iterator[NotCut]:
+    for statement in scop.statements:
+        for access in statement.accesses:
+            offsets = axis.offsets(statement, access)
+            if offsets is not None and not offsets.is_empty() and bounds(offsets) is None:
+                yield NotCut(
+                    axis.name, f"{access.array} is accessed at any distance from where its reader runs", access.location
+                )
+
+
+def _sums(scop: Scop, axis: CutAxis) -> Iterator[NotCut]:
+    """Statements that run along the axis and write what is not cut, or an array that data choose the elements of."""
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.writes and statement.name in axis.iterators and access.array not in axis.dimensions:
+                yield NotCut(
+                    axis.name, f"iterations along it write the same elements of {access.array}", access.location
+                )
+
+
+def _uneven(scop: Scop, axis: CutAxis, others: list[CutAxis]) -> Iterator[NotCut]:
+    """Statements that run along another axis, but at no position of this one: all its ranks would repeat them."""
+    for statement in scop.statements:
+        elsewhere = [other for other in others if statement.name in other.positions]
+        if elsewhere and statement.name not in axis.positions:
+            reason = f"a statement runs along {elsewhere[0].name} alone"
+            yield NotCut(axis.name, reason, statement.location)
+        if statement.name in axis.positions:
+            missing = [other for other in others if statement.name not in other.positions]
+            if missing:
+                reason = f"a statement runs along it, and nowhere along {missing[0].name}"
+                yield NotCut(axis.name, reason, statement.location)

@@ -1,0 +1,234 @@
+"""From a SCoP to a plan for ranks: axes, phases, halos, exchanges, and the SCoPs that each rank runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import islpy as isl
+
+from polytile.diagnostics import UsageError, UserError
+from polytile.distribution.axes import CutAxis, NotCut, along, find_axes
+from polytile.distribution.boxes import Reach
+from polytile.distribution.copies import HaloCopy, halo_copy
+from polytile.distribution.exchanges import exchanges
+from polytile.distribution.growth import phase_growth, widest
+from polytile.distribution.local_scop import LocalPositions
+from polytile.distribution.phases import conflicts, group_statements
+from polytile.distribution.plan import (
+    Axis,
+    BoxParameters,
+    DistributedArray,
+    DistributionPlan,
+    HaloExchange,
+    Phase,
+)
+from polytile.distribution.reads import Read, find_reads
+from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, time_loop
+from polytile.ir.expr import INT, Expr
+from polytile.ir.isl_expr import parameter_expression
+from polytile.ir.name_supply import Names
+from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import Dependences, analyse
+from polytile.scheduling.transform.statement_fusion import fuse_locals
+
+
+def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> DistributionPlan:
+    """Return how a SCoP runs on ranks, with `steps` iterations of its time loop between two exchanges.
+
+    Raises UserError where nothing can be cut, with the first reason and its place, and UsageError where `steps` is no
+    positive number, or more than 1 without a time loop. Source: Zhang and Mueller, CGO 2012, section 4; for several
+    steps an exchange, Holewinski et al., ICS 2012 (overlapped tiles).
+    """
+    if steps < 1:
+        raise UsageError(f"{steps} steps per exchange", hint="at least 1")
+    _check(scop)
+    own = fuse_locals(scop)
+    found = analyse(own, max_operations)
+    timed = has_time_loop(own, found.flow)
+    if steps > 1 and not timed:
+        raise UsageError(f"{scop.name} has no time loop: {steps} steps per exchange", hint="leave it at 1")
+    axes, refused = find_axes(own, timed=timed)
+    if not axes:
+        raise _nothing_to_cut(scop, refused)
+    return _Planner(own, axes, found, timed, steps).plan()
+
+
+def _check(scop: Scop) -> None:
+    """Refuse what asks for memory or conditions that ranks do not have."""
+    asked = {
+        "tables of pointers to rows": scop.tables,
+        "arrays whose size the data say": (*scop.reached, *scop.allocated),
+        "pointers that are exchanged": scop.rotations,
+        "conditions that the host asks when it runs": scop.checked,
+        "pointers that may be null": scop.optional,
+    }
+    for what, there in asked.items():
+        if there:
+            raise UserError(
+                f"{scop.name} cannot be distributed: it has {what}",
+                location=scop.location,
+                hint="declare its arrays with their sizes, as in double A[2][nx][ny]",
+            )
+
+
+def _nothing_to_cut(scop: Scop, refused: Sequence[NotCut]) -> UserError:
+    reasons = [f"loops over {r.name}: {r.reason}" for r in refused]
+    located = [r.location for r in refused if r.location.line]
+    return UserError(
+        f"{scop.name} cannot be distributed: no loop can be cut" + (f" ({'; '.join(reasons)})" if reasons else ""),
+        location=located[0] if located else scop.location,
+        hint="ranks cut parallel loops whose iterations read others at a bounded distance",
+    )
+
+
+class _Planner:
+    """What the parts of a plan are made from."""
+
+    def __init__(
+        self, scop: Scop, axes: tuple[CutAxis, ...], found: Dependences, timed: bool, steps: int
+    ) -> None:
+        self.scop, self.axes, self.timed, self.steps = scop, axes, timed, steps
+        flow = {d.array: (d.values.flow, d.uninitialised) for d in found.by_array}
+        self.reads = find_reads(scop, axes, flow, timed=timed)
+        across = conflicts(scop, axes, {d.array: d.values.all for d in found.by_array}, timed=timed)
+        alone = frozenset(s.name for s in scop.statements if all(s.name not in axis.positions for axis in axes))
+        self.groups = group_statements(scop, _order(scop), across, alone)
+        self.growth = phase_growth(self.groups, self.reads, steps, len(axes))
+        self.integer = scop.parameters[0].type if scop.parameters else INT
+
+    def plan(self) -> DistributionPlan:
+        """Put the plan together."""
+        names = Names.of(self.scop)
+        boxes = tuple(
+            BoxParameters(*(names.fresh(f"{axis.name}_{what}") for what in ("first", "end", "offset", "extent")))
+            for axis in self.axes
+        )
+        step = names.fresh(self.scop.statements[0].iterators[0]) if self.timed else ""
+        by_statement = {s: g for group, g in zip(self.groups, self.growth, strict=True) for s in group}
+        exchanged = partial(exchanges, self.scop, self.axes, self.reads, by_statement, self.steps)
+        before, between = exchanged(first=True), exchanged(first=False)
+        local = LocalPositions(self.scop, self.axes, boxes, step, self.integer)
+        return DistributionPlan(
+            scop=self.scop,
+            axes=tuple(Axis(axis.name, self._extent(axis)) for axis in self.axes),
+            time=time_loop(self.scop) if self.timed else NO_TIME_LOOP,
+            steps=self.steps,
+            arrays=tuple(self._array(a.name, before) for a in self.scop.arrays),
+            phases=tuple(Phase(tuple(g), growth) for g, growth in zip(self.groups, self.growth, strict=True)),
+            before=before,
+            between=between,
+            boundary=self._boundary(between),
+            boxes=boxes,
+            step=step,
+            local=tuple(local.scop_of(f"{self.scop.name}_phase{k}", group) for k, group in enumerate(self.groups)),
+            copies=self._copies(local, before, between),
+        )
+
+    def _extent(self, axis: CutAxis) -> Expr:
+        """How many positions an axis has: the extent that all arrays have, or as far as any is accessed."""
+        declared = [self.scop.array(name).extents[d] for name, d in axis.dimensions.items()]
+        given = list(dict.fromkeys(e for e in declared if e is not None))
+        if len(given) == 1:
+            return given[0]
+        reached: isl.Set | None = None
+        for statement in self.scop.statements:
+            for access in statement.accesses:
+                if access.array in axis.dimensions:
+                    own = along(access.relation.intersect_domain(statement.domain), axis.dimensions[access.array])
+                    positions = own.range()
+                    reached = positions if reached is None else reached.union(positions)
+        assert reached is not None
+        last = reached.coalesce().dim_max(0)
+        end = last.add_constant_val(isl.Val.one(last.get_ctx()))
+        return parameter_expression(end, isl.Set.universe(self.scop.context.get_space()), self.integer)
+
+    def _array(self, name: str, exchanged: Sequence[HaloExchange]) -> DistributedArray:
+        array = self.scop.array(name)
+        cut = {axis.dimensions[name]: k for k, axis in enumerate(self.axes) if name in axis.dimensions}
+        halo = next((e.reach for e in exchanged if e.array == name), tuple((0, 0) for _ in self.axes))
+        return DistributedArray(
+            name=name,
+            element=array.element,
+            axes=tuple(cut.get(d) for d in range(array.rank)),
+            extents=array.extents,
+            halo=_with_written(self, name, halo),
+            written=self.scop.written(name),
+            position=tuple(self._writers(name, axis) if name not in axis.dimensions else None for axis in self.axes),
+        )
+
+    def _writers(self, array: str, axis: CutAxis) -> Expr | None:
+        """Where the statements are that write an array which an axis does not cut; None where all ranks write it."""
+        for statement in self.scop.statements:
+            if statement.name in axis.positions and any(a.writes and a.array == array for a in statement.accesses):
+                at = axis.positions[statement.name].range()
+                known = isl.Set.universe(self.scop.context.get_space())
+                return parameter_expression(at.dim_max(0).gist(known), known, self.integer)
+        return None
+
+    def _boundary(self, between: Sequence[HaloExchange]) -> tuple[Reach, ...]:
+        """How thick the sides are that a neighbour waits for, of what the last phase writes."""
+        thick: tuple[Reach, ...] = tuple((0, 0) for _ in self.axes)
+        last = self.last_cut_phase
+        written = {a.array for s in self.groups[last] for a in self.scop.statement(s).accesses if a.writes}
+        for exchange in between:
+            if exchange.array in written:
+                thick = widest(thick, [(above, below) for below, above in exchange.reach])
+        return thick
+
+    @property
+    def last_cut_phase(self) -> int:
+        """The last phase that runs at positions."""
+        return max(
+            k for k, group in enumerate(self.groups) if any(group[0] in axis.positions for axis in self.axes)
+        )
+
+    def _copies(
+        self, local: LocalPositions, before: Sequence[HaloExchange], between: Sequence[HaloExchange]
+    ) -> tuple[HaloCopy, ...]:
+        planes = {e.array: e.plane for e in (*before, *between)}
+        found = []
+        for name, plane in planes.items():
+            array = self.scop.array(name)
+            cut = {axis.dimensions[name]: k for k, axis in enumerate(self.axes) if name in axis.dimensions}
+            axes = tuple(cut.get(d) for d in range(array.rank))
+            found.append(halo_copy(self.scop, local.array(array), axes, plane, self.integer))
+        return tuple(found)
+
+
+def _with_written(planner: _Planner, name: str, halo: tuple[Reach, ...]) -> tuple[Reach, ...]:
+    """The halo with what a rank computes of an array beyond its part."""
+    for group, growth in zip(planner.groups, planner.growth, strict=True):
+        if any(a.writes and a.array == name for s in group for a in planner.scop.statement(s).accesses):
+            halo = widest(halo, growth[-1])
+    for read in planner.reads:
+        if read.access.array == name:
+            halo = widest(halo, read.reach(_of(planner, read)))
+    return halo
+
+
+def _of(planner: _Planner, read: Read) -> tuple[Reach, ...]:
+    return next(g[-1] for group, g in zip(planner.groups, planner.growth, strict=True) if read.statement in group)
+
+
+def _order(scop: Scop) -> list[str]:
+    """The statements in the order in which an iteration of the time loop runs them."""
+    dates = {m.get_tuple_name(isl.dim_type.in_): m for m in _maps(scop)}
+    return sorted(dates, key=lambda name: _first_date(dates[name]))
+
+
+def _maps(scop: Scop) -> list[isl.Map]:
+    found: list[isl.Map] = []
+    scop.schedule.get_map().foreach_map(found.append)
+    return found
+
+
+def _first_date(date: isl.Map) -> tuple[int, ...]:
+    """The numbers of the sequences that a statement is in, in front of loops that others may share."""
+    values = []
+    points = date.range()
+    for k in range(points.dim(isl.dim_type.set)):
+        low, high = points.dim_min_val(k), points.dim_max_val(k)
+        values.append(low.to_python() if low.is_int() and low.eq(high) else 0)
+    return tuple(values)
+
