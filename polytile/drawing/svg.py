@@ -39,6 +39,10 @@ class Svg:
     def end(self, name: str) -> None:
         self.elements.append(f"</{name}>")
 
+    def tip(self, text: str) -> None:
+        """What a browser shows where a mouse is over the element that was begun."""
+        self.elements.append(f"<title>{escape(text)}</title>")
+
     def path(self, data: str, **attributes: object) -> None:
         if data:
             self.elements.append(f"<path {_spelt({'d': data, **attributes})}/>")
