@@ -78,9 +78,13 @@ INFINIBAND_QDR = Link(
 LINKS = (NVLINK_4, PCIE_5, PCIE_2, INFINIBAND_NDR, INFINIBAND_HDR, INFINIBAND_QDR)
 
 H200 = Device("NVIDIA H200", 4220 * GB, 4.3e-6, "measured: a copy through device memory, a launch from CuPy")
+H200_GRAPHS = Device("NVIDIA H200", H200.bandwidth, 0.8e-6, "measured: a launch from a CUDA graph")
 M2050 = Device("NVIDIA Tesla M2050", 148 * GB, 7e-6, "NVIDIA Tesla M2050 data sheet; launches assumed")
 
 H200_NDR = Cluster("8 H200 a host, NVLink 4, InfiniBand NDR", H200, 8, (NVLINK_4,), (INFINIBAND_NDR,))
+H200_NDR_GRAPHS = Cluster(
+    "8 H200 a host, NVLink 4, InfiniBand NDR, CUDA graphs", H200_GRAPHS, 8, (NVLINK_4,), (INFINIBAND_NDR,)
+)
 H200_HDR = Cluster("8 H200 a host, NVLink 4, InfiniBand HDR", H200, 8, (NVLINK_4,), (INFINIBAND_HDR,))
 H200_STAGED = Cluster(
     "8 H200 a host, all through host memory, InfiniBand NDR",
@@ -90,4 +94,4 @@ M2050_QDR = Cluster(
     "an M2050 a host, through host memory, InfiniBand QDR",
     M2050, 1, (PCIE_2, PCIE_2), (PCIE_2, INFINIBAND_QDR, PCIE_2),
 )  # fmt: skip
-CLUSTERS = (H200_NDR, H200_HDR, H200_STAGED, M2050_QDR)
+CLUSTERS = (H200_NDR, H200_NDR_GRAPHS, H200_HDR, H200_STAGED, M2050_QDR)

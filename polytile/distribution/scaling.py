@@ -51,9 +51,10 @@ class StencilWork:
         return tuple((steps * below, steps * above) for below, above in self.reach)
 
     def exchange(self, steps: int) -> HaloExchange:
-        """Return the halos of a period: a star reads neighbours at edges from two iterations on, at corners from
-        three."""
-        near = (d for d in directions(len(self.reach)) if self.corners or sum(map(abs, d)) <= steps)
+        """Return the halos of a period: boxes of later iterations have corners, so that a star reads neighbours at
+        edges and corners, too, from two iterations on."""
+        every = directions(len(self.reach))
+        near = every if self.corners or steps > 1 else (d for d in every if sum(map(abs, d)) == 1)
         return HaloExchange(self.name, tuple(near), self.halo(steps))
 
 

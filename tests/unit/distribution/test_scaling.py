@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polytile.distribution.boxes import grown, volume
 from polytile.distribution.links import CLUSTERS, H200_NDR, LINKS, Cluster, Device, Link, route_seconds
+from polytile.distribution.planner import distribute
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.scaling import (
     KernelRate,
@@ -22,8 +23,9 @@ from polytile.distribution.scaling import (
     strong_scaling,
     weak_scaling,
 )
-from polytile.distribution.scaling_figures import BOX_27, PUBLISHED, STAR_7
+from polytile.distribution.scaling_figures import BOX_27, PUBLISHED, STAR_7, STAR_13_M2050
 from polytile.distribution.transfers import ExchangeMode, rounds
+from tests.reading import BENCHMARKS, read_once
 
 MODES = pytest.mark.parametrize("mode", ExchangeMode)
 seconds = st.floats(1e-12, 1e-3)
@@ -129,10 +131,18 @@ def test_a_period_counts_what_a_rank_sends_and_computes(work: StencilWork, steps
         assert period.seconds == period.steps + period.boundary + period.pack + both + period.unpack
 
 
-def test_a_star_reads_edges_and_corners_from_more_iterations_on() -> None:
-    assert [len(STAR_7.exchange(t).directions) for t in (1, 2, 3, 4)] == [6, 18, 26, 26]
-    assert [len(BOX_27.exchange(t).directions) for t in (1, 2)] == [26, 26]
-    assert STAR_7.halo(3) == ((3, 3),) * 3
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("name", "work"), [("7pt", STAR_7), ("13pt", STAR_13_M2050), ("27pt", BOX_27)], ids=["7pt", "13pt", "27pt"]
+)
+def test_halos_and_neighbours_are_those_of_plans(name: str, work: StencilWork, steps: int) -> None:
+    (scop,) = read_once(str(BENCHMARKS / "cluster" / f"stencil-{name}.c")).scops
+    plan = distribute(scop, steps)
+    (exchange,) = plan.between
+    assert exchange.reach == plan.halo == plan.boundary == work.halo(steps)
+    assert {*exchange.directions} == {*work.exchange(steps).directions}
+    grown = [[tuple(later * reach for reach in side) for side in work.reach] for later in range(steps)]
+    assert [list(growth) for phase in plan.phases for growth in phase.growth] == grown
 
 
 def test_the_fastest_kernel_whose_launches_make_up_a_period() -> None:

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytile.distribution.boxes import Box, Direction, Reach, directions, grown, intersection, volume
+from polytile.distribution.boxes import (
+    Box,
+    Direction,
+    Reach,
+    boundary_and_interior,
+    directions,
+    grown,
+    intersection,
+    volume,
+)
 from polytile.distribution.plan import HaloExchange
 from polytile.distribution.process_grid import ProcessGrid, choose_grid, exchanged_elements
 from polytile.distribution.transfers import ExchangeMode, Transfer, received_box, rounds
@@ -105,6 +114,22 @@ def test_messages_pair_on_the_grids_of_many_ranks(ranks: int, extents: tuple[int
         assert len(others) <= grid.neighbours(rank)
         for other in others:
             assert paired(mine, rank, rounds(grid, other, exchanges, mode), other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(exchanges_on_grids())
+def test_what_is_sent_behind_the_interior_lies_in_the_boundary(
+    found: tuple[ProcessGrid, tuple[HaloExchange, ...]],
+) -> None:
+    """A boundary as thick as the halos of neighbours is all that has to be computed before messages start."""
+    grid, exchanges = found
+    for rank, exchange in product(range(grid.ranks), exchanges):
+        thick = [(above, below) for below, above in exchange.reach]
+        slabs, interior = boundary_and_interior(grid.owned(rank), thick)
+        for each in rounds(grid, rank, (exchange,), ExchangeMode.OVERLAP):
+            for sent in (sent for transfer in each for sent in transfer.sends):
+                assert not volume(intersection(sent.box, interior))
+                assert volume(sent.box) == sum(volume(intersection(sent.box, slab)) for slab in slabs)
 
 
 @MODES
