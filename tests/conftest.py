@@ -1,5 +1,6 @@
 """What all tests share: golden files, written anew with `pytest --update-golden`, `--full-matrix`, `--all`."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 import gc
@@ -12,19 +13,24 @@ from typing import Any
 
 import pytest
 
-from polytile.diagnostics import DeviceError, UnsupportedCompilerError
-from polytile.runtime.emulator import core, host_compiler
-from polytile.runtime.emulator.build import OPTIMISATION
-from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
-
 GOLDEN = Path(__file__).parent / "golden"
 REPOSITORY = Path(__file__).resolve().parents[1]
+# Two hundred interpreters are started, and each would compile what it imports: where none may write beside the sources,
+# they write where pytest keeps what it knows of earlier runs.
+if sys.dont_write_bytecode and sys.pycache_prefix is None:
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(REPOSITORY / ".pytest_cache" / "pycache")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 # The benchmark runner is used from the checkout. Behind everything else: the package may be an installed one.
 if str(REPOSITORY) not in sys.path:
     sys.path.append(str(REPOSITORY))
 
-from polybench.processors import usable_processors  # noqa: E402
-from tests import progress, reading, selection  # noqa: E402
+from polybench.processors import usable_processors
+from polytile.diagnostics import DeviceError, UnsupportedCompilerError
+from polytile.runtime.emulator import core, host_compiler
+from polytile.runtime.emulator.build import OPTIMISATION
+from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
+from tests import progress, reading, selection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
