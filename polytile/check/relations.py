@@ -132,7 +132,14 @@ def maps(relation: isl.UnionMap) -> list[isl.Map]:
 
 
 def equal(one: isl.UnionMap, other: isl.UnionMap, context: isl.Set) -> bool:
-    """Whether two relations agree for all parameters of the context; isl compares every piece with every other one, so
-    there should be few."""
-    one, other = (relation.intersect_params(context).coalesce() for relation in (one, other))
-    return bool(one.is_equal(other))
+    """Whether two relations agree for all parameters of the context. Most often they have the same pieces, which is
+    seen at once; isl compares every piece of others with every other one, so there should be few."""
+    one, other = (relation.intersect_params(context) for relation in (one, other))
+    if _same_pieces(one, other):
+        return True
+    return bool(one.coalesce().is_equal(other.coalesce()))
+
+
+def _same_pieces(one: isl.UnionMap, other: isl.UnionMap) -> bool:
+    found = maps(one)
+    return len(found) == len(maps(other)) and all(m.plain_is_equal(other.extract_map(m.get_space())) for m in found)

@@ -14,7 +14,6 @@ import pytest
 
 import polytile
 from polytile.api import CompiledScop
-from polytile.check.checker import problems
 from polytile.cli.main import main
 from polytile.diagnostics import UserError
 from polytile.ir.stream_plan import MOST_OF_A_SIDE
@@ -127,7 +126,6 @@ def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     assert main(command) == 0
     small, large = (content := json.loads(file.read_text()))["scops"]
     assert re.fullmatch(r"grids of fewer than \d+ cells", small["for"]) and "split" in small and "stream" in large
-    assert list(problems(small)) == [] == list(problems(large))
     assert main(["check", str(file), "--source", str(source)]) == 0
     small["split"]["cuts"][0]["lower"] = 0  # tiles that do not shrink with what they read
     file.write_text(json.dumps(content))
