@@ -33,7 +33,7 @@ from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
-from polytile.ir.schedule import Path
+from polytile.ir.schedule import MappedSchedule, Path
 from polytile.ir.scop import Scop
 from polytile.ir.specialization import specialized
 from polytile.ir.split_plan import SplitPlan
@@ -181,10 +181,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     if first is not None:
-        from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done
-
-        once = state.stream is not None and state.stream.once
-        scop, schedule = (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
+        scop, schedule = _left_over(state, first)
     memory = cache(partial(_memory, state, first))  # asked for behind the loops, which fail first
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
     given = LoweringInput(memory, barriers, state.homes, state.kernel_plans, indivisible(run))
@@ -270,6 +267,17 @@ def _first_iterations(state: Compilation) -> StreamProgram | None:
     scop = state.run.scop
     scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.stream)))
     return stream_kernels(scop, state.stream, Names.of(scop), index_type(scop))
+
+
+def _left_over(state: Compilation, first: StreamProgram) -> tuple[Scop, MappedSchedule]:
+    """What the kernels of a stream plan leave to plain ones."""
+    from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done, without_any
+
+    scop, schedule = state.run.scop, state.run.schedule
+    if first.leaves_none:
+        return without_any(scop, schedule)
+    once = state.stream is not None and state.stream.once
+    return (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
 
 
 def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ...]:

@@ -82,13 +82,12 @@ class Lowered:
 
 
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered:
-    """Generate the host program of a mapped schedule."""
-    names = Names.of(scop)
-    tiles = placed(scop, schedule, given.plans, names)
+    """Generate the host program of a mapped schedule; it launches nothing where there is no instance."""
+    names, integer = Names.of(scop), index_type(scop)
+    nothing = all(statement.domain.is_empty() for statement in scop.statements)
+    tiles = Placed(schedule.tree) if nothing else placed(scop, schedule, given.plans, names)
     annotation = Annotation(scop, names, names.prefix("c"), frozenset(tiles.kernels), copies=tiles.copies)
-    tree = annotation.annotate(tiles.tree)
-    integer = index_type(scop)
-    generated = generate_host(annotation, tree, integer, tiles)
+    generated = () if nothing else generate_host(annotation, annotation.annotate(tiles.tree), integer, tiles)
     return _Lowering(scop, schedule, given, annotation, generated, names, integer, tiles).lowered()
 
 

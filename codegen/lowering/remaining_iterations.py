@@ -3,6 +3,8 @@
 before: S0[t, i] : 0 <= t < tsteps
 after:  S0[t, i] : rest <= t < tsteps, with the parameter `rest` >= 0, which the host computes
 
+after:  nothing of S0, where it is known that none are left
+
 before: S0[i]                   in no time loop: a single iteration, 0
 after:  S0[i] : rest <= 0, with the parameter 0 <= rest <= 1
 """
@@ -30,14 +32,19 @@ def _changed(
     scop: Scop, schedule: MappedSchedule, main: Mapping[str, Statement], rest: str, known: isl.Set
 ) -> tuple[Scop, MappedSchedule]:
     """With other statements, and what is `known` of the new parameter."""
+    more = replace(scop, parameters=(*scop.parameters, Parameter(rest, INT)), context=scop.context.intersect(known))
+    return _restricted(more, schedule, main)
+
+
+def _restricted(
+    scop: Scop, schedule: MappedSchedule, main: Mapping[str, Statement]
+) -> tuple[Scop, MappedSchedule]:
+    """The instances of these statements alone."""
     domain = isl.UnionSet.empty(scop.context.get_space().params())
     for statement in scop.statements:
         domain = domain.union(isl.UnionSet.from_set(main.get(statement.name, statement).domain))
-    context = scop.context.intersect(known)
     changed = replace(
         scop,
-        parameters=(*scop.parameters, Parameter(rest, INT)),
-        context=context,
         statements=tuple(main.get(s.name, s) for s in scop.statements),
         schedule=scop.schedule.intersect_domain(domain),
     )
@@ -49,6 +56,12 @@ def unless_done(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Scop, 
     left = isl.Set(f"[{rest}] -> {{ : {rest} <= 0 }}")
     statements = {s.name: replace(s, domain=s.domain.intersect_params(left)) for s in scop.main}
     return _changed(scop, schedule, statements, rest, isl.Set(f"[{rest}] -> {{ : 0 <= {rest} <= 1 }}"))
+
+
+def without_any(scop: Scop, schedule: MappedSchedule) -> tuple[Scop, MappedSchedule]:
+    """What is left of a Scop whose iterations are all run by other kernels, for all sizes."""
+    statements = {s.name: replace(s, domain=s.domain.empty(s.domain.get_space())) for s in scop.main}
+    return _restricted(scop, schedule, statements)
 
 
 def _from(statement: Statement, rest: str) -> Statement:

@@ -3,7 +3,7 @@
 before: for (t = first; t <= last; t++) ...
 after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0 + T; from shadows <<<>>> (t1, ..) }
         what remains: for (t = rest; t <= last; t++) ...
-        where these pay for many cells alone, rest is first for fewer: all remains
+        where these pay for many cells alone, rest is first for fewer: all remains; where none can, it is left out
 
 before: for (i) B[i] = ..; for (i) C[i] = ..                    no loop over time
 after:  if (rest) in <<<>>> ()                                  1 where there are cells, and all arrays have buffers
@@ -42,12 +42,13 @@ from polytile.machine import WARP_SIZE
 class StreamProgram:
     """The kernels, a pair but for a DAG that is not iterated, the host's statements that run all whole pairs of blocks,
     and the name of the first iteration behind them, which these declare, as they do a bound of cells, if there is
-    one."""
+    one. With `leaves_none` there is no iteration behind them, for any sizes."""
 
     kernels: tuple[Kernel, ...]
     prefix: tuple[Stmt, ...]
     rest: Name
     least_cells: Name | None = None
+    leaves_none: bool = False
 
 
 def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
@@ -87,7 +88,10 @@ class _Program:
         count = len(self.plan.made) if self.plan.exchange.is_one_step else self.plan.blocks
         kernels = tuple(self._kernel(number) for number in range(count))
         rest = Name(self.names.fresh("rest"), LLONG)
-        return StreamProgram(kernels, (*self._sizes(), *self._host(kernels, rest)), rest, self.least_cells)
+        prefix = (*self._sizes(), *self._host(kernels, rest))
+        alone = self.least_cells is None and self.scop.main == self.scop.statements
+        none = alone and self.cells.leaves_none(self._height)
+        return StreamProgram(kernels, prefix, rest, self.least_cells, none)
 
     # The host ----------------------------------------------------------------------------------------
     def _sizes(self) -> Iterator[Stmt]:
@@ -127,7 +131,7 @@ class _Program:
 
     @property
     def _height(self) -> int:
-        """The iterations of a turn of the host's loop."""
+        """The iterations of a turn of the host's loop; of a DAG that is not iterated, the single one."""
         return self.plan.blocks * self.plan.iterations
 
     def _turns(self) -> Expr:

@@ -57,7 +57,8 @@ class Writer:
 class Cells:
     """The writers of a plan by name, the first and last cell that any writes along each dimension, the first and
     last iteration of the time loop, where memory of the arrays written is known to begin and end along each dimension,
-    and whether there are cells, and memory of each of these arrays (None: always)."""
+    and whether there are cells, and memory of each of these arrays (None: always). `iterations` counts those of the time
+    loop, where some instance runs; `with_memory` are the sizes with which `some` holds."""
 
     scop: Scop
     integer: CType
@@ -65,7 +66,16 @@ class Cells:
     range: tuple[Bounds, ...]
     times: Bounds
     memory: dict[str, tuple[Bounds, ...]]
+    iterations: isl.PwAff
+    with_memory: isl.Set
     some: Expr | None = None
+
+    def leaves_none(self, height: int) -> bool:
+        """Whether turns of so many iterations are all of the time loop, for all sizes with which an instance runs."""
+        runs = reduce(isl.Set.union, (s.domain.params() for s in self.scop.statements)).intersect(self.scop.context)
+        left = self.iterations.mod_val(isl.Val(height))
+        whole = left.eq_set(left.scale_val(isl.Val(0)))
+        return bool(runs.is_subset(self.with_memory) and runs.is_subset(whole))
 
     def of_array(self, array: str) -> tuple[Writer, ...]:
         """Those who write an array."""
@@ -79,12 +89,14 @@ def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int | None,
     total = reduce(lambda a, b: a.union(b), (one.cells for one in found))
     space = total.project_out(SET, 0, 1)
     sides = tuple(_extent(scop, space, k, integer) for k in range(dims))
-    times = _times(scop, total, dims, 0)
-    writers = {one.statement.name: one.writer(times, _times(scop, total, dims, back or 0)) for one in found}
+    at = _times(scop, total, dims, 0)
+    writers = {one.statement.name: one.writer(at, _times(scop, total, dims, back or 0)) for one in found}
     memory = {a: extents_of(scop, scop.array(a), integer) for a in {one.written.array for one in found}}
-    return Cells(
-        scop, integer, writers, sides, _extent(scop, total, 0, integer), memory, _some(scop, total, found, integer)
-    )
+    times, held = _extent(scop, total, 0, integer), _with_memory(scop, total, found)
+    first, last = _sides(scop, total, 0)
+    count = last.sub(first).add_constant_val(isl.Val(1))
+    some = _condition_of(scop, held, integer)
+    return Cells(scop, integer, writers, sides, times, memory, count, held, some)
 
 
 def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
@@ -94,10 +106,14 @@ def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
     return times.apply(earlier).insert_dims(SET, 1, dims).intersect_params(scop.context)
 
 
-def _some(scop: Scop, cells: isl.Set, found: Sequence[_Placed], integer: CType) -> Expr | None:
-    """Whether there are cells and each array that they are in has memory, if that is not known anyway."""
+def _with_memory(scop: Scop, cells: isl.Set, found: Sequence[_Placed]) -> isl.Set:
+    """The sizes with which there are cells and each array that they are in has memory."""
     arrays = dict.fromkeys(one.written.array for one in found)
-    holds = reduce(isl.Set.intersect, (_memory(scop, array).params() for array in arrays), cells.params())
+    return reduce(isl.Set.intersect, (_memory(scop, array).params() for array in arrays), cells.params())
+
+
+def _condition_of(scop: Scop, holds: isl.Set, integer: CType) -> Expr | None:
+    """Whether sizes are some of these, if that is not known anyway."""
     if scop.context.is_subset(holds):
         return None
     with ast_options():
@@ -105,10 +121,14 @@ def _some(scop: Scop, cells: isl.Set, found: Sequence[_Placed], integer: CType) 
         return expression(build.expr_from_set(holds.gist(scop.context).coalesce()), integer)
 
 
-def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
+def _sides(scop: Scop, cells: isl.Set, k: int) -> tuple[isl.PwAff, isl.PwAff]:
+    """The first and the last coordinate of cells along a dimension, over the sizes."""
     cells = cells.intersect_params(scop.context).coalesce()
-    sides = cells.dim_min(k), cells.dim_max(k)
-    first, last = (parameter_expression(side.coalesce(), scop.context, integer) for side in sides)
+    return cells.dim_min(k).coalesce(), cells.dim_max(k).coalesce()
+
+
+def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
+    first, last = (parameter_expression(side, scop.context, integer) for side in _sides(scop, cells, k))
     return first, last
 
 
