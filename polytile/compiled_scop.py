@@ -131,10 +131,10 @@ class CompiledScop:
         reasons = self._said_of_loops(self._serial_loops)
         return (*others, replace(choice, hint="\n".join(reasons) or None))
 
-    def with_first_remark(self, message: str) -> CompiledScop:
-        """Return the SCoP with a remark in front of its own."""
+    def with_first_remark(self, message: str, severity: str = "remark") -> CompiledScop:
+        """Return the SCoP with a remark in front of its own; one that is a `note` is said in builds, too."""
         own = self.compilation.remarks
-        (first,) = replace(self.compilation, remarks=()).with_remark(message).remarks
+        (first,) = replace(self.compilation, remarks=()).with_remark(message, severity=severity).remarks
         return CompiledScop(replace(self.compilation, remarks=(first, *own)))
 
     def _one_thread(self) -> Iterator[Diagnostic]:

@@ -38,7 +38,8 @@ def compile_tuned(
 
     taken = take(tuned, scop, options, gpu_identity())
     found = compile_one(source, scop, taken.options, observe)
-    return found.with_first_remark(taken.remark) if isinstance(found, CompiledScop) else found
+    severity = "note" if taken.stale else "remark"
+    return found.with_first_remark(taken.remark, severity) if isinstance(found, CompiledScop) else found
 
 
 def compile_one(

@@ -3,14 +3,17 @@
 before: --tuned F, for a SCoP that F has: options
 after:  the same options with the schedule of F, which is proven like one of --load-schedule; where the sizes of arrays
         are not known, as another version, which the host takes near those that were measured
+
+What options ask of schedules (--schedule, --tile) is for SCoPs and sizes that F says nothing on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from polytile.choices import CHOICE
 from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.ir.version_conditions import near_sizes
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The options that a SCoP is compiled with, and what is said of that."""
+    """The options that a SCoP is compiled with, and what is said of that; `stale`: the file has the SCoP, and says
+    nothing on it all the same."""
 
     options: Options
     remark: str
+    stale: bool = False
 
 
 def take(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | None) -> Taken:
@@ -38,14 +43,17 @@ def take(file: TunedFile, scop: Scop, options: Options, gpu: GpuIdentity | None)
     reason = obstacle(file, scop, options, sizes, gpu)
     one = file.scop(scop.name)
     if reason or one is None:
-        return Taken(options, f"{scop.name}: the schedule is the compiler's own choice: {reason}")
+        whose = f"that of {_listed(asked)}" if (asked := _of_schedules(options)) else "the compiler's own choice"
+        return Taken(options, f"{scop.name}: the schedule is {whose}: {reason}", stale=one is not None)
     said = f"{scop.name}: tuned, {measured(one, file.machine)}"
-    near = near_sizes(scop, one.sizes.items())
+    near, asked = near_sizes(scop, one.sizes.items()), _of_schedules(options)
     if near.decisive <= sizes.keys():
-        return Taken(with_schedule(options, one.schedule), said)
+        left = f"; {_listed(asked)} {'say' if len(asked) > 1 else 'says'} nothing here" if asked else ""
+        return Taken(with_schedule(options, one.schedule), said + left)
     ranges = ", ".join(f"{least} <= {name} <= {most}" for name, least, most in near.ranges)
     version = TunedVersion(one.schedule, tuple(one.sizes.items()))
-    return Taken(replace(options, tuned=version), f"{said}; taken where {ranges}")
+    left = f", {_listed(asked)} elsewhere" if asked else ""
+    return Taken(replace(options, tuned=version), f"{said}; taken where {ranges}{left}")
 
 
 def obstacle(
@@ -84,6 +92,17 @@ def measured(one: TunedScop, machine: TunedMachine) -> str:
     if one.milliseconds is None or one.default_milliseconds is None:
         return where
     return f"{one.milliseconds:.4g} ms beside {one.default_milliseconds:.4g} of the compiler's own choice {where}"
+
+
+def _of_schedules(options: Options) -> list[str]:
+    """The options, as they are typed, that ask for what a mapped schedule says itself."""
+    return [CHOICE[name].option for name in options.asked if CHOICE[name].in_schedule]
+
+
+def _listed(options: Sequence[str]) -> str:
+    """`--schedule, --tile and --block`."""
+    *others, last = options
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _plain(value: Any) -> str:

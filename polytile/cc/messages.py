@@ -4,22 +4,26 @@ before: two.c:14:11: error: the subscript `p[i]` of `B` is not affine
 after:  two.c:14:11: warning: the subscript `p[i]` of `B` is not affine [-Wpolytile]
            14 |     B[p[i]] = A[i];
               |       ^
+
+before: two.c:14: smooth_scop0: the schedule is the compiler's own choice: two.tuned.json was measured on ..
+after:  two.c:14:9: note: smooth_scop0: the schedule is ..
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
-from polytile.cli.report import Report
+from polytile.cli.report import Report, Said
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, Location, source_line
 
 
 @dataclass(slots=True)
 class CompilerReport(Report):
-    """Says warnings on standard error; results only where they are asked for, there too.
+    """Says warnings and notes on standard error; results only where they are asked for, there too.
 
-    `warn`: warnings are shown. `fatal`: they are errors, and `failed` is set by the first.
+    `warn`: warnings and notes are shown. `fatal`: they are errors, and `failed` is set by the first.
     """
 
     warn: bool = True
@@ -29,6 +33,13 @@ class CompilerReport(Report):
     def line(self, text: str) -> None:
         if self.verbose:
             print(f"polytile: {text}", file=sys.stderr)
+
+    def say(self, said: Iterable[Said]) -> None:
+        for one in said:
+            if one.diagnostic.severity == "note":
+                self.diagnostic(one.diagnostic)
+            else:
+                Report.say(self, (one,))
 
     def diagnostic(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)
@@ -41,7 +52,7 @@ class CompilerReport(Report):
             if self.warn:
                 flag = "[-Werror=polytile]" if self.fatal else "[-Wpolytile]"
                 print(rendered(diagnostic, "error" if self.fatal else "warning", flag), file=sys.stderr)
-        elif self.verbose:
+        elif self.verbose or (diagnostic.severity == "note" and self.warn):
             print(rendered(diagnostic, "note"), file=sys.stderr)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -254,6 +255,25 @@ def test_objects_depend_on_their_tuned_schedules(cc: Compile, sources: Path) -> 
     (sources / "f.json").write_text("{}")
     done = cc("-Iinclude", *TWICE, "-c", "twice.c", "--polytile-tuned=f.json")
     assert done.returncode != 0 and "f.json has no tuned schedules" in done.stderr
+
+
+@pytest.mark.slow
+def test_tuned_schedules_that_are_stale_are_a_note(cc: Compile, sources: Path) -> None:
+    """What the command says as a remark, once more from the cache, and not with -w; of SCoPs that the file does not
+    have nothing is said."""
+    entry = {"name": "apply_scop0", "source": "0", "sizes": {"n": 300}, "options": {}, "schedule": []}
+    content = {"polytile_tuned": 1, "machine": {"arch": "sm_90"}, "scops": [entry]}
+    (sources / "f.json").write_text(json.dumps(content))
+    (sources / "twice.c").write_text(SCALE.replace("static void apply", "void apply"))
+    words = ("-Iinclude", *TWICE, "-c", "twice.c", "--polytile-tuned=f.json")
+    why = "apply_scop0: the schedule is the compiler's own choice: it has changed since f.json was written"
+    for _ in range(2):
+        done = cc(*words)
+        assert done.returncode == 0
+        assert f"twice.c:4:9: note: {why}\n    4 | #pragma scop\n" in done.stderr
+    assert cc(*words, "-w").stderr == ""
+    (sources / "f.json").write_text(json.dumps({**content, "scops": [{**entry, "name": "other_scop0"}]}))
+    assert cc(*words).stderr == ""
 
 
 @pytest.mark.slow

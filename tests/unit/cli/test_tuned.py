@@ -142,6 +142,25 @@ def test_options_that_ask_for_something_count_more(product: tuple[Path, str]) ->
     assert "__maxnreg__(128)" in found.cuda and "tuned, 1.25 ms" in remark(found)
 
 
+def test_options_for_schedules_hold_where_the_file_says_nothing(product: tuple[Path, str]) -> None:
+    """They neither change what was measured nor are they lost: a remark says which are not asked."""
+    asked: dict[str, Any] = {"schedule": "classic", "tile": (16, 16)}
+    taken = polytile.compile(PRODUCT, name="x.c", tuned=product[0], **asked)
+    assert text_of(taken.scops[0].cuda) == product[1]
+    assert remark(taken).endswith("on NVIDIA H200; --schedule and --tile say nothing here")
+    elsewhere = polytile.compile(PRODUCT, name="x.c", tuned=product[0], arch="sm_80", **asked)
+    assert "the schedule is that of --schedule and --tile: " in remark(elsewhere)
+    plain = polytile.compile(PRODUCT, name="x.c", arch="sm_80", **asked)
+    assert elsewhere.scops[0].schedule == plain.scops[0].schedule
+
+
+def test_options_for_schedules_hold_for_sizes_that_were_not_measured(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text(tuned_file(STENCIL, SIZES, schedule="overlapped", time_tile=2)[0].to_text())
+    found = polytile.compile(STENCIL, name="x.c", tuned=tmp_path / "f", schedule="classic")
+    assert remark(found).endswith("; taken where 1000 <= n <= 4000, --schedule elsewhere")
+    assert found.scops[0].schedule == polytile.compile(STENCIL, name="x.c", schedule="classic").scops[0].schedule
+
+
 @pytest.mark.parametrize(
     ("change", "settings", "said"),
     [
