@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 
 from polybench.runner.anchors import ANCHORS, rates
 from polybench.runner.errors import RunnerError
+from polybench.runner.text_lines import lines_of, object_of
 
 Row = dict[str, Any]
+HINT = "name a file that `python -m tests.kernels.measure` has made a machine write: results.jsonl"
 STENCIL = ["stencil", "type", "grid", "steps a launch", "variants", "1e9 points/s", "of memory", "kernel"]
 PRODUCT = ["product", "type", "size", "variants", "ms", "TFLOP/s", "cuBLAS, ms", "x cuBLAS", "kernel"]
 BYTES = {"float": 4, "double": 8}
@@ -37,13 +38,13 @@ def _read(paths: Sequence[Path]) -> list[Row]:
     """The last row of each kernel and problem."""
     found: dict[str, Row] = {}
     for path in paths:
-        try:
-            rows = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
-            found |= {f"{row['name']} {row['size']}": row for row in rows}
-        except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
-            raise RunnerError(f"{path} is no result of measured kernels: {error}") from error
+        for place, line in lines_of(path, HINT):
+            row = object_of(place, line, HINT, key="name", otherwise="is no result of measured kernels")
+            if not {"size", "bad", "compared"} <= row.keys():
+                raise RunnerError(f"{place}: is no result of measured kernels", hint=HINT)
+            found[f"{row['name']} {row['size']}"] = row
     if not found:
-        raise RunnerError("there is no result of a kernel")
+        raise RunnerError("there is no result of a kernel", hint=HINT)
     return list(found.values())
 
 

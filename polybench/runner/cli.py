@@ -20,13 +20,13 @@ STRATEGIES = ("random_sample", "simulated_annealing", "genetic_algorithm", "gree
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; what a user can do wrong is one line on standard error."""
+    """Run one command; what a user can do wrong is one line on standard error, with a hint."""
     chosen = _parser().parse_args(arguments)
     command: Command = chosen.command
     try:
         return command(chosen)
     except RunnerError as error:
-        print(f"polybench: error: {error}", file=sys.stderr)
+        print(f"polybench: error: {error}{error.hint and f'; {error.hint}'}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
         print("polybench: interrupted", file=sys.stderr)

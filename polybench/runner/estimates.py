@@ -19,11 +19,13 @@ from typing import Any
 import polytile
 from polybench.runner.errors import RunnerError
 from polybench.runner.mispredictions import estimated_points, is_record, mispredictions
-from polybench.runner.tables import ROOT, Entry
+from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry
+from polybench.runner.text_lines import lines_of, object_of
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError
 from polytile.facts.kernel_facts import estimate_of
 
+HINT = "name a record of `polytile tune`, or results of `python -m polybench sweep` (polybench/results has some)"
 COLUMNS = ("program", "type", "settings", "measured, ms", "estimate, ms", "estimate / measured", "schedule")
 
 
@@ -58,7 +60,7 @@ def estimates(paths: Sequence[Path], entries: Mapping[str, Entry], wanted: Itera
     names = set(wanted)
     rows = [row for row in _rows(paths) if row["program"] in names]
     if not rows:
-        raise RunnerError("there is no measured row with settings of these programs")
+        raise RunnerError("there is no measured row with settings of these programs", hint=HINT)
     found = []
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
     for row in rows:
@@ -74,15 +76,23 @@ def _rows(paths: Sequence[Path]) -> list[Mapping[str, Any]]:
     """The last row of each program with its settings."""
     found: dict[str, Mapping[str, Any]] = {}
     for path in paths:
-        try:
-            for line in path.read_text().splitlines():
-                row = json.loads(line)
-                if {"settings", "median_ms", "strategy"} <= row.keys():
-                    parts = (row.get(name) for name in ("program", "dtype", "dataset", "sizes", "settings"))
-                    found[json.dumps(list(parts), sort_keys=True)] = row
-        except (OSError, json.JSONDecodeError, AttributeError) as error:
-            raise RunnerError(f"{path} is no file of results: {error}") from error
+        for place, line in lines_of(path, HINT):
+            row = object_of(place, line, HINT, otherwise="no row of results")
+            if {"settings", "median_ms", "strategy"} <= row.keys():
+                parts = (row.get(name) for name in ("program", "dtype", "dataset", "sizes", "settings"))
+                found[json.dumps(list(parts), sort_keys=True)] = _checked(row, place)
     return list(found.values())
+
+
+def _checked(row: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    """The row of a measurement; raises RunnerError where it lacks something, or has it in another form."""
+    forms: Mapping[str, Any] = {"program": str, "strategy": str, "settings": dict, "median_ms": float | int}
+    known = {"dtype": tuple(SIZES), "dataset": DATASETS}
+    wrong = [name for name, form in forms.items() if not isinstance(row.get(name), form)]
+    wrong += [name for name, values in known.items() if row.get(name) not in values]
+    if not wrong and row["median_ms"] > 0:
+        return row
+    raise RunnerError(f"{place}: a row of a measurement has no {(wrong or ['median_ms above 0'])[0]}", hint=HINT)
 
 
 def compared(row: Mapping[str, Any], entry: Entry) -> Compared | None:

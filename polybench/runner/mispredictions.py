@@ -68,7 +68,7 @@ def estimated_points(paths: Iterable[Path]) -> list[Estimated]:
         try:
             entries = read_record(path)
         except UsageError as error:
-            raise RunnerError(f"{error.message}; {error.hint}") from error
+            raise RunnerError.of(error) from error
         for entry in entries:
             sizes = ", ".join(f"{name}={value}" for name, value in entry.conditions.sizes.items())
             name = f"{path.name} ({sizes})" if sizes else path.name
@@ -76,7 +76,9 @@ def estimated_points(paths: Iterable[Path]) -> list[Estimated]:
             if one is not None:
                 found[one.record, one.point] = one
     if not found:
-        raise RunnerError("there is no point with a time and an estimate in these records")
+        names = ", ".join(str(path) for path in paths)
+        hint = "of `polytile tune` under any strategy; points that were refused have neither"
+        raise RunnerError(f"{names}: there is no point with a time and an estimate", hint=hint)
     return list(found.values())
 
 

@@ -31,6 +31,7 @@ from polytile.runtime.output import check_targets, make_folder
 
 WITHIN = (5, 1)  # percent of the best
 LEAST = 20  # points that a search may evaluate, or a fourth of all
+HINT = "name a file that `polytile tune` has written, or T4 results (.json)"
 COLUMNS = ("search", *(f"within {percent}%: {each}" for percent in WITHIN for each in ("median", "quartiles")))
 
 
@@ -68,19 +69,25 @@ def recorded(path: Path, source: str = "") -> list[Outcome]:
     try:
         outcomes = read_t4(path) if path.suffix == ".json" else _of_source(path, source)
     except UsageError as error:
-        raise RunnerError(f"{error.message}; {error.hint}") from error
+        raise RunnerError.of(error) from error
     found = {one.point: one for one in outcomes}
     if not any(one.milliseconds for point, one in found.items() if point):
-        raise RunnerError(f"{path} has no time of a point")
+        raise RunnerError(f"{path} has no time of a point", hint=HINT)
     return list(found.values())
 
 
 def _of_source(path: Path, source: str) -> list[Outcome]:
     entries = [one for one in read_record(path) if one.source.startswith(source)]
     if not entries:
-        raise RunnerError(f"{path} has no evaluation of {source or 'any source'}")
+        hint = f"the sources begin with {known}" if (known := _sources(path)) else HINT
+        raise RunnerError(f"{path} has no evaluation of {source or 'any source'}", hint=hint)
     most = Counter(one.source for one in entries).most_common(1)[0][0]
     return [one.outcome for one in entries if one.source == most]
+
+
+def _sources(path: Path) -> str:
+    """The first digits of the sources of a record."""
+    return ", ".join(dict.fromkeys(one.source[:8] for one in read_record(path)))
 
 
 def needed(name: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
@@ -149,7 +156,7 @@ def replay(chosen: argparse.Namespace) -> int:
     try:
         found = [needed(name, outcomes, seeds) for name in chosen.search]
     except UsageError as error:
-        raise RunnerError(f"{error.message}; {error.hint}") from error
+        raise RunnerError.of(error) from error
     found += [needed_by_kernel_tuner(strategy, outcomes, seeds) for strategy in chosen.kernel_tuner]
     print(table(found))
     if chosen.json is not None:
@@ -167,4 +174,4 @@ def _check_files(chosen: argparse.Namespace) -> None:
         for file in files:
             make_folder(file)
     except PolytileError as error:
-        raise RunnerError(f"{error.message}; {error.hint}") from error
+        raise RunnerError.of(error) from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polybench.runner.errors import RunnerError
+from polybench.runner.text_lines import lines_of, object_of
 
 FORMAT = 1
 Row = dict[str, Any]
@@ -41,28 +42,18 @@ def append(path: Path, rows: Iterable[Row]) -> None:
 
 def read(path: Path) -> list[Row]:
     """The rows of a file; raises RunnerError with the line that is broken or of another version."""
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise RunnerError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RunnerError(f"{path} is no text") from error
-    return [parse(line, f"{path}:{number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [parse(line, place) for place, line in lines_of(path, "name a file that `run` or `sweep` wrote by --json")]
 
 
 def parse(line: str, place: str) -> Row:
     """One row; `place` is where it stands, for the message."""
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise RunnerError(f"{place}: broken JSON ({error.msg}); remove this line to keep the others") from error
-    if not isinstance(row, dict) or "program" not in row:
-        raise RunnerError(f"{place}: no result of this runner")
+    hint = "remove this line to keep the others"
+    row = object_of(place, line, hint, key="program", otherwise="no result of this runner")
     if row.get("format") != FORMAT:
         raise RunnerError(f"{place}: format {row.get('format', 'none')}, this version reads {FORMAT}; measure again")
     missing = [name for name in _KEYS if name not in row]
     if missing:
-        raise RunnerError(f"{place}: the row has no {missing[0]!r}")
+        raise RunnerError(f"{place}: the row has no {missing[0]!r}", hint=hint)
     return row
 
 
@@ -75,5 +66,5 @@ def read_all(paths: Sequence[Path]) -> list[Row]:
     """The rows of several files, the last of each key."""
     rows = latest(row for path in paths for row in read(path))
     if not rows:
-        raise RunnerError(f"{', '.join(map(str, paths))}: no results")
+        raise RunnerError(f"{', '.join(map(str, paths))}: no results", hint="measure some: `python -m polybench run`")
     return list(rows.values())

@@ -12,7 +12,6 @@ the data set), `known` (true: compile for the sizes; false: for any), and `label
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Mapping
 from datetime import date
@@ -26,7 +25,9 @@ from polybench.runner.rows import Row
 from polybench.runner.run import check_machine
 from polybench.runner.show import progress
 from polybench.runner.tables import DATASETS, SIZES, Entry
+from polybench.runner.text_lines import lines_of, object_of
 
+HINT = "name a file with a job a line, as `python -m polybench ablation --write` makes them (polybench/README.md)"
 FIELDS = ("program", "dtype", "dataset", "sizes", "settings", "defines", "known", "label")
 
 
@@ -50,23 +51,14 @@ def sweep(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
 
 def read_jobs(path: Path, entries: Mapping[str, Entry]) -> list[Row]:
     """The jobs of a file, with what they leave out filled in; raises RunnerError with the line that is wrong."""
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunnerError(f"{path}: {error}") from error
-    found = [_parse(line, f"{path}:{number}", entries) for number, line in enumerate(lines, 1) if line.strip()]
+    found = [_parse(line, place, entries) for place, line in lines_of(path, HINT)]
     if not found:
-        raise RunnerError(f"{path}: there is no job")
+        raise RunnerError(f"{path}: there is no job", hint=HINT)
     return found
 
 
 def _parse(line: str, place: str, entries: Mapping[str, Entry]) -> Row:
-    try:
-        given = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise RunnerError(f"{place}: broken JSON ({error.msg})") from error
-    if not isinstance(given, dict) or "program" not in given:
-        raise RunnerError(f"{place}: a job is an object with a 'program'")
+    given = object_of(place, line, HINT, key="program", otherwise="a job is an object with a 'program'")
     if unknown := [name for name in given if name not in FIELDS]:
         raise RunnerError(f"{place}: unknown field {unknown[0]!r}: one of {', '.join(FIELDS)}")
     defaults = {"dtype": "double", "dataset": "extralarge", "sizes": {}, "settings": {}, "defines": [], "known": True}

@@ -74,4 +74,4 @@ def test_files_that_are_no_results(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "there is no result of a kernel" in capsys.readouterr().err
     (tmp_path / "results.jsonl").write_text("{")
     assert cli.main(["kernels", str(tmp_path / "results.jsonl")]) == 2
-    assert "is no result of measured kernels" in capsys.readouterr().err
+    assert "results.jsonl:1: broken JSON" in capsys.readouterr().err

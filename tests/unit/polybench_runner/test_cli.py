@@ -125,6 +125,42 @@ def test_missing_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert "is no text" in refused(capsys, "report", tmp_path / "binary")[1]
 
 
+WRONG: dict[str, bytes | None] = {
+    "none": None,
+    "empty": b"",
+    "bytes": b"\xff\xfe\x00",
+    "text": b"no JSON\n",
+    "list": b"[1, 2]\n",
+    "object": b"{}\n",
+    "a line of no point": b'{"version": 1, "source": 5}\n',
+    "of another version": b'{"version": 9}\n',
+}
+MEASURED = {"program": "tiny/scale", "dtype": "double", "dataset": "mini", "settings": {}, "strategy": "classic"}
+ODD: dict[str, dict[str, Any]] = {
+    "no time": {},
+    "a word for a time": {"median_ms": "1"},
+    "no time at all": {"median_ms": 0},
+    "a list of settings": {"median_ms": 1.0, "settings": []},
+    "another type": {"median_ms": 1.0, "dtype": "half"},
+    "another data set": {"median_ms": 1.0, "dataset": "huge"},
+}
+WRONG |= {name: json.dumps({**MEASURED, **odd}).encode() for name, odd in ODD.items()}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("command", ["estimates", "replay", "kernels", "report", "sweep", "limits"])
+def test_wrong_files_are_told_with_a_hint(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, kind: str
+) -> None:
+    path, content = tmp_path / "f.jsonl", WRONG[kind]
+    if content is not None:
+        path.write_bytes(content)
+    status, said = refused(capsys, command, path)
+    assert status == 2 and ("; " in said or ": one of " in said)
+    for raw in ("Errno", "codec", "object has", "indices", "Traceback"):
+        assert raw not in said
+
+
 def test_a_missing_compiler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     status, said = refused(capsys, "run", "scale", "--on", "cpu")
