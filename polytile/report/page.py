@@ -10,18 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from polytile.dataclass import dataclass
 from polytile.facts import ArrayFacts, KernelFacts, LoopFacts, LoopKind, ProgramFacts, ScopFacts, TransferFacts
 from polytile.report import words
 from polytile.report.code_view import MOST_LINES, CodeBlock, entries, host_call, kernels
-from polytile.report.highlight import clean
 from polytile.report.pictures import inlined
 from polytile.report.schedule_view import Chain, tree_of
 from polytile.report.source_view import code_anchor, loop_reason, stretches
-from polytile.version import __version__
+from polytile.report.templating import templates_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 FRAGMENT_LINES = 60  # of a kernel in a notebook
@@ -149,20 +148,10 @@ def _view(
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-    )
-    made.globals.update(
-        version=__version__,
+    return templates_in(
+        TEMPLATES,
+        {"style": "report.css", "fragment_style": "fragment.css"},
         words=words,
         loop_reason=loop_reason,
         code_anchor=code_anchor,
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        fragment_style=Markup((TEMPLATES / "fragment.css").read_text(encoding="utf-8")),
     )
-    return made

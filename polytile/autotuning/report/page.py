@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import inf
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from polytile.autotuning import words
@@ -20,9 +20,8 @@ from polytile.autotuning.report.time_plot import time_plot
 from polytile.dataclass import dataclass
 from polytile.drawing.svg import number
 from polytile.report import words as report_words
-from polytile.report.highlight import clean
 from polytile.report.pictures import inlined
-from polytile.version import __version__
+from polytile.report.templating import templates_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_RANKED = 10
@@ -104,21 +103,12 @@ def _parts(place: int, history: History) -> Iterator[Part]:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-    )
-    made.globals.update(
-        version=__version__,
+    return templates_in(
+        TEMPLATES,
+        {"style": "tuning.css"},
         words=words,
         counted=report_words.counted,
         sizes=lambda history: report_words.values(tuple(history.sizes.items())),
         slower=SLOWER,
         most_ranked=MOST_RANKED,
-        style=Markup((TEMPLATES / "tuning.css").read_text(encoding="utf-8")),
     )
-    return made
