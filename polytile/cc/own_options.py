@@ -138,4 +138,4 @@ def as_own(text: str) -> str:
     """
     text = text.replace("polytile --help lists the options", HELP)
     named = re.sub(rf"(?<![\w-])--({'|'.join(sorted(shared(), key=len, reverse=True))})\b", rf"{PREFIX}\1", text)
-    return re.sub(rf"({PREFIX}[\w-]+) (?=[\w'\"]*[A-Z0-9])", r"\1=", named)
+    return re.sub(rf"({PREFIX}[\w-]+) (?=[\w'\"=]*[A-Z0-9])", r"\1=", named)

@@ -12,6 +12,7 @@ from polytile.cli.option_parser import OptionParser
 from polytile.cli.option_values import definition, integer, natural, page, parameters, sizes, words
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
+from polytile.machine import STATIC_SHARED_BYTES
 
 DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
@@ -131,15 +132,22 @@ def _choice(choice: Choice, said: Any) -> Any:
         case Kind.NAMES:
             return tuple(said)
         case Kind.SIZES:
-            return sizes(choice.option, said)
+            return sizes(choice.option, said, written=_written(choice))
         case Kind.BYTES:
-            return natural(choice.option, said)
+            return natural(choice.option, said, written=_written(choice))
         case Kind.NUMBER:
-            return 0 if said is None else integer(choice.option, said)
+            return 0 if said is None else integer(choice.option, said, written=_written(choice))
         case Kind.WORD:
             return getattr(Choices(), choice.name) if said is None else said
         case Kind.SWITCH | Kind.TEXT:
             return said
+
+
+def _written(choice: Choice) -> str:
+    """An option with a number that it takes."""
+    number = str(STATIC_SHARED_BYTES) if choice.kind is Kind.BYTES else "32"
+    few = choice.values or not choice.least <= int(number) <= choice.most
+    return f"{choice.option} {choice.example if few and choice.kind is not Kind.BYTES else number}"
 
 
 def _output_options(group: argparse._ArgumentGroup) -> None:

@@ -12,25 +12,26 @@ _NAME = r"(?a)[A-Za-z_]\w*"
 _MACRO = r"(?a)[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?"
 
 
-def integer(option: str, text: str, *, least: int | None = None) -> int:
-    """Read an integer as C writes it; raise UsageError for another text, or for one below the least."""
+def integer(option: str, text: str, *, least: int | None = None, written: str = "") -> int:
+    """Read an integer as C writes it; raise UsageError for another text, or for one below the least. `written` is what
+    could be typed instead."""
     try:
         value = int(text.strip(), 0)
     except ValueError:
-        raise UsageError(f"{option}: {text!r} is not an integer", hint=f"write {option} 32") from None
+        raise UsageError(f"{option}: {text!r} is not an integer", hint=f"write {written or f'{option} 32'}") from None
     if least is not None and value < least:
         raise UsageError(f"{option}: {value} is too small", hint=f"the least value is {least}")
     return value
 
 
-def natural(option: str, text: str | None) -> int | None:
+def natural(option: str, text: str | None, *, written: str = "") -> int | None:
     """Read a natural number; None where the option is not given."""
-    return None if text is None else integer(option, text, least=0)
+    return None if text is None else integer(option, text, least=0, written=written)
 
 
-def sizes(option: str, text: str | None) -> tuple[int, ...]:
+def sizes(option: str, text: str | None, *, written: str = "") -> tuple[int, ...]:
     """Read sizes, outermost first, as in `64,64,16`."""
-    return () if text is None else tuple(integer(option, part) for part in text.split(","))
+    return () if text is None else tuple(integer(option, part, written=written) for part in text.split(","))
 
 
 def definition(text: str) -> str:
@@ -57,12 +58,12 @@ def parameters(settings: Sequence[str]) -> dict[str, int]:
             raise UsageError(f"--param {setting}: not a parameter and its value", hint="write --param N=4096")
         if name in values:
             raise UsageError(f"--param: {name} is given twice, {values[name]} and {value}", hint="give it once")
-        values[name] = integer(f"--param {name}", value)
+        values[name] = integer(f"--param {name}", value, written=f"--param {name}=32")
     return values
 
 
 def page(name: str | None) -> str | None:
     """Return the name of a report; raise UsageError for one that is no HTML file."""
     if name is not None and not name.endswith((".html", ".htm")):
-        raise UsageError(f"--report {name}: reports are HTML files", hint="--report FILE.html")
+        raise UsageError(f"--report {name}: reports are HTML files", hint="write --report FILE.html")
     return name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -77,6 +78,17 @@ def check_target(path: Path) -> None:
         raise UserError(f"the output folder {folder} cannot be written", hint="name a folder that you may write to")
     if os.path.isdir(path):
         raise UserError(f"cannot write {path}: a folder has that name", hint="remove it, or name another folder")
+    if not _is_special(path):
+        _attempt_file(folder, path)
+
+
+def _attempt_file(folder: Path, path: Path) -> None:
+    """Make a file in a folder and remove it: some file systems take none, whatever their permissions say."""
+    try:
+        with tempfile.TemporaryFile(prefix=".polytile-", dir=folder):
+            pass
+    except OSError as error:
+        raise _failure(path, error) from error
 
 
 def _attempt_write(partial: Path, path: Path, text: str) -> None:

@@ -57,8 +57,8 @@ class Writer:
 class Cells:
     """The writers of a plan by name, the first and last cell that any writes along each dimension, the first and
     last iteration of the time loop, where memory of the arrays written is known to begin and end along each dimension,
-    and whether there are cells, and memory of each of these arrays (None: always). `iterations` counts those of the time
-    loop, where some instance runs; `with_memory` are the sizes with which `some` holds."""
+    and whether there are cells, and memory of each of these arrays (None: always). `iterations` counts those of the
+    time loop, where some instance runs; `with_memory` are the sizes with which `some` holds."""
 
     scop: Scop
     integer: CType

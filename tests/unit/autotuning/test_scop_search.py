@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import polytile
+from polytile.autotuning import estimates
 from polytile.autotuning.estimates import estimates_of
 from polytile.autotuning.gpu_evaluator import GpuEvaluator
 from polytile.autotuning.outcome import Outcome
@@ -21,7 +22,9 @@ from polytile.autotuning.worker import STAND_IN
 from polytile.autotuning.workload import Workload
 from polytile.choices import Choices
 from polytile.compiled_scop import CompiledScop
+from polytile.diagnostics import DeviceError, UserError
 from polytile.tuned_file import read_tuned
+from tests.unit.autotuning import faulty_estimates
 
 TEXT = """
 void add(int n, int m, double a[n][m], double b[n][m])
@@ -99,3 +102,32 @@ def test_estimates_are_the_same_in_one_process_and_in_several(workload: Workload
 
 def test_what_is_refused_has_no_estimate(workload: Workload) -> None:
     assert list(estimates_of(workload, lambda point: Choices(block=(2000,)), 1)([()])) == [None]
+
+
+BLOCKS = (32, faulty_estimates.ENDS, 128, faulty_estimates.ENDS, 256, 16)
+POINTS: list[Point] = [(("block", block),) for block in BLOCKS]
+
+
+def of_block(point: Point) -> Choices:
+    return Choices(block=(int(dict(point)["block"]),))
+
+
+def test_a_process_that_ends_takes_one_estimate_with_it(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "_of_this_process", faulty_estimates.ends_at_some)
+    assert list(estimates_of(workload, of_block, 2)(POINTS)) == [32, None, 128, None, 256, 16]
+
+
+def test_processes_that_all_end_are_an_error(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "_of_this_process", faulty_estimates.ends_always)
+    with pytest.raises(DeviceError, match="add_scop0: each process that compiles") as caught:
+        estimates_of(workload, of_block, 2)(POINTS[:2])
+    assert caught.value.hint is not None and "--jobs" in caught.value.hint
+
+
+def test_a_file_that_is_changed_meanwhile_is_the_users(workload: Workload) -> None:
+    Path(workload.path).write_text(TEXT.replace("b[i][j] =", "b[i * i][j] ="))
+    with pytest.raises(UserError, match="not affine") as caught:
+        estimates_of(workload, of_block, 2)(POINTS[:2])
+    assert caught.value.location is not None and caught.value.location.line == 7

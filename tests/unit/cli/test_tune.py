@@ -135,6 +135,17 @@ def test_the_same_command_measures_nothing_twice(
     assert not set(bench.evaluators[0].asked) & set(bench.evaluators[1].asked)
 
 
+@pytest.mark.parametrize("option", ["--output", "--record", "--report"])
+@pytest.mark.parametrize("place", ["/proc/x.html", "/proc/no/x.html", "{}/two.c/x.html"])
+def test_files_that_cannot_be_made_are_told_before_anything_is_measured(
+    source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str], option: str, place: str
+) -> None:
+    assert tune(source, "--param", "n=4000", "--param", "m=7", option, place.format(source.parent)) == EXIT_USER
+    out, err = capsys.readouterr()
+    assert not out and not bench.evaluators and "  note: " in err
+    assert "cannot write /proc/" in err or "is not a folder" in err or "cannot be written" in err
+
+
 def test_quiet_prints_what_was_found_alone(
     source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str]
 ) -> None:
