@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
+import islpy as isl
+
 from polytile.dataclass import dataclass
 from polytile.distribution.boxes import Direction, Reach
 from polytile.distribution.copies import HaloCopy
@@ -18,10 +20,14 @@ from polytile.ir.scop import Scop
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of the index space that ranks cut: positions 0 to `extent` - 1, counted by loops over `name`."""
+    """A dimension of the index space that ranks cut: positions 0 to `extent` - 1, counted by loops over `name`.
+
+    `end` is the same as `extent`, as a function of the parameters.
+    """
 
     name: str
     extent: Expr
+    end: isl.PwAff = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,19 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the instances of a statement run.
+
+    `positions` has the position along each axis, `{ S[t, i, j] -> [i] }`, None where every rank runs them; `shift` says
+    which of the source a rank's instances are, `{ S[i, j] -> S[t, i + i_offset, j + j_offset] }`.
+    """
+
+    statement: str
+    positions: tuple[isl.Map | None, ...] = field(compare=False)
+    shift: isl.MultiAff = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class BoxParameters:
     """The names of the parameters that the SCoP of a phase has for an axis.
 
@@ -107,8 +126,9 @@ class DistributionPlan:
     the exchanges `between`. In the last step the last phase runs at the sides of the owned box first (`boundary` is how
     thick these are), and the exchange goes on while it computes the interior. `before` is exchanged once, in front of
     the first step: arrays that are only read, and elements that no step writes, too.
-    `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their parameters, an entry for each axis, and
-    `step` the name of the one that is the iteration of the time loop. `copies` pack and unpack halos.
+    `placements` say where statements run; `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their
+    parameters, an entry for each axis, and `step` the name of the one that is the iteration of the time loop. `copies`
+    pack and unpack halos. `proof` says what was shown of all this (proof.py).
     """
 
     scop: Scop
@@ -122,12 +142,18 @@ class DistributionPlan:
     boundary: tuple[Reach, ...]
     boxes: tuple[BoxParameters, ...]
     step: str
+    placements: tuple[Placement, ...]
     local: tuple[Scop, ...] = field(compare=False)
     copies: tuple[HaloCopy, ...] = field(compare=False)
+    proof: str = ""
 
     def array(self, name: str) -> DistributedArray:
         """Return what is decided about the array of this name."""
         return next(a for a in self.arrays if a.name == name)
+
+    def placement(self, statement: str) -> Placement:
+        """Return where the instances of a statement run."""
+        return next(p for p in self.placements if p.statement == statement)
 
     @property
     def halo(self) -> tuple[Reach, ...]:

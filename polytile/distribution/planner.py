@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import islpy as isl
@@ -22,10 +23,12 @@ from polytile.distribution.plan import (
     DistributionPlan,
     HaloExchange,
     Phase,
+    Placement,
 )
+from polytile.distribution.proof import prove
 from polytile.distribution.reads import Read, find_reads
 from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, time_loop
-from polytile.ir.expr import INT, Expr
+from polytile.ir.expr import INT, Expr, Name
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
@@ -37,8 +40,8 @@ def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> Distri
     """Return how a SCoP runs on ranks, with `steps` iterations of its time loop between two exchanges.
 
     Raises UserError where nothing can be cut, with the first reason and its place, and UsageError where `steps` is no
-    positive number, or more than 1 without a time loop. Source: Zhang and Mueller, CGO 2012, section 4; for several
-    steps an exchange, Holewinski et al., ICS 2012 (overlapped tiles).
+    positive number, or more than 1 without a time loop. Every plan is proven (proof.py). Source: Zhang and Mueller, CGO
+    2012, section 4; for several steps an exchange, Holewinski et al., ICS 2012 (overlapped tiles).
     """
     if steps < 1:
         raise UsageError(f"{steps} steps per exchange", hint="at least 1")
@@ -51,7 +54,8 @@ def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> Distri
     axes, refused = find_axes(own, timed=timed)
     if not axes:
         raise _nothing_to_cut(scop, refused)
-    return _Planner(own, axes, found, timed, steps).plan()
+    plan = _Planner(own, axes, found, timed, steps).plan()
+    return replace(plan, proof=str(prove(plan, found)))
 
 
 def _check(scop: Scop) -> None:
@@ -111,7 +115,7 @@ class _Planner:
         local = LocalPositions(self.scop, self.axes, boxes, step, self.integer)
         return DistributionPlan(
             scop=self.scop,
-            axes=tuple(Axis(axis.name, self._extent(axis)) for axis in self.axes),
+            axes=tuple(self._extent(axis) for axis in self.axes),
             time=time_loop(self.scop) if self.timed else NO_TIME_LOOP,
             steps=self.steps,
             arrays=tuple(self._array(a.name, before) for a in self.scop.arrays),
@@ -121,16 +125,21 @@ class _Planner:
             boundary=self._boundary(between),
             boxes=boxes,
             step=step,
+            placements=tuple(
+                Placement(s.name, tuple(axis.positions.get(s.name) for axis in self.axes), local.shift(s))
+                for s in self.scop.statements
+            ),
             local=tuple(local.scop_of(f"{self.scop.name}_phase{k}", group) for k, group in enumerate(self.groups)),
             copies=self._copies(local, before, between),
         )
 
-    def _extent(self, axis: CutAxis) -> Expr:
-        """How many positions an axis has: the extent that all arrays have, or as far as any is accessed."""
+    def _extent(self, axis: CutAxis) -> Axis:
+        """How many positions an axis has: the size that all arrays have there, or as far as any is accessed."""
         declared = [self.scop.array(name).extents[d] for name, d in axis.dimensions.items()]
         given = list(dict.fromkeys(e for e in declared if e is not None))
-        if len(given) == 1:
-            return given[0]
+        if len(given) == 1 and isinstance(given[0], Name):
+            names = ", ".join(p.name for p in self.scop.parameters)
+            return Axis(axis.name, given[0], isl.PwAff(f"[{names}] -> {{ [{given[0].name}] }}"))
         reached: isl.Set | None = None
         for statement in self.scop.statements:
             for access in statement.accesses:
@@ -141,7 +150,8 @@ class _Planner:
         assert reached is not None
         last = reached.coalesce().dim_max(0)
         end = last.add_constant_val(isl.Val.one(last.get_ctx()))
-        return parameter_expression(end, isl.Set.universe(self.scop.context.get_space()), self.integer)
+        known = isl.Set.universe(self.scop.context.get_space())
+        return Axis(axis.name, parameter_expression(end, known, self.integer), end)
 
     def _array(self, name: str, exchanged: Sequence[HaloExchange]) -> DistributedArray:
         array = self.scop.array(name)

@@ -1,0 +1,79 @@
+"""That the SCoPs of phases are the source's statements on a rank's arrays, and that sides are thick enough to send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polytile.distribution.plan import DistributionPlan
+from polytile.ir.scop import Scop, Statement
+
+_OUT = isl.dim_type.out
+
+
+def unlike(plan: DistributionPlan) -> Iterator[isl.Set | isl.Map]:
+    """Return the differences between what phases run and access, and the source's instances in a box of positions.
+
+    A rank's instances are taken to the source's by their shift, and its elements by the offsets of axes.
+    """
+    for phase, local in zip(plan.phases, plan.local, strict=True):
+        for name in phase.statements:
+            here, there = local.statement(name), plan.scop.statement(name)
+            space = local.context.get_space()
+            runs = isl.Map.from_multi_aff(plan.placement(name).shift.align_params(space))
+            expected = _in_box(plan, there, space).apply(runs.reverse()).intersect_params(local.context)
+            found = here.domain.intersect_params(local.context)
+            yield expected.subtract(found)
+            yield found.subtract(expected)
+            for a, b in zip(here.accesses, there.accesses, strict=True):
+                moved = a.relation.apply_domain(runs).apply_range(_elements(plan, a.array, local, space))
+                source = b.relation.align_params(space).intersect_domain(found.apply(runs))
+                yield moved.intersect_domain(found.apply(runs)).subtract(source)
+                yield source.subtract(moved)
+
+
+def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space) -> isl.Set:
+    """The instances of the source at positions first + offset .. end + offset - 1, in one step."""
+    domain = statement.domain.align_params(space)
+    names = _names(space)
+    if plan.step:
+        rest = ", ".join(["t", *(f"x{k}" for k in range(1, len(statement.iterators)))])
+        domain = domain.intersect(isl.Set(f"[{names}] -> {{ {statement.name}[{rest}] : t = {plan.step} }}"))
+    for position, box in zip(plan.placement(statement.name).positions, plan.boxes, strict=True):
+        if position is not None:
+            inside = isl.Set(f"[{names}] -> {{ [p] : {box.first} + {box.offset} <= p < {box.end} + {box.offset} }}")
+            domain = domain.intersect(position.align_params(space).intersect_range(inside).domain())
+    return domain
+
+
+def _elements(plan: DistributionPlan, array: str, local: Scop, space: isl.Space) -> isl.Map:
+    """From a rank's elements to those of the whole array."""
+    axes = plan.array(array).axes
+    counted = [f"e{d}" for d in range(local.array(array).access_rank)]
+    whole = list(counted)
+    for d, axis in enumerate(axes):
+        if axis is not None:
+            whole[d] += f" + {plan.boxes[axis].offset}"
+    return isl.Map(f"[{_names(space)}] -> {{ {array}[{', '.join(counted)}] -> {array}[{', '.join(whole)}] }}")
+
+
+def _names(space: isl.Space) -> str:
+    """The parameters of a space."""
+    return ", ".join(space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param)))
+
+
+def _is_cut(plan: DistributionPlan, statement: str) -> bool:
+    """Whether a statement runs at positions."""
+    return any(position is not None for position in plan.placement(statement).positions)
+
+
+def unsent(plan: DistributionPlan) -> Iterator[isl.Set]:
+    """Return the positions at each side that are sent but not computed in front of the interior."""
+    last = max(k for k, phase in enumerate(plan.phases) if _is_cut(plan, phase.statements[0]))
+    written = {a.array for s in plan.phases[last].statements for a in plan.scop.statement(s).accesses if a.writes}
+    for exchange in plan.between:
+        if exchange.array in written:
+            for (below, above), (low, high) in zip(exchange.reach, plan.boundary, strict=True):
+                yield isl.Set(f"{{ [p] : {low} <= p < {above} }}")
+                yield isl.Set(f"{{ [p] : {high} <= p < {below} }}")

@@ -1,0 +1,115 @@
+"""What is cut, how far halos reach, what is exchanged, and what is refused with which reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from polytile.diagnostics import UsageError, UserError
+from polytile.distribution.planner import distribute
+from tests.unit.distribution.programs import ADVECTION, STAR, WAVE, scop_of, scop_of_file
+
+CORNERS = {(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)} - {(0, 0)}
+FACES = {(-1, 0), (1, 0), (0, -1), (0, 1)}
+
+
+def test_a_star_exchanges_faces_of_one_plane() -> None:
+    plan = distribute(scop_of(STAR))
+    assert [axis.name for axis in plan.axes] == ["i", "j"]
+    assert plan.array("A").axes == (None, 0, 1)
+    (between,) = plan.between
+    assert (set(between.directions), between.reach) == (FACES, ((1, 1), (2, 2)))
+    assert (between.plane, between.planes) == (0, ((0,), (1,)))
+    assert [(p.statements, p.growth) for p in plan.phases] == [(("S0",), (((0, 0), (0, 0)),))]
+    assert plan.boundary == ((1, 1), (2, 2))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_halos_grow_with_the_steps_of_a_period(steps: int) -> None:
+    """Step s of T computes T - 1 - s times the reach of a step beyond the part, and corners are read from T = 2 on."""
+    plan = distribute(scop_of(STAR), steps)
+    assert plan.halo == ((steps, steps), (2 * steps, 2 * steps))
+    assert plan.phases[0].growth == tuple(((k, k), (2 * k, 2 * k)) for k in range(steps))
+    assert set(plan.between[0].directions) == (FACES if steps == 1 else CORNERS)
+
+
+def test_two_sweeps_of_a_step_are_two_phases() -> None:
+    """What the second one writes the first one has read at other positions; nothing comes from the right."""
+    plan = distribute(scop_of(ADVECTION))
+    assert [p.statements for p in plan.phases] == [("S0",), ("S1",)]
+    assert plan.halo == ((1, 0),)
+    assert [(e.array, e.directions) for e in plan.between] == [("A", ((-1,),))]
+
+
+def test_jacobi_exchanges_the_array_that_steps_hand_on() -> None:
+    """B is computed beyond the part, and exchanged in front of the first step alone: its border is never written."""
+    plan = distribute(scop_of_file("polybench/jacobi-2d.c"))
+    assert [p.growth[0] for p in plan.phases] == [((1, 1), (1, 1)), ((0, 0), (0, 0))]
+    assert [e.array for e in plan.between] == ["A"]
+    assert {e.array for e in plan.before} == {"A", "B"}
+    assert plan.between[0].reach == ((2, 2), (2, 2))
+
+
+def test_fields_in_turn_reach_to_one_side() -> None:
+    """hz reads ex and ey of the next position, and these read hz of the one before."""
+    plan = distribute(scop_of_file("polybench/fdtd-2d.c"))
+    assert [p.growth[0] for p in plan.phases] == [((0, 1), (0, 1)), ((0, 0), (0, 0))]
+    assert {e.array: e.reach for e in plan.between}["hz"] == ((1, 1), (1, 1))
+
+
+def test_sources_and_receivers_run_where_their_element_is() -> None:
+    plan = distribute(scop_of(WAVE))
+    assert [len(p.statements) for p in plan.phases] == [3]
+    receiver = plan.array("rec")
+    assert (receiver.is_cut, [str(getattr(p, "name", p)) for p in receiver.position]) == (False, ["rx", "ry"])
+    assert {e.array for e in plan.between} == {"u"}
+    assert plan.array("v").halo == ((0, 0), (0, 0))
+
+
+def test_coefficients_are_exchanged_once() -> None:
+    plan = distribute(scop_of_file("cluster/himeno-19pt.c"), 2)
+    assert {e.array for e in plan.between} == {"p"}
+    assert {e.array for e in plan.before} > {"p", "a0", "bnd"}
+
+
+def test_a_sweep_without_time_loop_is_one_step() -> None:
+    plan = distribute(scop_of_file("polybench/gemm.c"))
+    assert (plan.step, [a.name for a in plan.axes], plan.between) == ("", ["i", "j"], ())
+    assert (plan.array("A").axes, plan.array("B").axes) == ((0, None), (None, 1))
+    with pytest.raises(UsageError, match="no time loop"):
+        distribute(scop_of_file("polybench/gemm.c"), 2)
+
+
+def test_dependences_inside_a_step_are_refused_with_a_pair() -> None:
+    with pytest.raises(UserError, match=r"different positions depend on each other through A: S0\[") as refused:
+        distribute(scop_of_file("polybench/seidel-2d.c"))
+    assert refused.value.location is not None and refused.value.location.line
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("for (int i = 1; i < n; i++) B[i] = A[i] + A[0];", "any distance"),
+        ("for (int i = 0; i < n; i++) B[i] = A[n - 1 - i];", "any distance"),
+        ("for (int i = 0; i < n; i++) B[i] = A[k[i]];", "any distance|no loop"),
+        ("for (int i = 1; i < n; i++) s[0] += A[i];", "write the same elements of s"),
+    ],
+)
+def test_what_cannot_be_cut_is_said_with_its_place(body: str, reason: str) -> None:
+    text = f"""void f(int steps, int n, int k[n], double s[1], double A[n], double B[n])
+{{
+#pragma scop
+    for (int t = 0; t < steps; t++) {{
+        {body}
+        for (int i = 1; i < n; i++) A[i] = B[i];
+    }}
+#pragma endscop
+}}"""
+    with pytest.raises(UserError, match=reason) as refused:
+        distribute(scop_of(text))
+    assert refused.value.location is not None and refused.value.location.line
+    assert refused.value.hint
+
+
+def test_steps_are_positive() -> None:
+    with pytest.raises(UsageError, match="0 steps"):
+        distribute(scop_of(STAR), 0)
