@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.c.host_file import host_file
 from polytile.codegen.targets.cuda.cuda import print_unit
-from polytile.compiled_scop import DRAW_SECONDS, CompiledScop, compile_scop, guard, short, title, unit_of
+from polytile.compiled_scop import DRAW_SECONDS, CompiledScop, compile_scop
 from polytile.dataclass import dataclass
 from polytile.diagnostics import (
     InternalError,
@@ -31,6 +31,7 @@ from polytile.diagnostics import (
 )
 from polytile.frontend.program import read_program
 from polytile.frontend.unreadable import Unread
+from polytile.generated_files import guard, short, title, unit_of
 from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Scop

@@ -60,7 +60,7 @@ class Execution:
         if self.compilation.entry is None:
             self._run_sequential(call)
         else:
-            self._engine(bool(call.on_device), on).run(call.layouts, call.values, call.memory)
+            self.engine(on, on_device=bool(call.on_device)).run(call.layouts, call.values, call.memory)
 
     def _run_sequential(self, call: Call) -> None:
         host = {name: data.get() if name in call.on_device else data for name, data in call.memory.items()}
@@ -68,7 +68,8 @@ class Execution:
         for name in call.on_device:
             call.memory[name].set(host[name])
 
-    def _engine(self, on_device: bool, on: str) -> Engine:
+    def engine(self, on: str, *, on_device: bool = False) -> Engine:
+        """Return what runs the kernels at a place, built where it was not; arrays on a device choose the GPU."""
         scop, program, options = self.compilation.scop, self.compilation.entry, self.compilation.options
         assert program is not None
         self._require_definitions()

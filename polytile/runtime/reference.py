@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,14 +57,29 @@ class Reference:
             self.entry(*arguments(self.scop, layouts, values, memory))
 
 
-@cache
 def workspace() -> Path:
-    """A private folder for compiled code, removed when Python ends."""
+    """A private folder for compiled code, removed when Python ends; or one that is shared for the time being."""
+    return _SHARED[-1] if _SHARED else _own_workspace()
+
+
+@contextmanager
+def shared_workspace(folder: Path) -> Iterator[None]:
+    """Let another process's folder be the one for compiled code; what has been loaded from there stays when it goes."""
+    _SHARED.append(folder)
+    try:
+        yield
+    finally:
+        _SHARED.pop()
+
+
+@cache
+def _own_workspace() -> Path:
     holder = tempfile.TemporaryDirectory(prefix="polytile-", ignore_cleanup_errors=True)
     _HOLDERS.append(holder)
     return Path(holder.name)
 
 
+_SHARED: list[Path] = []
 _HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 

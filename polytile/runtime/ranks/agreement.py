@@ -1,0 +1,71 @@
+"""What ranks decide together: a difference or an error of one is raised on all of them, so that none waits for it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from polytile.diagnostics import BUGS, InternalError, PolytileError, UsageError, described
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
+
+T = TypeVar("T")
+
+
+def on_all(comm: Intracomm, decided: Callable[[], T]) -> T:
+    """Return what is decided on this rank; raises on all ranks what the first of them raises, if any does."""
+    found, error = _outcome(decided)
+    errors = comm.allgather(error)
+    _raise_first(errors)
+    return found  # type: ignore[return-value]
+
+
+def from_root(comm: Intracomm, decided: Callable[[], T]) -> T:
+    """Return what is decided on rank 0, which sends it to the others; raises on all ranks what it raises there."""
+    outcome = _outcome(decided) if comm.rank == 0 else None
+    found, error = comm.bcast(outcome)
+    if error is not None:
+        raise error
+    return found  # type: ignore[no-any-return]
+
+
+def agree(comm: Intracomm, what: Mapping[str, str]) -> None:
+    """Raise UsageError on all ranks where they differ in what they are about to do, naming in what, and which ranks.
+
+    `what` are texts or digests by name, with the same names everywhere; `call` is compared alone where it differs, as
+    nothing else can be.
+    """
+    everywhere = comm.allgather(dict(what))
+    for name in what if all(one.keys() == what.keys() for one in everywhere) else ("call",):
+        ranks: dict[str, list[int]] = {}
+        for rank, one in enumerate(everywhere):
+            ranks.setdefault(one[name], []).append(rank)
+        if len(ranks) > 1:
+            values = "; ".join(f"{value} on {_numbers(on)}" for value, on in ranks.items())
+            raise UsageError(f"ranks differ in {name}: {values}", hint="make the same calls on all ranks")
+
+
+def _numbers(ranks: list[int]) -> str:
+    """`rank 3`, `ranks 0, 1, 2`, and how many more where there are many."""
+    shown = ", ".join(map(str, ranks[:8])) + (f" and {len(ranks) - 8} others" if len(ranks) > 8 else "")
+    return f"rank{'s' * (len(ranks) > 1)} {shown}"
+
+
+def _outcome(decided: Callable[[], T]) -> tuple[T | None, PolytileError | None]:
+    try:
+        return decided(), None
+    except PolytileError as error:
+        return None, error.with_traceback(None)
+    except Exception as error:  # of this rank alone, and the others wait
+        traceback.print_exc()
+        return None, InternalError(f"internal error: {described(error)}", hint=BUGS)
+
+
+def _raise_first(errors: list[PolytileError | None]) -> None:
+    for rank, error in enumerate(errors):
+        if error is not None:
+            if any(other is None or other.message != error.message for other in errors):
+                error.message = f"rank {rank}: {error.message}"
+            raise error

@@ -1,0 +1,176 @@
+"""The loop of one rank over the periods of a run.
+
+before: for t: all of the array
+after:  exchange `before`; for each period: for each step and phase, a box that shrinks; in the last one
+        boundary, pack, start, interior, wait, unpack (or the whole phase, and rounds of pack, start, wait, unpack)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from polytile.distribution.boxes import Box, Reach, boundary_and_interior, grown, volume
+from polytile.distribution.transfers import ExchangeMode
+from polytile.ir.evaluate import evaluate
+from polytile.runtime.ranks.exchange import Exchange
+from polytile.runtime.ranks.kernels import CompiledPlan
+from polytile.runtime.ranks.local_grid import LocalGrid
+from polytile.runtime.ranks.place import Place
+from polytile.runtime.ranks.records import RunRecord, Span, Traffic
+from polytile.runtime.ranks.transport import Transport
+
+MOST_SPANS = 6000  # that are kept of a run
+MOST_DIRECTIONS = 27
+
+
+class RankProgram:
+    """One rank's part of a program of certain sizes, with buffers and requests: to be run any number of times."""
+
+    def __init__(
+        self, compiled: CompiledPlan, local: LocalGrid, mode: ExchangeMode, transport: Transport, place: Place
+    ) -> None:
+        self.compiled, self.local, self.mode, self.place = compiled, local, mode, place
+        plan = compiled.plan
+        self.before = Exchange(compiled, plan.before, local, mode, transport, 0)
+        self.between = Exchange(compiled, plan.between, local, mode, transport, MOST_DIRECTIONS)
+
+    @property
+    def steps(self) -> range:
+        """The iterations of the time loop."""
+        time = self.compiled.plan.time
+        return range(evaluate(time.first, self.local.sizes), evaluate(time.end, self.local.sizes))
+
+    def run(self, arrays: Mapping[str, Any]) -> RunRecord:
+        """Run all steps on the rank's arrays, in place; raises DeviceError where a message or a kernel fails."""
+        return _Run(self, arrays).run()
+
+    @property
+    def sides(self) -> tuple[Reach, ...]:
+        """How thick the boundary is at each side: nothing where there is no neighbour."""
+        there = zip(self.compiled.plan.boundary, self.local.coordinates, self.local.grid.shape, strict=True)
+        return tuple((below * (at > 0), above * (at < parts - 1)) for (below, above), at, parts in there)
+
+
+class _Run:
+    """One run of a program on some arrays."""
+
+    def __init__(self, program: RankProgram, arrays: Mapping[str, Any]) -> None:
+        self.program, self.arrays = program, arrays
+        self.plan, self.place, self.local = program.compiled.plan, program.place, program.local
+        self.sides = program.sides
+        self.fixed = [kernels.taking(self._same_in_all_boxes(arrays)) for kernels in program.compiled.phases]
+        self.marks: deque[tuple[str, int, Any, Any]] = deque(maxlen=MOST_SPANS)
+        self.exchanges = 0
+
+    def _same_in_all_boxes(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        given = {**self.local.sizes, **arrays}
+        for names, (first, end) in zip(self.plan.boxes, self.local.stored, strict=True):
+            given |= {names.offset: first, names.extent: end - first}
+        return given
+
+    def run(self) -> RunRecord:
+        steps, begin = self.program.steps, self._begin()
+        if steps:
+            self._exchange(self.program.before, steps.start)
+        for first in steps[:: self.plan.steps]:
+            self._period(first, min(self.plan.steps, steps.stop - first), steps.stop)
+        self.place.settle()
+        return self._record(begin)
+
+    def _begin(self) -> Any:
+        self.place.settle()
+        return self.place.mark(side=False)
+
+    def _period(self, first: int, steps: int, end: int) -> None:
+        """Run some steps, and the exchange behind them if others follow."""
+        start = self.place.mark(side=False)
+        *others, last = [(step, phase) for step in range(steps) for phase in range(len(self.plan.phases))]
+        for step, phase in others:
+            self._compute(phase, first + step, self._box(phase, steps - 1 - step), side=False)
+        self._note("steps", first, start)
+        step, phase = last
+        follows = first + steps < end and bool(self.program.between.rounds)
+        if follows and self.program.mode is ExchangeMode.OVERLAP:
+            self._overlapped(first, step, phase)
+            return
+        start = self.place.mark(side=False)
+        self._compute(phase, first + step, self._box(phase, 0), side=False)
+        self._note("interior", first, start)
+        if follows:
+            self.exchanges += 1
+            self._exchange(self.program.between, first + steps)
+
+    def _overlapped(self, first: int, step: int, phase: int) -> None:
+        """Exchange the halos for the next period while the last phase of this one computes the interior."""
+        place, exchange, after = self.place, self.program.between, first + step + 1
+        slabs, interior = boundary_and_interior(self._box(phase, 0), self.sides)
+        place.after(side=True)
+        start = place.mark(side=True)
+        for slab in slabs:
+            self._compute(phase, first + step, slab, side=True)
+        self._note("boundary", first, start, side=True)
+        start = place.mark(side=True)
+        exchange.pack(0, after, self.arrays, place, side=True)
+        self._note("pack", first, start, side=True)
+        start = place.mark(side=False)
+        if place.on == "gpu":  # a launch returns before it ends: messages start behind it
+            self._compute(phase, first + step, interior, side=False)
+            exchange.rounds[0].messages.start()
+        else:
+            exchange.rounds[0].messages.start()
+            self._compute(phase, first + step, interior, side=False)
+        self._note("interior", first, start)
+        self._finish(exchange, 0, first, after)
+        self.exchanges += 1
+
+    def _exchange(self, exchange: Exchange, step: int) -> None:
+        """Exchange all halos in front of a step, one round after another."""
+        for number in range(len(exchange.rounds)):
+            self.place.after(side=True)
+            start = self.place.mark(side=True)
+            exchange.pack(number, step, self.arrays, self.place, side=True)
+            self._note("pack", step, start, side=True)
+            exchange.rounds[number].messages.start()
+            self._finish(exchange, number, step, step)
+
+    def _finish(self, exchange: Exchange, number: int, period: int, step: int) -> None:
+        """Wait for a round and unpack it, behind all kernels: the interior may read what lies in halos."""
+        start = self.place.mark(side=True)
+        exchange.rounds[number].messages.wait()
+        self._note("wait", period, start, side=True)
+        self.place.after(side=False)
+        start = self.place.mark(side=False)
+        exchange.unpack(number, step, self.arrays, self.place, side=False)
+        self._note("unpack", period, start)
+
+    def _box(self, phase: int, following: int) -> Box:
+        """The positions that a phase computes when so many steps of the period follow."""
+        return grown(self.local.owned, self.plan.phases[phase].growth[following], self.local.grid.extents)
+
+    def _compute(self, phase: int, step: int, box: Box, *, side: bool) -> None:
+        if not volume(box):
+            return
+        given: dict[str, Any] = {self.plan.step: step}
+        for names, (first, end) in zip(self.plan.boxes, self.local.positions(box), strict=True):
+            given |= {names.first: first, names.end: end}
+        kernels = self.program.compiled.phases[phase]
+        kernels.function(**self.fixed[phase], **kernels.taking(given), **self.place.queue(side=side))
+
+    def _note(self, what: str, step: int, start: Any, *, side: bool = False) -> None:
+        self.marks.append((what, step, start, self.place.mark(side=side)))
+
+    def _record(self, begin: Any) -> RunRecord:
+        program, seconds = self.program, self.place.seconds
+        once = program.between.traffic
+        return RunRecord(
+            rank=self.local.rank,
+            steps=len(program.steps),
+            exchanges=self.exchanges,
+            before=program.before.traffic if program.steps else Traffic(),
+            between=Traffic(once.messages * self.exchanges, once.bytes * self.exchanges),
+            array_bytes=self.local.nbytes,
+            buffer_bytes=program.before.buffer_bytes + program.between.buffer_bytes,
+            spans=tuple(Span(what, step, seconds(begin, a), seconds(begin, b)) for what, step, a, b in self.marks),
+        )

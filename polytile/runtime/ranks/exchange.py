@@ -1,0 +1,154 @@
+"""One exchange of halos: messages with all arrays in them, packed and unpacked by kernels, made once for many periods.
+
+A message is, for each box of an array, for each plane of it that is exchanged, the elements in row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from polytile.dataclass import dataclass
+from polytile.diagnostics import InternalError
+from polytile.distribution.boxes import opposite
+from polytile.distribution.plan import HaloExchange
+from polytile.distribution.transfers import ArrayBox, ExchangeMode, Transfer, rounds
+from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
+from polytile.runtime.ranks.local_grid import LocalGrid, cut_axes
+from polytile.runtime.ranks.place import Place
+from polytile.runtime.ranks.records import Traffic
+from polytile.runtime.ranks.transport import Messages, Route, Transport
+
+ALIGNMENT = 16  # of each array's elements in a message, in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A box of an array in a message; `plane` is the number of the plane among those that are exchanged."""
+
+    array: str
+    box: Mapping[str, int]
+    plane: int | None
+    elements: Any  # a view of the message
+
+    def call(self, kernels: Kernels, given: Mapping[str, Any], queue: Mapping[str, Any]) -> None:
+        """Run a copy of the box on arguments."""
+        kernels.function(**kernels.taking({**given, **self.box}), **queue)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Messages that go at once, and what is in them."""
+
+    messages: Messages
+    sent: tuple[Piece, ...]
+    received: tuple[Piece, ...]
+    traffic: Traffic
+    buffer_bytes: int
+
+
+class Exchange:
+    """The exchange of some halos by one rank. Tags of messages are `first_tag` and further ones."""
+
+    def __init__(
+        self,
+        compiled: CompiledPlan,
+        exchanges: Sequence[HaloExchange],
+        local: LocalGrid,
+        mode: ExchangeMode,
+        transport: Transport,
+        first_tag: int,
+    ) -> None:
+        self.compiled = compiled
+        self.exchanges = {e.array: e for e in exchanges}
+        self.local = local
+        self.first_tag = first_tag
+        each = rounds(local.grid, local.rank, exchanges, mode)
+        self.rounds = tuple(self._round(transfers, transport) for transfers in each)
+
+    @property
+    def traffic(self) -> Traffic:
+        """What the rank sends in one exchange."""
+        return sum((r.traffic for r in self.rounds), Traffic())
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The bytes of all buffers."""
+        return sum(r.buffer_bytes for r in self.rounds)
+
+    def pack(self, number: int, step: int, arrays: Mapping[str, Any], place: Place, *, side: bool) -> None:
+        """Pack what is sent in a round of the exchange in front of a step."""
+        for piece in self.rounds[number].sent:
+            copy = self.compiled.copies[piece.array]
+            piece.call(copy.pack, self._arguments(piece, step, arrays), place.queue(side=side))
+
+    def unpack(self, number: int, step: int, arrays: Mapping[str, Any], place: Place, *, side: bool) -> None:
+        """Unpack what was received in a round."""
+        for piece in self.rounds[number].received:
+            copy = self.compiled.copies[piece.array]
+            piece.call(copy.unpack, self._arguments(piece, step, arrays), place.queue(side=side))
+
+    def _arguments(self, piece: Piece, step: int, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        copy, exchange = self.compiled.copies[piece.array], self.exchanges[piece.array]
+        given = {**self.local.sizes, **arrays, copy.buffer: piece.elements}
+        if copy.plane is not None and piece.plane is not None:
+            given[copy.plane] = exchange.planes[step % len(exchange.planes)][piece.plane]
+        return given
+
+    def _round(self, transfers: Sequence[Transfer], transport: Transport) -> Round:
+        sends = [list(self._places(t.sends)) for t in transfers]
+        receives = [list(self._places(t.receives)) for t in transfers]
+        routes = [
+            Route(t.neighbour, _size(out), _size(back), self._tag(t.direction), self._tag(opposite(t.direction)))
+            for t, out, back in zip(transfers, sends, receives, strict=True)
+        ]
+        messages = transport.messages(routes)
+        sizes = [route.sends for route in routes if route.sends]
+        return Round(
+            messages,
+            tuple(self._pieces(sends, messages.sending)),
+            tuple(self._pieces(receives, messages.receiving)),
+            Traffic(len(sizes), sum(sizes)),
+            sum(route.sends + route.receives for route in routes),
+        )
+
+    def _tag(self, direction: tuple[int, ...]) -> int:
+        """The tag of messages that travel in a direction."""
+        number = 0
+        for d in direction:
+            number = 3 * number + d + 1
+        return self.first_tag + number
+
+    def _places(self, boxes: Sequence[ArrayBox]) -> Iterator[tuple[ArrayBox, int | None, int, int]]:
+        """Each box of each plane, with where it begins in a message and where it ends, in bytes."""
+        end = 0
+        for one in boxes:
+            planes = self.exchanges[one.array].planes
+            if len({len(each) for each in planes}) > 1:
+                raise InternalError(f"{one.array}: exchanges of different numbers of planes")
+            for plane in range(len(planes[0])) if planes else (None,):
+                start = -(-end // ALIGNMENT) * ALIGNMENT
+                end = start + self._elements(one) * self.local[one.array].dtype.itemsize
+                yield one, plane, start, end
+
+    def _elements(self, one: ArrayBox) -> int:
+        """How many elements a box has, of one plane where planes are exchanged."""
+        array, shape = self.compiled.plan.array(one.array), self.local[one.array].shape
+        plane = self.exchanges[one.array].plane
+        whole = [n for k, (axis, n) in enumerate(zip(array.axes, shape, strict=True)) if axis is None and k != plane]
+        return prod(whole) * prod(one.box[axis][1] - one.box[axis][0] for axis in cut_axes(array))
+
+    def _pieces(self, places: Sequence[Any], buffers: Sequence[Any]) -> Iterator[Piece]:
+        for each, buffer in zip(places, buffers, strict=True):
+            for one, plane, start, end in each:
+                copy, array = self.compiled.copies[one.array], self.compiled.plan.array(one.array)
+                box = self.local.positions(one.box)
+                ranges = [box[axis] for axis in cut_axes(array)]
+                named = dict(zip(copy.first, (a for a, _ in ranges), strict=True))
+                named |= dict(zip(copy.count, (b - a for a, b in ranges), strict=True))
+                yield Piece(one.array, named, plane, buffer[start:end].view(self.local[one.array].dtype))
+
+
+def _size(places: Sequence[tuple[ArrayBox, int | None, int, int]]) -> int:
+    return places[-1][3] if places else 0

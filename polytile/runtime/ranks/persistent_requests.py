@@ -1,0 +1,41 @@
+"""Persistent requests on contiguous buffers: made once, started and waited for in each exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from polytile.diagnostics import DeviceError
+from polytile.runtime.ranks.mpi import require_mpi
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
+
+    from polytile.runtime.ranks.transport import Route
+
+
+class PersistentRequests:
+    """The requests of some routes; what is received has the length of its buffer, or it is an error."""
+
+    def __init__(self, comm: Intracomm, routes: Sequence[Route], sending: Sequence[Any], receiving: Sequence[Any]):
+        self.mpi = require_mpi()
+        self.sources = [(route.neighbour, route.receives) for route in routes if route.receives]
+        pairs = list(zip(routes, sending, receiving, strict=True))
+        receives = [comm.Recv_init([b, self.mpi.BYTE], r.neighbour, r.receive_tag) for r, _, b in pairs if r.receives]
+        sends = [comm.Send_init([b, self.mpi.BYTE], r.neighbour, r.send_tag) for r, b, _ in pairs if r.sends]
+        self.requests = [*receives, *sends]
+
+    def start(self) -> None:
+        """Start all, receives first."""
+        self.mpi.Prequest.Startall(self.requests)
+
+    def wait(self) -> None:
+        """Wait for all; raises DeviceError where a message is longer or shorter than agreed, naming the rank."""
+        states = [self.mpi.Status() for _ in self.requests]
+        try:
+            self.mpi.Request.Waitall(self.requests, states)
+        except self.mpi.Exception as error:
+            raise DeviceError(f"a message failed: {error}") from None
+        for (neighbour, size), state in zip(self.sources, states, strict=False):  # those of sends are behind them
+            if (got := state.Get_count(self.mpi.BYTE)) != size:
+                raise DeviceError(f"a message of rank {neighbour} has {got} bytes in place of {size}")
