@@ -10,7 +10,7 @@ smooth.run(A=mine, **local.sizes)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from polytile.choices import Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
+from polytile.distribution.copies import HaloCopy
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute as plan_for_ranks
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
@@ -108,10 +109,16 @@ class DistributedScop:
     def __init__(self, scop: Scop, compiled: CompiledPlan, comm: Intracomm, choice: Choice, place: Place) -> None:
         self.plan: DistributionPlan = compiled.plan
         self.record: RunRecord | None = None
-        self._scop, self._compiled, self._comm, self._choice, self._place = scop, compiled, comm, choice, place
+        self.compiled = compiled
+        self._scop, self._comm, self._choice, self._place = scop, comm, choice, place
         self._transport = transport_named(choice.transport, comm, place)
         self._known = KnownSizes()
         self._programs: dict[tuple[tuple[str, int], ...], RankProgram] = {}
+
+    @property
+    def mode(self) -> str:
+        """How halos are exchanged."""
+        return self._choice.mode.value
 
     def __repr__(self) -> str:
         axes = ", ".join(axis.name for axis in self.plan.axes)
@@ -215,7 +222,7 @@ class DistributedScop:
         found = self._programs.pop(key, None)
         if found is None:
             local = self._local(sizes)
-            found = RankProgram(self._compiled, local, self._choice.mode, self._transport, self._place)
+            found = RankProgram(self.compiled, local, self._choice.mode, self._transport, self._place)
         self._programs[key] = found  # the latest is last
         for old in list(self._programs)[:-MOST]:
             del self._programs[old]
@@ -242,9 +249,9 @@ def distribute(
     end_all_on_uncaught_exceptions(given)
     own = given.Dup()
     plan, parts = from_root(own, lambda: _planned(compilation, choice.steps))
-    programs = [(part, runnable(part)) for part in parts]
-    build_once(own, lambda: _prepare(programs, place.on))
-    kernels = [Kernels(run, frozenset(names(part.scop))) for part, run in programs]
+    made = [runnable(part) for part in parts]
+    build_once(own, lambda: _prepare(made, place.on))
+    kernels = [Kernels(run, frozenset(names(part.scop))) for part, run in zip(parts, made, strict=True)]
     return DistributedScop(compilation.scop, _compiled_plan(plan, kernels), own, choice, place)
 
 
@@ -280,9 +287,28 @@ def _planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, li
     """The plan, and its programs in the order of `_compiled_plan`, as far as it takes to run them."""
     plan = plan_for_ranks(compilation.source, steps)
     phases, copies = _phase_options(compilation.options), _copy_options(compilation.options)
-    found = [run_pipeline(scop, phases) for scop in plan.local]
-    found += [run_pipeline(scop, copies) for copy in plan.copies for scop in (copy.pack, copy.unpack)]
-    return plan, [Compilation(c.scop, c.options, c.machine, c.source, program=c.entry) for c in found]
+    found = [_compiled_part(scop, phases) for scop in plan.local]
+    distinct = {_kind(copy): copy for copy in reversed(plan.copies)}.values()
+    return plan, found + [_compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
+
+
+def _kind(copy: HaloCopy) -> Hashable:
+    """What copies of arrays that lie alike have in common: one of them is compiled for all."""
+    array = copy.pack.array(copy.array)
+    return str(array.element), str(array.extents), copy.first, copy.count, copy.plane, copy.buffer
+
+
+def _compiled_part(scop: Scop, options: Options) -> Compilation:
+    """A part of a plan compiled, as far as it takes to run it: plans for other numbers of steps have the same parts."""
+    text = f"{scop.name}{scop.parameters}{scop.arrays}{scop.statements}{scop.context}{scop.schedule.to_str()}"
+    key = _digest(f"{text}{scop.definitions}{options}")
+    if key not in _PARTS:
+        made = run_pipeline(scop, options)
+        _PARTS[key] = Compilation(made.scop, made.options, made.machine, made.source, program=made.entry)
+    return _PARTS[key]
+
+
+_PARTS: dict[str, Compilation] = {}
 
 
 def _phase_options(options: Options) -> Options:
@@ -297,12 +323,16 @@ def _copy_options(options: Options) -> Options:
 
 
 def _compiled_plan(plan: DistributionPlan, kernels: list[Kernels]) -> CompiledPlan:
-    copies, of_copies = {}, kernels[len(plan.local) :]
-    for copy, pack, unpack in zip(plan.copies, of_copies[::2], of_copies[1::2], strict=True):
-        copies[copy.array] = CompiledCopy(pack, unpack, copy.first, copy.count, copy.plane, copy.buffer)
+    of_copies = kernels[len(plan.local) :]
+    distinct = {_kind(copy): copy for copy in reversed(plan.copies)}
+    pairs = dict(zip(distinct, zip(of_copies[::2], of_copies[1::2], strict=True), strict=True))
+    copies = {
+        c.array: CompiledCopy(*pairs[_kind(c)], distinct[_kind(c)].array, c.first, c.count, c.plane, c.buffer)
+        for c in plan.copies
+    }
     return CompiledPlan(plan, tuple(kernels[: len(plan.local)]), copies)
 
 
-def _prepare(programs: Iterable[tuple[Compilation, Runnable]], on: str) -> None:
-    for _, run in programs:
+def _prepare(programs: Iterable[Runnable], on: str) -> None:
+    for run in programs:
         run.prepare(on)

@@ -98,6 +98,7 @@ def plan(steps: int) -> DistributionPlan:
         boxes=BOXES,
         step="t",
         local=(),
+        copies=(),
     )
 
 
@@ -146,7 +147,7 @@ def compiled(steps: int) -> CompiledPlan:
 
         taken = frozenset({*COPY_FIRST, *COPY_COUNT, name, "message"})
         both = Kernels(pack, taken), Kernels(unpack, taken)
-        copies[name] = CompiledCopy(*both, COPY_FIRST, COPY_COUNT, None, "message")
+        copies[name] = CompiledCopy(*both, name, COPY_FIRST, COPY_COUNT, "", "message")
     phases = (
         Kernels(first_phase, frozenset({*numbers, "A", "B"})),
         Kernels(second_phase, frozenset({*numbers, "A", "B", "seen"})),

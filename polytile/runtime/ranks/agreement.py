@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
+from time import sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from polytile.diagnostics import BUGS, InternalError, PolytileError, UsageError, described
+from polytile.runtime.ranks.failure import agreed
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -17,18 +19,33 @@ T = TypeVar("T")
 def on_all(comm: Intracomm, decided: Callable[[], T]) -> T:
     """Return what is decided on this rank; raises on all ranks what the first of them raises, if any does."""
     found, error = _outcome(decided)
+    wait_asleep(comm)
     errors = comm.allgather(error)
-    _raise_first(errors)
+    for rank, first in enumerate(errors):
+        if first is not None:
+            if any(other is None or other.message != first.message for other in errors):
+                first.message = f"rank {rank}: {first.message}"
+            raise agreed(comm, first)
     return found  # type: ignore[return-value]
 
 
 def from_root(comm: Intracomm, decided: Callable[[], T]) -> T:
     """Return what is decided on rank 0, which sends it to the others; raises on all ranks what it raises there."""
     outcome = _outcome(decided) if comm.rank == 0 else None
+    wait_asleep(comm)
     found, error = comm.bcast(outcome)
     if error is not None:
-        raise error
+        raise agreed(comm, error)
     return found  # type: ignore[no-any-return]
+
+
+def wait_asleep(comm: Intracomm) -> None:
+    """Wait until all ranks are here without using a processor: libraries of MPI poll, and one that compiles may need
+    it."""
+    request, pause = comm.Ibarrier(), 0.0
+    while not request.Test():
+        sleep(pause)
+        pause = min(max(2 * pause, 2e-5), 2e-3)
 
 
 def agree(comm: Intracomm, what: Mapping[str, str]) -> None:
@@ -44,7 +61,7 @@ def agree(comm: Intracomm, what: Mapping[str, str]) -> None:
             ranks.setdefault(one[name], []).append(rank)
         if len(ranks) > 1:
             values = "; ".join(f"{value} on {_numbers(on)}" for value, on in ranks.items())
-            raise UsageError(f"ranks differ in {name}: {values}", hint="make the same calls on all ranks")
+            raise agreed(comm, UsageError(f"ranks differ in {name}: {values}", hint="make the same calls on all ranks"))
 
 
 def _numbers(ranks: list[int]) -> str:
@@ -61,11 +78,3 @@ def _outcome(decided: Callable[[], T]) -> tuple[T | None, PolytileError | None]:
     except Exception as error:  # of this rank alone, and the others wait
         traceback.print_exc()
         return None, InternalError(f"internal error: {described(error)}", hint=BUGS)
-
-
-def _raise_first(errors: list[PolytileError | None]) -> None:
-    for rank, error in enumerate(errors):
-        if error is not None:
-            if any(other is None or other.message != error.message for other in errors):
-                error.message = f"rank {rank}: {error.message}"
-            raise error

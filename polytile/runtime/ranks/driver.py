@@ -33,6 +33,7 @@ class RankProgram:
     ) -> None:
         self.compiled, self.local, self.mode, self.place = compiled, local, mode, place
         plan = compiled.plan
+        self.scratch = {array.name: local.unset(array.name) for array in local.scratch}
         self.before = Exchange(compiled, plan.before, local, mode, transport, 0)
         self.between = Exchange(compiled, plan.between, local, mode, transport, MOST_DIRECTIONS)
 
@@ -47,6 +48,12 @@ class RankProgram:
         return _Run(self, arrays).run()
 
     @property
+    def last_cut_phase(self) -> int:
+        """The last phase that computes boxes; what is behind it each rank does once, on what all have."""
+        boxes = {names.first for names in self.compiled.plan.boxes}
+        return max(k for k, kernels in enumerate(self.compiled.phases) if boxes & kernels.names)
+
+    @property
     def sides(self) -> tuple[Reach, ...]:
         """How thick the boundary is at each side: nothing where there is no neighbour."""
         there = zip(self.compiled.plan.boundary, self.local.coordinates, self.local.grid.shape, strict=True)
@@ -57,15 +64,15 @@ class _Run:
     """One run of a program on some arrays."""
 
     def __init__(self, program: RankProgram, arrays: Mapping[str, Any]) -> None:
-        self.program, self.arrays = program, arrays
+        self.program, self.arrays = program, {**arrays, **program.scratch}
         self.plan, self.place, self.local = program.compiled.plan, program.place, program.local
         self.sides = program.sides
-        self.fixed = [kernels.taking(self._same_in_all_boxes(arrays)) for kernels in program.compiled.phases]
+        self.fixed = [kernels.taking(self._same_in_all_boxes()) for kernels in program.compiled.phases]
         self.marks: deque[tuple[str, int, Any, Any]] = deque(maxlen=MOST_SPANS)
         self.exchanges = 0
 
-    def _same_in_all_boxes(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        given = {**self.local.sizes, **arrays}
+    def _same_in_all_boxes(self) -> dict[str, Any]:
+        given = {**self.local.sizes, **self.arrays}
         for names, (first, end) in zip(self.plan.boxes, self.local.stored, strict=True):
             given |= {names.offset: first, names.extent: end - first}
         return given
@@ -86,19 +93,22 @@ class _Run:
     def _period(self, first: int, steps: int, end: int) -> None:
         """Run some steps, and the exchange behind them if others follow."""
         start = self.place.mark(side=False)
-        *others, last = [(step, phase) for step in range(steps) for phase in range(len(self.plan.phases))]
-        for step, phase in others:
+        launches = [(step, phase) for step in range(steps) for phase in range(len(self.plan.phases))]
+        at = len(launches) - len(self.plan.phases) + self.program.last_cut_phase
+        for step, phase in launches[:at]:
             self._compute(phase, first + step, self._box(phase, steps - 1 - step), side=False)
         self._note("steps", first, start)
-        step, phase = last
+        step, phase = launches[at]
         follows = first + steps < end and bool(self.program.between.rounds)
         if follows and self.program.mode is ExchangeMode.OVERLAP:
             self._overlapped(first, step, phase)
-            return
-        start = self.place.mark(side=False)
-        self._compute(phase, first + step, self._box(phase, 0), side=False)
-        self._note("interior", first, start)
-        if follows:
+        else:
+            start = self.place.mark(side=False)
+            self._compute(phase, first + step, self._box(phase, 0), side=False)
+            self._note("interior", first, start)
+        for step, phase in launches[at + 1 :]:
+            self._compute(phase, first + step, self._box(phase, 0), side=False)
+        if follows and self.program.mode is not ExchangeMode.OVERLAP:
             self.exchanges += 1
             self._exchange(self.program.between, first + steps)
 
@@ -152,7 +162,7 @@ class _Run:
     def _compute(self, phase: int, step: int, box: Box, *, side: bool) -> None:
         if not volume(box):
             return
-        given: dict[str, Any] = {self.plan.step: step}
+        given: dict[str, Any] = {self.plan.step: step}  # "" where there is no time loop, which nobody takes
         for names, (first, end) in zip(self.plan.boxes, self.local.positions(box), strict=True):
             given |= {names.first: first, names.end: end}
         kernels = self.program.compiled.phases[phase]

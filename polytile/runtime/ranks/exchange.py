@@ -15,7 +15,7 @@ from polytile.distribution.boxes import opposite
 from polytile.distribution.plan import HaloExchange
 from polytile.distribution.transfers import ArrayBox, ExchangeMode, Transfer, rounds
 from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
-from polytile.runtime.ranks.local_grid import LocalGrid, cut_axes
+from polytile.runtime.ranks.local_grid import LocalGrid
 from polytile.runtime.ranks.place import Place
 from polytile.runtime.ranks.records import Traffic
 from polytile.runtime.ranks.transport import Messages, Route, Transport
@@ -61,9 +61,13 @@ class Exchange:
         first_tag: int,
     ) -> None:
         self.compiled = compiled
-        self.exchanges = {e.array: e for e in exchanges}
         self.local = local
+        both = (*compiled.plan.before, *compiled.plan.between)
+        self.plane_dimension = {e.array: e.plane for e in both if e.plane is not None}
+        self.planes = {e.array: e.planes or self._all_planes(e.array) for e in exchanges}
         self.first_tag = first_tag
+        stored = zip(compiled.plan.boxes, local.stored, strict=True)
+        self.extents = {names.extent: end - first for names, (first, end) in stored}
         each = rounds(local.grid, local.rank, exchanges, mode)
         self.rounds = tuple(self._round(transfers, transport) for transfers in each)
 
@@ -90,11 +94,17 @@ class Exchange:
             piece.call(copy.unpack, self._arguments(piece, step, arrays), place.queue(side=side))
 
     def _arguments(self, piece: Piece, step: int, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        copy, exchange = self.compiled.copies[piece.array], self.exchanges[piece.array]
-        given = {**self.local.sizes, **arrays, copy.buffer: piece.elements}
-        if copy.plane is not None and piece.plane is not None:
-            given[copy.plane] = exchange.planes[step % len(exchange.planes)][piece.plane]
+        copy = self.compiled.copies[piece.array]
+        given = {**self.local.sizes, **self.extents, copy.array: arrays[piece.array], copy.buffer: piece.elements}
+        if piece.plane is not None:
+            planes = self.planes[piece.array]
+            given[copy.plane] = planes[step % len(planes)][piece.plane]
         return given
+
+    def _all_planes(self, array: str) -> tuple[tuple[int, ...], ...]:
+        """The planes of an exchange of all of an array, where copies take one at a time."""
+        dimension = self.plane_dimension.get(array)
+        return () if dimension is None else (tuple(range(self.local[array].shape[dimension])),)
 
     def _round(self, transfers: Sequence[Transfer], transport: Transport) -> Round:
         sends = [list(self._places(t.sends)) for t in transfers]
@@ -124,7 +134,7 @@ class Exchange:
         """Each box of each plane, with where it begins in a message and where it ends, in bytes."""
         end = 0
         for one in boxes:
-            planes = self.exchanges[one.array].planes
+            planes = self.planes[one.array]
             if len({len(each) for each in planes}) > 1:
                 raise InternalError(f"{one.array}: exchanges of different numbers of planes")
             for plane in range(len(planes[0])) if planes else (None,):
@@ -135,18 +145,20 @@ class Exchange:
     def _elements(self, one: ArrayBox) -> int:
         """How many elements a box has, of one plane where planes are exchanged."""
         array, shape = self.compiled.plan.array(one.array), self.local[one.array].shape
-        plane = self.exchanges[one.array].plane
+        plane = self.plane_dimension.get(one.array)
         whole = [n for k, (axis, n) in enumerate(zip(array.axes, shape, strict=True)) if axis is None and k != plane]
-        return prod(whole) * prod(one.box[axis][1] - one.box[axis][0] for axis in cut_axes(array))
+        cut = [one.box[axis] for axis in array.axes if axis is not None]
+        return prod(whole) * prod(end - first for first, end in cut)
 
     def _pieces(self, places: Sequence[Any], buffers: Sequence[Any]) -> Iterator[Piece]:
         for each, buffer in zip(places, buffers, strict=True):
             for one, plane, start, end in each:
                 copy, array = self.compiled.copies[one.array], self.compiled.plan.array(one.array)
                 box = self.local.positions(one.box)
-                ranges = [box[axis] for axis in cut_axes(array)]
-                named = dict(zip(copy.first, (a for a, _ in ranges), strict=True))
-                named |= dict(zip(copy.count, (b - a for a, b in ranges), strict=True))
+                named: dict[str, int] = {}
+                for axis, first, count in zip(array.axes, copy.first, copy.count, strict=True):
+                    if axis is not None:
+                        named |= {first: box[axis][0], count: box[axis][1] - box[axis][0]}
                 yield Piece(one.array, named, plane, buffer[start:end].view(self.local[one.array].dtype))
 
 

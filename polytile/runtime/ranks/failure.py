@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
 _WATCHED: list[int] = []  # the rank in the program, once uncaught exceptions end all ranks
+_AGREED: list[BaseException] = []  # the last error that was raised on all of them
+
+
+def agreed(comm: Intracomm, error: PolytileError) -> PolytileError:
+    """Return an error that all ranks of a communicator are about to raise: one of the program's reports it, if they
+    are all, and none has to be ended by others."""
+    from mpi4py import MPI
+
+    if comm.size == MPI.COMM_WORLD.size:
+        _AGREED[:] = [error]
+    return error
 
 
 @contextmanager
@@ -35,7 +46,13 @@ def end_all_on_uncaught_exceptions(comm: Intracomm) -> None:
         return
     _WATCHED.append(comm.rank)
 
+    usual = sys.excepthook
+
     def ended(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if error in _AGREED:
+            if _WATCHED[0] == 0:
+                usual(kind, error, trace)
+            return
         _abort(_WATCHED[0], error.with_traceback(trace))
 
     sys.excepthook = ended

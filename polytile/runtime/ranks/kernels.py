@@ -23,17 +23,19 @@ class Kernels:
 
 @dataclass(frozen=True, slots=True)
 class CompiledCopy:
-    """Packing and unpacking of one array: a box is `first` and `count`, names for each axis that cuts the array.
+    """Packing and unpacking of one array: a box is `first` and `count`, names for each dimension, "" where none is cut.
 
-    `plane` is the name of the index in the dimension of which single planes are exchanged, `buffer` that of the packed
-    elements, all in one row.
+    The kernels call the array `array`, whichever of those that lie alike it is.
+    `plane` is the name of the index in the dimension of which single planes are exchanged, "" where there is none,
+    `buffer` that of the packed elements, all in one row.
     """
 
     pack: Kernels
     unpack: Kernels
+    array: str
     first: tuple[str, ...]
     count: tuple[str, ...]
-    plane: str | None
+    plane: str
     buffer: str
 
 

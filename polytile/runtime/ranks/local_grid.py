@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -14,7 +14,8 @@ from polytile.distribution.boxes import Box, Range
 from polytile.distribution.plan import DistributedArray, DistributionPlan
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.ir.evaluate import evaluate
-from polytile.runtime.layout import Layout, layouts
+from polytile.ir.scop import Array
+from polytile.runtime.layout import Layout, element_dtype, layouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class LocalGrid:
     """One rank's part of a program of certain sizes: arrays to compute with in place, through `DistributedScop.run`.
 
     `owned` are the positions that the rank owns, `stored` those of its arrays, halos included, `sizes` the parameters
-    of the program. `module` makes arrays: NumPy, or CuPy where kernels run on a GPU.
+    of the program. `scratch` are arrays that the program declares itself, which users do not see. `module` makes
+    arrays: NumPy, or CuPy where kernels run on a GPU.
 
     Example: local = d.local(n=1000); a = local.zeros("A"); a[local["A"].own] = 1.0
     """
@@ -62,10 +64,11 @@ class LocalGrid:
     stored: Box
     sizes: Mapping[str, int]
     arrays: tuple[LocalArray, ...]
+    scratch: tuple[LocalArray, ...]
     module: Any
 
     def __getitem__(self, name: str) -> LocalArray:
-        found = next((a for a in self.arrays if a.name == name), None)
+        found = next((a for a in (*self.arrays, *self.scratch) if a.name == name), None)
         if found is None:
             raise UsageError(f"there is no array {name!r}", hint=f"arrays: {', '.join(a.name for a in self.arrays)}")
         return found
@@ -78,7 +81,7 @@ class LocalGrid:
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays of the rank."""
-        return sum(array.nbytes for array in self.arrays)
+        return sum(array.nbytes for array in (*self.arrays, *self.scratch))
 
     def zeros(self, name: str) -> Any:
         """Return an array of zeros for what the rank holds of an array."""
@@ -128,7 +131,15 @@ def local_grid(
     owned, stored = grid.owned(rank), grid.stored(rank, plan.halo)
     placed = layouts(plan.scop, sizes)
     arrays = tuple(_local(plan.array(name), layout, owned, stored) for name, layout in placed.items())
-    return LocalGrid(rank, grid, owned, stored, dict(sizes), arrays, module)
+    inner = [a for a in plan.scop.arrays if a.name not in placed and plan.array(a.name).is_cut]
+    scratch = tuple(_local(plan.array(a.name), _layout(a, sizes), owned, stored) for a in inner)
+    return LocalGrid(rank, grid, owned, stored, dict(sizes), arrays, scratch, module)
+
+
+def _layout(array: Array, sizes: Mapping[str, int]) -> Layout:
+    """The layout of an array that the program declares, with all of its extents."""
+    shape = tuple(evaluate(extent, sizes) for extent in array.extents if extent is not None)
+    return Layout(array, element_dtype(array), shape)
 
 
 def _local(array: DistributedArray, layout: Layout, owned: Box, stored: Box) -> LocalArray:
@@ -145,8 +156,3 @@ def _local(array: DistributedArray, layout: Layout, owned: Box, stored: Box) -> 
 def _within(positions: Range, extent: int) -> Range:
     first, end = positions
     return min(first, extent), min(end, extent)
-
-
-def cut_axes(array: DistributedArray) -> Iterator[int]:
-    """Yield the axes that cut the array, by its dimensions."""
-    return (axis for axis in array.axes if axis is not None)

@@ -1,0 +1,249 @@
+"""Programs on all numbers of ranks, grids, modes and steps of a period, against C, bit by bit, in the emulator.
+
+`mpirun -n 8 python -m tests.ranks.programs [PROGRAM..]` prints a line of JSON for each case.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import combinations, product
+from math import prod
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import polytile
+from polytile.compilation import Compilation
+from polytile.compiled_scop import CompiledScop
+from polytile.distributed_scop import Choice, DistributedScop
+from polytile.distribution.process_grid import ProcessGrid, factorisations
+from polytile.distribution.transfers import ExchangeMode, rounds
+from polytile.runtime.layout import layouts
+from polytile.runtime.ranks.agreement import from_root, wait_asleep
+from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
+from polytile.runtime.ranks.local_grid import extents_of
+from polytile.runtime.ranks.place import HostPlace
+from polytile.runtime.reference import reference
+
+SUITE = Path(__file__).resolve().parents[2] / "polybench"
+WAVE = """
+void wave(int steps, int nx, int ny, int si, int sj, int ri, int rj, double c[nx][ny], double u[3][nx][ny],
+          double source[steps], double seen[steps])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < nx - 1; i++)
+            for (int j = 1; j < ny - 1; j++)
+                u[(t + 2) % 3][i][j] = 2.0 * u[(t + 1) % 3][i][j] - u[t % 3][i][j]
+                    + c[i][j] * (u[(t + 1) % 3][i][j - 1] + u[(t + 1) % 3][i][j + 1] + u[(t + 1) % 3][i - 1][j]
+                                 + u[(t + 1) % 3][i + 1][j] - 4.0 * u[(t + 1) % 3][i][j]);
+        u[(t + 2) % 3][si][sj] += source[t];
+        seen[t] = u[(t + 2) % 3][ri][rj];
+    }
+#pragma endscop
+}
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program: C text or a file of the suite, its sizes by axis, the name of its number of steps."""
+
+    name: str
+    source: str
+    sizes: tuple[str, ...]
+    steps: str
+    points: tuple[tuple[str, int], ...] = ()  # sizes that are positions, with the number of the axis
+
+
+PROGRAMS = (
+    *(
+        Program(name, f"cluster/{name}.c", ("nx", "ny", "nz"), "tsteps")
+        for name in ("stencil-7pt", "stencil-13pt", "himeno-19pt", "stencil-27pt")
+    ),
+    Program("jacobi-2d", "polybench/jacobi-2d.c", ("n", "n"), "tsteps"),
+    Program("heat-3d", "polybench/heat-3d.c", ("n", "n", "n"), "tsteps"),
+    Program("fdtd-2d", "polybench/fdtd-2d.c", ("nx", "ny"), "tmax"),
+    Program("wave", WAVE, ("nx", "ny"), "steps", (("si", 0), ("sj", 1), ("ri", 0), ("rj", 1))),
+)
+RANKS, STEPS, MODES = (1, 2, 3, 4, 6, 8), (1, 2, 3), ("basic", "diagonal", "overlap")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run."""
+
+    program: str
+    ranks: int
+    dimensions: int  # of the grid that have more than one rank
+    steps: int
+    mode: str
+    own_arrays: bool  # each rank has its own, or rank 0 all
+
+
+def cut(shape: Sequence[int]) -> int:
+    """How many dimensions of a grid have more than one rank, 1 where none has."""
+    return max(1, sum(n > 1 for n in shape))
+
+
+def pairwise_cases(programs: Sequence[str]) -> list[Case]:
+    """Few cases in which each two values of different factors are together: each new one has most new pairs."""
+    factors: tuple[Sequence[Any], ...] = (programs, RANKS, (1, 2, 3), STEPS, MODES, (False, True))
+    axes = {p.name: len(p.sizes) for p in PROGRAMS}
+    every = [c for c in product(*factors) if c[2] in map(cut, factorisations(c[1], axes[c[0]]))]
+    pairs = {c: set(combinations(enumerate(c), 2)) for c in every}
+    missing = set().union(*pairs.values())
+    found = []
+    while missing:
+        best = max(every, key=lambda c: len(pairs[c] & missing))
+        missing -= pairs[best]
+        found.append(Case(*best))
+    return found
+
+
+@cache
+def compiled(program: Program) -> CompiledScop:
+    """The program as rank 0 compiles it, for all ranks."""
+
+    def made() -> Compilation:
+        source = program.source if "\n" in program.source else SUITE / program.source
+        (scop,) = polytile.compile(source, strict=True, schedule="classic")
+        own = scop.compilation
+        return Compilation(own.scop, own.options, own.machine, own.source, program=own.entry)
+
+    return CompiledScop(from_root(MPI.COMM_WORLD, made))
+
+
+@cache
+def distributed(program: Program, steps: int) -> DistributedScop:
+    """The program on all ranks, of which cases take what is compiled."""
+    return compiled(program).distribute(MPI.COMM_WORLD, steps_per_exchange=steps, on="emulator")
+
+
+def shape_of(ranks: int, axes: int, dimensions: int) -> tuple[int, ...]:
+    """A grid with as many dimensions of more than one rank as asked for, of several one by their number."""
+    every = [shape for shape in factorisations(ranks, axes) if cut(shape) == dimensions]
+    return every[(ranks + dimensions) % len(every)]
+
+
+def sizes_of(program: Program, d: DistributedScop, shape: tuple[int, ...]) -> dict[str, int]:
+    """Extents with the thinnest parts that can be, and one position more, so that no number of ranks divides them."""
+    found: dict[str, int] = {program.steps: 2 * d.plan.steps + 1}
+    names = [getattr(axis.extent, "name", "") for axis in d.plan.axes]
+    for name, parts, (below, above) in zip(names, shape, d.plan.halo, strict=True):
+        least = max(7 if parts == 1 else parts * max(below, above, 2) + 1, found.get(name, 0))
+        found[name] = least
+    for name in program.sizes:
+        found.setdefault(name, 9)
+    for number, (name, axis) in enumerate(program.points):
+        extent = found[program.sizes[axis]]
+        found[name] = extent // 2 - (number > 1)  # at the middle, where parts meet
+    return found
+
+
+def inputs(f: CompiledScop, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Random arrays, the same for equal sizes."""
+    random = np.random.default_rng(7)
+    shapes = layouts(f.scop, sizes)
+    return {name: np.asarray(random.random(layout.shape) * 0.1, layout.dtype) for name, layout in shapes.items()}
+
+
+def run_on_root(d: DistributedScop, sizes: dict[str, int], arrays: dict[str, Any], comm: Any) -> dict[str, Any]:
+    """Run on arrays of rank 0, which are updated."""
+    if comm.rank == 0:
+        d(**sizes, **arrays)
+    else:
+        d()
+    return arrays
+
+
+def run_on_own(d: DistributedScop, sizes: dict[str, int], arrays: dict[str, Any], comm: Any) -> dict[str, Any]:
+    """Run on arrays of each rank, with halos of NaN; puts what ranks own together."""
+    local = d.local(**sizes)
+    mine = {}
+    for array in local.arrays:
+        mine[array.name] = local.unset(array.name)
+        mine[array.name][array.own] = arrays[array.name][array.of_whole]
+    d.run(**sizes, **mine)
+    parts = comm.gather([(a.name, a.of_whole, mine[a.name][a.own]) for a in local.arrays])
+    for name, where, part in (piece for each in parts or () for piece in each):
+        arrays[name][where] = part
+    return arrays
+
+
+def run(case: Case, comm: Any) -> dict[str, Any]:
+    """Run a case on the ranks of a communicator; what is found on rank 0."""
+    program = next(p for p in PROGRAMS if p.name == case.program)
+    f, whole = compiled(program), distributed(program, case.steps)
+    if comm == MPI.COMM_NULL:
+        return {}
+    shape = shape_of(case.ranks, len(whole.plan.axes), case.dimensions)
+    sizes = sizes_of(program, whole, shape)
+    chosen = Choice.of(shape, case.steps, case.mode, "auto", "emulator")
+    d = DistributedScop(f.scop, whole.compiled, comm, chosen, HostPlace())
+    arrays = (run_on_own if case.own_arrays else run_on_root)(d, sizes, inputs(f, sizes), comm)
+    assert d.record is not None
+    records = comm.gather(d.record)
+    if comm.rank:
+        return {}
+    wanted = inputs(f, sizes)
+    call = f._bind((), {**sizes, **wanted})
+    reference(f.scop, f._sequential())(call.layouts, call.values, call.memory)
+    return {
+        **asdict(case),
+        "shape": shape,
+        "sizes": sizes,
+        "differ": [name for name in wanted if arrays[name].tobytes() != wanted[name].tobytes()],
+        "finite": all(bool(np.isfinite(a).all()) for a in wanted.values()),
+        "exchanges": [r.exchanges for r in records],
+        "messages": [r.between.messages for r in records],
+        "bytes": [r.between.bytes for r in records],
+        "array_bytes": [r.array_bytes for r in records],
+        **planned(d, shape, sizes, wanted),
+    }
+
+
+def planned(d: DistributedScop, shape: tuple[int, ...], sizes: Mapping[str, int], whole: Mapping[str, Any]) -> Any:
+    """The messages of one exchange of all ranks, and the bytes that each holds: a box with halos of what is cut."""
+    plan, grid = d.plan, ProcessGrid(shape, extents_of(d.plan, sizes))
+    ranks, mode = range(grid.ranks), ExchangeMode(d.mode)
+    sent = [t.sends for r in ranks for one in rounds(grid, r, plan.between, mode) for t in one]
+    stored = [[end - first for first, end in grid.stored(rank, plan.halo)] for rank in ranks]
+    axes = {name: plan.array(name).axes for name in whole}
+    held = [
+        sum(
+            a.itemsize * prod(n if axis is None else own[axis] for n, axis in zip(a.shape, axes[name], strict=True))
+            for name, a in whole.items()
+        )
+        for own in stored
+    ]
+    return {"expected_messages": sum(map(bool, sent)), "expected_bytes": held}
+
+
+def main(names: Sequence[str]) -> None:
+    """Run all cases of these programs, or of all; each as soon as rank 0 has compiled it."""
+    world = MPI.COMM_WORLD
+    end_all_on_uncaught_exceptions(world)
+    cases = [c for c in pairwise_cases([p.name for p in PROGRAMS]) if not names or c.program in names]
+    for case in sorted(cases, key=lambda c: (c.program, c.steps)):
+        if case.ranks > world.size:
+            continue
+        comm = world.Split(0 if world.rank < case.ranks else MPI.UNDEFINED)
+        start = perf_counter()
+        found = run(case, comm)
+        if world.rank == 0:
+            print(json.dumps({**found, "seconds": round(perf_counter() - start, 2)}), flush=True)
+        if comm != MPI.COMM_NULL:
+            comm.Free()
+        wait_asleep(world)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

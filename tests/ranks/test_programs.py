@@ -1,0 +1,37 @@
+"""Programs on ranks, in the emulator, against C: all counts of ranks, grids, modes and steps of a period, in pairs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.ranks.mpirun import mpirun
+
+pytestmark = pytest.mark.usefixtures("emulator")
+
+
+def check(ranks: int, cases: int, *programs: str) -> list[dict[str, Any]]:
+    """Run the cases of these programs; each result has C's bits, and each rank its box and halos alone."""
+    done = mpirun(ranks, "tests.ranks.programs", *programs, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for case in found:
+        assert case["finite"] and case["differ"] == [], case
+        assert case["array_bytes"] == case["expected_bytes"], case
+        exchanges = 2 if case["ranks"] > 1 else 0
+        assert case["exchanges"] == [exchanges] * case["ranks"], case
+        assert sum(case["messages"]) == exchanges * case["expected_messages"], case
+    assert len(found) == cases
+    return found
+
+
+def test_jacobi_on_two_ranks() -> None:
+    check(2, 2, "jacobi-2d")
+
+
+@pytest.mark.slow
+def test_all_programs_on_up_to_eight_ranks() -> None:
+    found = check(8, 49)
+    assert {len(case["shape"]) for case in found} == {2, 3}
