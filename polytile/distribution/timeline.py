@@ -42,12 +42,32 @@ class TimelineRow:
     intervals: tuple[Interval, ...]
 
     def hidden(self) -> float | None:
-        """Return the share of the time of messages in which kernels ran; None where there were no messages."""
+        """Return the share of the time of messages in which steps or the interior ran, which do not wait for them; None
+        where there were no messages."""
         messages = [i for i in self.intervals if i.kind is IntervalKind.EXCHANGE]
-        kernels = [i for i in self.intervals if i.kind not in (IntervalKind.EXCHANGE, IntervalKind.WAIT)]
+        kernels = [i for i in self.intervals if i.kind in (IntervalKind.STEPS, IntervalKind.INTERIOR)]
         total = sum(m.end - m.start for m in messages)
         beside = sum(max(0.0, min(m.end, k.end) - max(m.start, k.start)) for m in messages for k in kernels)
         return beside / total if total else None
+
+
+def measured_row(rank: int, spans: Iterable[tuple[str, float, float]]) -> TimelineRow:
+    """Return what a rank noted while it ran: names of kinds with seconds, in order.
+
+    Nobody notes when the last message has come; it is there at the end of the wait behind it. So an exchange is drawn
+    from the end of its packing to the end of that wait, at most as long as it may have taken.
+    """
+    intervals: list[Interval] = []
+    packed: float | None = None
+    for name, start, end in spans:
+        kind = IntervalKind(name)
+        if kind is IntervalKind.PACK:
+            packed = end
+        if kind is IntervalKind.WAIT and packed is not None:
+            intervals.append(Interval(IntervalKind.EXCHANGE, packed, max(packed, end)))
+            packed = None
+        intervals.append(Interval(kind, start, end))
+    return TimelineRow(rank, tuple(intervals))
 
 
 def predicted_rows(

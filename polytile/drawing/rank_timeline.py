@@ -3,7 +3,7 @@
     rank 0 |boundary|pack|    interior      |unpack|
                          | exchange |
 
-Times are measured ones or predicted ones.
+Times are measured ones or predicted ones. Where the boundary runs beside the interior it is below, with messages.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ MEANINGS = {
     IntervalKind.WAIT: "nothing runs but messages",
 }
 BELOW = (IntervalKind.EXCHANGE, IntervalKind.WAIT)
+BEFORE_MESSAGES = (IntervalKind.BOUNDARY, IntervalKind.PACK)
 WIDTH = 760  # of the time that is drawn
 KERNELS, MESSAGES = 22, 15  # pixels of a row's lanes
 ROW = KERNELS + MESSAGES + 12
@@ -65,8 +66,12 @@ def to_svg(title: str, facts: Iterable[str], rows: Sequence[TimelineRow]) -> Svg
         y = top + number * ROW
         svg.label(left - 10, y + KERNELS - 6, _name(row), text_anchor="end", font_weight="bold", fill=INK)
         svg.label(left + WIDTH + 10, y + KERNELS - 6, summary(row), fill=SOFT)
+        below = lower_kinds(row)
         for interval in row.intervals:
-            _bar(svg, left + (interval.start - first) * scale, y, (interval.end - interval.start) * scale, interval)
+            x, width = left + (interval.start - first) * scale, (interval.end - interval.start) * scale
+            _bar(svg, x, y, width, interval, interval.kind in below)
+            seen = (_seen_until(row, interval) - interval.start) * scale
+            _words(svg, x, y, seen, interval, interval.kind in below)
     end = _legend(svg, bottom + 46, rows)
     svg.height = end
     beside = left + WIDTH + 10 + max((width_of(summary(row)) for row in rows), default=0.0)
@@ -86,18 +91,40 @@ def summary(row: TimelineRow) -> str:
     return duration(took) + hidden
 
 
-def _bar(svg: Svg, x: float, y: float, width: float, interval: Interval) -> None:
-    """A bar with its name and duration as far as there is room; both show where a mouse is over it."""
-    below = interval.kind in BELOW
-    high = MESSAGES if below else KERNELS
-    top = y + KERNELS + 1 if below else y
-    took = duration(interval.end - interval.start)
+def lower_kinds(row: TimelineRow) -> tuple[IntervalKind, ...]:
+    """Return what is drawn below in a row: messages, and what leads to them where it ran beside other kernels."""
+    early = [i for i in row.intervals if i.kind in BEFORE_MESSAGES]
+    others = [i for i in row.intervals if i.kind in (IntervalKind.STEPS, IntervalKind.INTERIOR)]
+    beside = any(a.start < b.end and b.start < a.end for a in early for b in others)
+    return (*BELOW, *BEFORE_MESSAGES) if beside else BELOW
+
+
+def _seen_until(row: TimelineRow, interval: Interval) -> float:
+    """Where a wait covers the rest of an exchange, else its end."""
+    waits = (i.start for i in row.intervals if i.kind is IntervalKind.WAIT and interval.kind is IntervalKind.EXCHANGE)
+    return min((start for start in waits if interval.start <= start < interval.end), default=interval.end)
+
+
+def _lane(y: float, below: bool) -> tuple[float, int]:
+    """Where the bars of a lane of a row begin, and how high they are."""
+    return (y + KERNELS + 1, MESSAGES) if below else (y, KERNELS)
+
+
+def _bar(svg: Svg, x: float, y: float, width: float, interval: Interval, below: bool) -> None:
+    """A bar, whose name and duration a browser shows where a mouse is over it."""
+    top, high = _lane(y, below)
     colour = COLOURS[interval.kind]
     svg.begin("g")
-    svg.tip(f"{interval.kind}: {took}")
+    svg.tip(f"{interval.kind}: {duration(interval.end - interval.start)}")
     line = mixed(colour, INK, 0.55)
     svg.add("rect", x=x, y=top, width=max(width, 0.6), height=high, fill=colour, stroke=line, stroke_width=0.6)
     svg.end("g")
+
+
+def _words(svg: Svg, x: float, y: float, width: float, interval: Interval, below: bool) -> None:
+    """The name and the duration of a bar as far as there is room."""
+    top, high = _lane(y, below)
+    took = duration(interval.end - interval.start)
     texts = (f"{interval.kind} {took}", took, str(interval.kind))
     text = next((t for t in texts if width_of(t, LABEL) + 6 < width), "")
     if text:

@@ -13,9 +13,16 @@ from polytile.distribution.links import H200_NDR
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.scaling import rank_period
 from polytile.distribution.scaling_figures import STAR_7
-from polytile.distribution.timeline import Interval, IntervalKind, TimelineRow, intervals_of, predicted_rows
+from polytile.distribution.timeline import (
+    Interval,
+    IntervalKind,
+    TimelineRow,
+    intervals_of,
+    measured_row,
+    predicted_rows,
+)
 from polytile.distribution.transfers import ExchangeMode
-from polytile.drawing.rank_timeline import BELOW, COLOURS, WIDTH, duration, summary, to_svg
+from polytile.drawing.rank_timeline import BELOW, COLOURS, WIDTH, duration, lower_kinds, summary, to_svg
 from polytile.drawing.svg import document
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -65,6 +72,23 @@ def test_messages_are_below_kernels_and_rows_below_each_other() -> None:
     below = float(messages[0]["y"])
     assert float(kernels[0]["y"]) + float(kernels[0]["height"]) <= below
     assert below + float(messages[0]["height"]) <= float(second["y"])
+
+
+def test_a_boundary_beside_the_interior_is_below_with_its_messages() -> None:
+    spans = [("steps", 0, 2), ("boundary", 2, 3), ("pack", 3, 4), ("interior", 2, 8), ("wait", 8, 9), ("unpack", 9, 10)]
+    row = measured_row(2, spans)
+    assert lower_kinds(row) == (K.EXCHANGE, K.WAIT, K.BOUNDARY, K.PACK) and lower_kinds(MEASURED[0]) == BELOW
+    assert [i for i in row.intervals if i.kind is K.EXCHANGE] == [Interval(K.EXCHANGE, 4, 9)]
+    assert row.hidden() == pytest.approx(4 / 5)
+    tops = {tip.partition(":")[0]: float(bar["y"]) for tip, bar in bars(root([row]))}
+    assert tops["steps"] == tops["interior"] == tops["unpack"] < tops["boundary"] == tops["pack"] == tops["exchange"]
+
+
+def test_measured_exchanges_end_with_the_wait_behind_their_packing() -> None:
+    spans = [(k, t + 10 * p, t + 10 * p + 1) for p in range(2) for t, k in enumerate(("pack", "wait", "unpack"))]
+    exchanges = [i for i in measured_row(0, spans).intervals if i.kind is K.EXCHANGE]
+    assert exchanges == [Interval(K.EXCHANGE, 1, 2), Interval(K.EXCHANGE, 11, 12)]
+    assert not any(i.kind is K.EXCHANGE for i in measured_row(0, [("interior", 0, 1), ("wait", 1, 2)]).intervals)
 
 
 def test_words_name_ranks_times_and_what_is_hidden() -> None:
