@@ -158,8 +158,9 @@ class DistributedScop:
         comm = self._comm
         parameters = [p.name for p in self._scop.parameters]
         arrays = {name: value for name, value in named.items() if name not in parameters}
+        agree(comm, {"call": "a run on arrays of each rank"})
         sizes = on_all(comm, lambda: self._all_sizes({n: v for n, v in named.items() if n in parameters}))
-        agree(comm, {"call": "a run on arrays of each rank", "sizes": ", ".join(f"{n}={v}" for n, v in sizes.items())})
+        agree(comm, {"sizes": ", ".join(f"{name}={value}" for name, value in sizes.items())})
         program = on_all(comm, lambda: self._checked_program(sizes, arrays))
         with aborting(comm):
             self._run(program, arrays)
@@ -244,9 +245,10 @@ def distribute(
     reason, for what cannot be distributed.
     """
     given = communicator(comm)
+    end_all_on_uncaught_exceptions(given)
+    agree(given, {"call": f"the distribution of {compilation.scop.name}"})
     place = on_all(given, lambda: _place(choice.on, given))
     agree(given, _wanted(compilation, choice, place))
-    end_all_on_uncaught_exceptions(given)
     own = given.Dup()
     plan, parts = from_root(own, lambda: _planned(compilation, choice.steps))
     made = [runnable(part) for part in parts]
@@ -266,7 +268,6 @@ def _wanted(compilation: Compilation, choice: Choice, place: Place) -> dict[str,
     scop = compilation.source
     text = scop.source or f"{scop.arrays}{scop.statements}{scop.schedule.to_str()}"
     return {
-        "call": f"the distribution of {scop.name}",
         "version": __version__,
         "program": _digest(text),
         "options": _digest(repr(compilation.options)),

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import islpy as isl
 import numpy as np
 
 import polytile
@@ -80,7 +81,7 @@ def plan(steps: int) -> DistributionPlan:
     size = Name("n"), Name("m")
     return DistributionPlan(
         scop=scop,
-        axes=(Axis("i", size[0]), Axis("j", size[1])),
+        axes=tuple(Axis(i, n, isl.PwAff(f"[{n.name}] -> {{ [({n.name})] }}")) for i, n in zip("ij", size, strict=True)),
         time=TimeLoop("t", Literal("0"), Name("steps")),
         steps=steps,
         arrays=(
@@ -97,6 +98,7 @@ def plan(steps: int) -> DistributionPlan:
         boundary=((2 * steps,) * 2,) * 2,
         boxes=BOXES,
         step="t",
+        placements=(),
         local=(),
         copies=(),
     )

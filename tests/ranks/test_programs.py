@@ -27,6 +27,7 @@ def check(ranks: int, cases: int, *programs: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_jacobi_on_two_ranks() -> None:
     check(2, 2, "jacobi-2d")
 

@@ -51,11 +51,10 @@ def wait_asleep(comm: Intracomm) -> None:
 def agree(comm: Intracomm, what: Mapping[str, str]) -> None:
     """Raise UsageError on all ranks where they differ in what they are about to do, naming in what, and which ranks.
 
-    `what` are texts or digests by name, with the same names everywhere; `call` is compared alone where it differs, as
-    nothing else can be.
+    `what` are texts or digests by name, with the same names everywhere: what is called is compared first, alone.
     """
     everywhere = comm.allgather(dict(what))
-    for name in what if all(one.keys() == what.keys() for one in everywhere) else ("call",):
+    for name in what:
         ranks: dict[str, list[int]] = {}
         for rank, one in enumerate(everywhere):
             ranks.setdefault(one[name], []).append(rank)
