@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
@@ -18,28 +18,47 @@ def unlike(plan: DistributionPlan) -> Iterator[isl.Set | isl.Map]:
     A rank's instances are taken to the source's by their shift, and its elements by the offsets of axes.
     """
     for phase, local in zip(plan.phases, plan.local, strict=True):
-        for name in phase.statements:
-            here, there = local.statement(name), plan.scop.statement(name)
-            space = local.context.get_space()
-            runs = isl.Map.from_multi_aff(plan.placement(name).shift.align_params(space))
-            expected = _in_box(plan, there, space).apply(runs.reverse()).intersect_params(local.context)
-            found = here.domain.intersect_params(local.context)
-            yield expected.subtract(found)
-            yield found.subtract(expected)
-            for a, b in zip(here.accesses, there.accesses, strict=True):
-                moved = a.relation.apply_domain(runs).apply_range(_elements(plan, a.array, local, space))
-                source = b.relation.align_params(space).intersect_domain(found.apply(runs))
-                yield moved.intersect_domain(found.apply(runs)).subtract(source)
-                yield source.subtract(moved)
+        yield from _differences(plan, local, phase.statements, f"t = {plan.step}" if plan.step else "")
+    if plan.lead is not None:
+        steps = f"{plan.step} <= t < {plan.step} + {plan.count}"
+        yield from _differences(plan, plan.lead, [s.name for s in plan.scop.statements], steps)
 
 
-def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space) -> isl.Set:
-    """The instances of the source at positions first + offset .. end + offset - 1, in one step."""
+def _differences(
+    plan: DistributionPlan, local: Scop, statements: Sequence[str], steps: str
+) -> Iterator[isl.Set | isl.Map]:
+    space = local.context.get_space()
+    for name in statements:
+        here, there = local.statement(name), plan.scop.statement(name)
+        runs = _of_source(plan, here, there, space)
+        expected = _in_box(plan, there, space, steps).apply(runs.reverse()).intersect_params(local.context)
+        found = here.domain.intersect_params(local.context)
+        yield expected.subtract(found)
+        yield found.subtract(expected)
+        for a, b in zip(here.accesses, there.accesses, strict=True):
+            moved = a.relation.apply_domain(runs).apply_range(_elements(plan, a.array, local, space))
+            source = b.relation.align_params(space).intersect_domain(found.apply(runs))
+            yield moved.intersect_domain(found.apply(runs)).subtract(source)
+            yield source.subtract(moved)
+
+
+def _of_source(plan: DistributionPlan, here: Statement, there: Statement, space: isl.Space) -> isl.Map:
+    """From a rank's instances to the source's: of one step, or of several, which the first coordinate counts."""
+    shift = isl.Map.from_multi_aff(plan.placement(there.name).shift).align_params(space)
+    if len(here.iterators) == len(there.iterators):
+        return shift
+    own = ", ".join(f"x{k}" for k in range(len(here.iterators)))
+    with_step = f"{here.name}[{own}] -> {here.name}[{', '.join([plan.step, *([own] if own else [])])}]"
+    return isl.Map(f"[{_names(space)}] -> {{ {with_step} }}").apply_range(shift)
+
+
+def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space, steps: str) -> isl.Set:
+    """The instances of the source at positions first + offset .. end + offset - 1, in these steps."""
     domain = statement.domain.align_params(space)
     names = _names(space)
-    if plan.step:
+    if steps:
         rest = ", ".join(["t", *(f"x{k}" for k in range(1, len(statement.iterators)))])
-        domain = domain.intersect(isl.Set(f"[{names}] -> {{ {statement.name}[{rest}] : t = {plan.step} }}"))
+        domain = domain.intersect(isl.Set(f"[{names}] -> {{ {statement.name}[{rest}] : {steps} }}"))
     for position, box in zip(plan.placement(statement.name).positions, plan.boxes, strict=True):
         if position is not None:
             inside = isl.Set(f"[{names}] -> {{ [p] : {box.first} + {box.offset} <= p < {box.end} + {box.offset} }}")

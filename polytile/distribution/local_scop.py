@@ -26,16 +26,25 @@ _PARAM, _IN, _OUT, _SET = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 class LocalPositions:
     """Positions of all ranks taken to those of one rank's arrays.
 
-    `step` is the parameter that is the iteration of the time loop, "" where there is none.
+    `step` is the parameter that is the iteration of the time loop, "" where there is none. With `count`, another one,
+    the loop stays, over so many iterations from `step` on.
     """
 
-
     def __init__(
-        self, scop: Scop, axes: tuple[CutAxis, ...], boxes: tuple[BoxParameters, ...], step: str, integer: CType
+        self,
+        scop: Scop,
+        axes: tuple[CutAxis, ...],
+        boxes: tuple[BoxParameters, ...],
+        step: str,
+        integer: CType,
+        count: str = "",
     ) -> None:
         self.scop, self.axes, self.boxes, self.step, self.integer = scop, axes, boxes, step, integer
+        self.count = count
+        self.fixed = int(bool(step) and not count)  # iterators that are parameters
         names = [name for b in boxes for name in (b.first, b.end, b.offset, b.extent)]
-        self.parameters = tuple(Parameter(n, integer, scop.location) for n in (*names, *([step] if step else [])))
+        steps = [name for name in (step, count) if name]
+        self.parameters = tuple(Parameter(n, integer, scop.location) for n in (*names, *steps))
         self.known = ", ".join((*(p.name for p in scop.parameters), *(p.name for p in self.parameters)))
 
     def scop_of(self, name: str, statements: Sequence[str]) -> Scop:
@@ -77,11 +86,10 @@ class LocalPositions:
 
     def shift(self, statement: Statement) -> isl.MultiAff:
         """From an instance as the rank counts to that of the source: `{ S[i, j] -> S[t, i + offset, j] }`."""
-        timed = bool(self.step)
-        own = statement.iterators[1:] if timed else statement.iterators
+        own = statement.iterators[self.fixed :]
         counted = [f"x{k}" for k in range(len(own))]
-        back = [self.step] if timed else []
-        back += [self._of_source(statement, k + timed, counted[k]) for k in range(len(own))]
+        back = [self.step] * self.fixed
+        back += [self._of_source(statement, k + self.fixed, counted[k]) for k in range(len(own))]
         name = statement.name
         return isl.MultiAff(f"[{self.known}] -> {{ {name}[{', '.join(counted)}] -> {name}[{', '.join(back)}] }}")
 
@@ -103,7 +111,11 @@ class LocalPositions:
                 )
                 runs = position.intersect_range(inside).domain()
                 domain = domain.intersect(runs.preimage_multi_aff(shift))
-        iterators = statement.iterators[1:] if self.step else statement.iterators
+        iterators = statement.iterators[self.fixed :]
+        if self.count:
+            steps = ", ".join(["t", *(f"x{k}" for k in range(1, len(iterators)))])
+            period = f"{self.step} <= t < {self.step} + {self.count}"
+            domain = domain.intersect(isl.Set(f"[{self.known}] -> {{ {statement.name}[{steps}] : {period} }}"))
         domain = domain.coalesce()
         for k, iterator in enumerate(iterators):
             domain = domain.set_dim_name(_SET, k, iterator)
@@ -113,7 +125,7 @@ class LocalPositions:
             domain=domain,
             body=tuple(self._body(statement, stmt) for stmt in statement.body),
             accesses=tuple(self._access(a, shift) for a in statement.accesses),
-            loops=statement.loops[1:] if self.step and len(statement.loops) == len(statement.iterators) else (),
+            loops=statement.loops[self.fixed :] if len(statement.loops) == len(statement.iterators) else (),
         )
 
     def _access(self, access: AccessRelation, shift: isl.MultiAff) -> AccessRelation:
@@ -153,7 +165,7 @@ class LocalPositions:
             if statement.name in axis.iterators:
                 name = statement.iterators[axis.iterators[statement.name]]
                 values[name] = add(Name(name, self.integer), Name(box.offset, self.integer))
-        if self.step:
+        if self.fixed:
             values[statement.iterators[0]] = Name(self.step, self.integer)
 
         def localised(node: Any) -> Any:

@@ -7,12 +7,13 @@ the period read, so that step s of T computes a box that shrinks with s (overlap
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.distribution.boxes import Direction, Reach
+from polytile.distribution.boxes import Box, Direction, Reach
 from polytile.distribution.copies import HaloCopy
 from polytile.ir.expr import CType, Expr
 from polytile.ir.scop import Scop
@@ -96,7 +97,7 @@ class Placement:
     """Where the instances of a statement run.
 
     `positions` has the position along each axis, `{ S[t, i, j] -> [i] }`, None where every rank runs them; `shift` says
-    which of the source a rank's instances are, `{ S[i, j] -> S[t, i + i_offset, j + j_offset] }`.
+    which of the source a rank's instances are, `{ S[t, i, j] -> S[t, i + i_offset, j + j_offset] }`.
     """
 
     statement: str
@@ -129,6 +130,11 @@ class DistributionPlan:
     `placements` say where statements run; `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their
     parameters, an entry for each axis, and `step` the name of the one that is the iteration of the time loop. `copies`
     pack and unpack halos. `proof` says what was shown of all this (proof.py).
+
+    `lead` is the SCoP of many steps at once, as time tiles want it: all phases, `count` iterations from `step` on, in a
+    box that does not shrink. It may run all steps of a period but the last, or all of them, in the rank's arrays but
+    for `margin` at sides where these do not end with the index space; what it computes beyond the boxes of the phases
+    is not right, and nothing that is right reads it. None where a period is one step.
     """
 
     scop: Scop
@@ -145,6 +151,9 @@ class DistributionPlan:
     placements: tuple[Placement, ...]
     local: tuple[Scop, ...] = field(compare=False)
     copies: tuple[HaloCopy, ...] = field(compare=False)
+    lead: Scop | None = field(default=None, compare=False)
+    count: str = ""
+    margin: tuple[Reach, ...] = ()
     proof: str = ""
 
     def array(self, name: str) -> DistributedArray:
@@ -161,4 +170,11 @@ class DistributionPlan:
         each = [a.halo for a in self.arrays if a.is_cut]
         return tuple(
             (max(halo[axis][0] for halo in each), max(halo[axis][1] for halo in each)) for axis in range(len(self.axes))
+        )
+
+    def lead_box(self, stored: Box, extents: Sequence[int]) -> Box:
+        """Return the positions that `lead` computes, of those that a rank stores and `extents` of the index space."""
+        return tuple(
+            (first + below if first > 0 else 0, end - above if end < extent else end)
+            for (first, end), (below, above), extent in zip(stored, self.margin, extents, strict=True)
         )

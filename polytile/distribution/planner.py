@@ -9,7 +9,7 @@ from functools import partial
 import islpy as isl
 
 from polytile.diagnostics import UsageError, UserError
-from polytile.distribution.axes import CutAxis, NotCut, along, find_axes
+from polytile.distribution.axes import CutAxis, NotCut, along, bounds, find_axes
 from polytile.distribution.boxes import Reach
 from polytile.distribution.copies import HaloCopy, halo_copy
 from polytile.distribution.exchanges import exchanges
@@ -26,7 +26,7 @@ from polytile.distribution.plan import (
     Placement,
 )
 from polytile.distribution.proof import prove
-from polytile.distribution.reads import Read, find_reads
+from polytile.distribution.reads import find_reads
 from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, time_loop
 from polytile.ir.expr import INT, Expr, Name
 from polytile.ir.isl_expr import parameter_expression
@@ -113,6 +113,8 @@ class _Planner:
         exchanged = partial(exchanges, self.scop, self.axes, self.reads, by_statement, self.steps)
         before, between = exchanged(first=True), exchanged(first=False)
         local = LocalPositions(self.scop, self.axes, boxes, step, self.integer)
+        count = names.fresh("count") if self.timed else ""
+        lead = LocalPositions(self.scop, self.axes, boxes, step, self.integer, count)
         return DistributionPlan(
             scop=self.scop,
             axes=tuple(self._extent(axis) for axis in self.axes),
@@ -126,12 +128,25 @@ class _Planner:
             boxes=boxes,
             step=step,
             placements=tuple(
-                Placement(s.name, tuple(axis.positions.get(s.name) for axis in self.axes), local.shift(s))
+                Placement(s.name, tuple(axis.positions.get(s.name) for axis in self.axes), lead.shift(s))
                 for s in self.scop.statements
             ),
             local=tuple(local.scop_of(f"{self.scop.name}_phase{k}", group) for k, group in enumerate(self.groups)),
             copies=self._copies(local, before, between),
+            lead=lead.scop_of(f"{self.scop.name}_steps", _order(self.scop)) if self.steps > 1 else None,
+            count=count,
+            margin=self._margin(),
         )
+
+    def _margin(self) -> tuple[Reach, ...]:
+        """How far any access is from where it runs."""
+        far: tuple[Reach, ...] = tuple((0, 0) for _ in self.axes)
+        for statement in self.scop.statements:
+            for access in statement.accesses:
+                each = [axis.offsets(statement, access) for axis in self.axes]
+                offsets = [None if o is None or o.is_empty() else bounds(o) for o in each]
+                far = widest(far, [(max(0, -o[0]), max(0, o[1])) if o else (0, 0) for o in offsets])
+        return far
 
     def _extent(self, axis: CutAxis) -> Axis:
         """How many positions an axis has: the size that all arrays have there, or as far as any is accessed."""
@@ -162,10 +177,26 @@ class _Planner:
             element=array.element,
             axes=tuple(cut.get(d) for d in range(array.rank)),
             extents=array.extents,
-            halo=_with_written(self, name, halo),
+            halo=self._stored(name, halo),
             written=self.scop.written(name),
             position=tuple(self._writers(name, axis) if name not in axis.dimensions else None for axis in self.axes),
         )
+
+    def _stored(self, name: str, halo: tuple[Reach, ...]) -> tuple[Reach, ...]:
+        """The halo with what a rank computes and reads of an array beyond its part: in time tiles with what any phase
+        computes, and as far around it as any access goes."""
+        own = {s: g[-1] for group, g in zip(self.groups, self.growth, strict=True) for s in group}
+        for read in self.reads:
+            if read.access.array == name:
+                halo = widest(halo, read.reach(own[read.statement]))
+        for statement in self.scop.statements:
+            if any(a.writes and a.array == name for a in statement.accesses):
+                halo = widest(halo, own[statement.name])
+        if self.steps > 1:
+            for growth in own.values():
+                around = zip(growth, self._margin(), strict=True)
+                halo = widest(halo, [(below + low, above + high) for (below, above), (low, high) in around])
+        return halo
 
     def _writers(self, array: str, axis: CutAxis) -> Expr | None:
         """Where the statements are that write an array which an axis does not cut; None where all ranks write it."""
@@ -204,21 +235,6 @@ class _Planner:
             axes = tuple(cut.get(d) for d in range(array.rank))
             found.append(halo_copy(self.scop, local.array(array), axes, plane, self.integer))
         return tuple(found)
-
-
-def _with_written(planner: _Planner, name: str, halo: tuple[Reach, ...]) -> tuple[Reach, ...]:
-    """The halo with what a rank computes of an array beyond its part."""
-    for group, growth in zip(planner.groups, planner.growth, strict=True):
-        if any(a.writes and a.array == name for s in group for a in planner.scop.statement(s).accesses):
-            halo = widest(halo, growth[-1])
-    for read in planner.reads:
-        if read.access.array == name:
-            halo = widest(halo, read.reach(_of(planner, read)))
-    return halo
-
-
-def _of(planner: _Planner, read: Read) -> tuple[Reach, ...]:
-    return next(g[-1] for group, g in zip(planner.groups, planner.growth, strict=True) if read.statement in group)
 
 
 def _order(scop: Scop) -> list[str]:

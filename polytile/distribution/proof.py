@@ -10,6 +10,7 @@ What is shown of it, each as a set that is empty:
 - disorder: instances of one step that depend on each other and run in another order, or in boxes of any order;
 - astray: elements that are written at another position than where they are owned;
 - beyond: elements that are accessed and not stored on the rank;
+- overrun: of steps that run at once, instances of phases that are not among them, and accesses to what is not stored;
 - unlike: instances and accesses of a phase's SCoP that are not the source's, and the other way round;
 - unsent: positions that a neighbour waits for and that are not computed in front of the interior.
 
@@ -33,7 +34,7 @@ from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloE
 from polytile.ir.expr import Name
 from polytile.ir.isl_util import maps
 from polytile.ir.name_supply import Names
-from polytile.ir.scop import AccessKind, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Statement
 from polytile.scheduling.analysis.dependences import Dependences
 
 _IN, _OUT, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
@@ -53,14 +54,15 @@ class DistributionProof:
     disorder: int
     astray: int
     beyond: int
+    overrun: int
     unlike: int
     unsent: int
 
     def __str__(self) -> str:
         return (
             f"proven for any part and sizes: {self.lost} positions, {self.stale} reads within a period, {self.missing} "
-            f"across periods, {self.disorder} orders, {self.astray} writes, {self.beyond} accesses, {self.unlike} "
-            f"relations of phases, {self.unsent} sides"
+            f"across periods, {self.disorder} orders, {self.astray} writes, "
+            f"{self.beyond + self.overrun} accesses, {self.unlike} relations of phases, {self.unsent} sides"
         )
 
 
@@ -77,6 +79,7 @@ def prove(plan: DistributionPlan, dependences: Dependences) -> DistributionProof
         "stale": rank.stale,
         "missing": rank.missing,
         "beyond": rank.beyond,
+        "overrun": rank.overrun,
         "unlike": partial(unlike, plan),
         "unsent": partial(unsent, plan),
     }
@@ -293,6 +296,31 @@ class _Rank:
                     there = isl.Set(f"[{self.known}] -> {{ {access.array}[{elements}] : {stored} }}")
                     yield access.relation.intersect_domain(runs).subtract_range(there)
 
+    def overrun(self) -> Iterator[isl.Set | isl.Map]:
+        """Of steps that run at once: instances of phases that are not among them, and accesses to what is not stored.
+
+        What else they compute is wrong, but no instance of a phase reads it: its sources are instances of phases.
+        """
+        if self.plan.lead is None:
+            return
+        for phase in self.plan.phases:
+            for growth in phase.growth:
+                for (below, above), halo, margin in zip(growth, self.plan.halo, self.plan.margin, strict=True):
+                    yield isl.Set(f"{{ [p] : {halo[0]} - {margin[0]} < p <= {below} }}")
+                    yield isl.Set(f"{{ [p] : {halo[1]} - {margin[1]} < p <= {above} }}")
+        for statement in self.scop.statements:
+            for access in statement.accesses:
+                yield from self._beyond_margin(statement, access)
+
+    def _beyond_margin(self, statement: Statement, access: AccessRelation) -> Iterator[isl.Set]:
+        own = access.relation.intersect_domain(statement.domain)
+        for d, axis in enumerate(self.plan.array(access.array).axes):
+            position = None if axis is None else self.plan.placement(statement.name).positions[axis]
+            if axis is not None and position is not None:
+                below, above = self.plan.margin[axis]
+                offsets = position.reverse().apply_range(_dimension(own, d)).deltas()
+                yield offsets.subtract(isl.Set(f"{{ [p] : -{below} <= p <= {above} }}"))
+
     def astray(self) -> Iterator[isl.Map]:
         """Writes of elements that another rank owns."""
         for statement in self.scop.statements:
@@ -303,8 +331,13 @@ class _Rank:
                 for d, axis in enumerate(self.plan.array(access.array).axes):
                     if axis is None:
                         continue
-                    own = access.relation.intersect_domain(statement.domain)
-                    rank = own.dim(_OUT)
-                    element = own.project_out(_OUT, d + 1, rank - d - 1).project_out(_OUT, 0, d).reset_tuple_id(_OUT)
+                    element = _dimension(access.relation.intersect_domain(statement.domain), d)
                     position = positions[axis]
                     yield element if position is None else element.subtract(position)
+
+
+def _dimension(relation: isl.Map, dimension: int) -> isl.Map:
+    """One dimension of what is accessed."""
+    rank = relation.dim(_OUT)
+    inner = relation.project_out(_OUT, dimension + 1, rank - dimension - 1)
+    return inner.project_out(_OUT, 0, dimension).reset_tuple_id(_OUT)

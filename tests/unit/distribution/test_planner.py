@@ -28,6 +28,7 @@ def test_halos_grow_with_the_steps_of_a_period(steps: int) -> None:
     """Step s of T computes T - 1 - s times the reach of a step beyond the part, and corners are read from T = 2 on."""
     plan = distribute(scop_of(STAR), steps)
     assert plan.halo == ((steps, steps), (2 * steps, 2 * steps))
+    assert (plan.lead is None) == (steps == 1)
     assert plan.phases[0].growth == tuple(((k, k), (2 * k, 2 * k)) for k in range(steps))
     assert set(plan.between[0].directions) == (FACES if steps == 1 else CORNERS)
 
@@ -108,6 +109,14 @@ def test_what_cannot_be_cut_is_said_with_its_place(body: str, reason: str) -> No
         distribute(scop_of(text))
     assert refused.value.location is not None and refused.value.location.line
     assert refused.value.hint
+
+
+def test_steps_at_once_keep_off_the_ends_of_what_is_stored() -> None:
+    """But where the index space ends, too: there loops say what runs."""
+    plan = distribute(scop_of(STAR), 3)
+    assert plan.margin == ((1, 1), (2, 2))
+    assert plan.lead_box(((0, 13), (4, 30)), (20, 30)) == ((0, 12), (6, 30))
+    assert plan.lead is not None and plan.lead.statements[0].iterators == ("t", "i", "j")
 
 
 def test_steps_are_positive() -> None:

@@ -90,6 +90,24 @@ def _other_accesses(plan: DistributionPlan) -> DistributionPlan:
     return replace(plan, local=(replace(local, statements=(changed, *local.statements[1:])), *plan.local[1:]))
 
 
+def _no_margin(plan: DistributionPlan) -> DistributionPlan:
+    return replace(plan, margin=tuple((0, 0) for _ in plan.margin))
+
+
+def _wide_margin(plan: DistributionPlan) -> DistributionPlan:
+    return replace(plan, margin=tuple((below + 1, above) for below, above in plan.margin))
+
+
+def _fewer_steps(plan: DistributionPlan) -> DistributionPlan:
+    """Let the SCoP of many steps leave out the first one."""
+    assert plan.lead is not None
+    (first, *others) = plan.lead.statements
+    rest = ", ".join(["t", *(f"x{k}" for k in range(1, len(first.iterators)))])
+    later = isl.Set(f"[{plan.step}] -> {{ {first.name}[{rest}] : t > {plan.step} }}")
+    changed = replace(first, domain=first.domain.intersect(later))
+    return replace(plan, lead=replace(plan.lead, statements=(changed, *others)))
+
+
 PLANTED: list[tuple[str, int, Change, str]] = [
     (STAR, 1, _narrower, "missing"),
     (STAR, 2, _without_corner, "missing"),
@@ -101,6 +119,9 @@ PLANTED: list[tuple[str, int, Change, str]] = [
     (STAR, 1, _thin_storage, "beyond"),
     (STAR, 1, _shorter_axis, "lost"),
     (STAR, 1, _other_accesses, "unlike"),
+    (STAR, 2, _no_margin, "overrun"),
+    (STAR, 3, _wide_margin, "overrun"),
+    (STAR, 2, _fewer_steps, "unlike"),
     (WAVE, 2, _smaller_box, "stale"),
     (WAVE, 1, _narrower, "missing"),
     (ADVECTION, 1, _not_exchanged_before, "missing"),
