@@ -1,12 +1,14 @@
 """A plan for Jacobi iterations in two dimensions, written by hand, whose kernels are Python: what the driver does with
 a plan is seen without a planner and a compiler.
 
-`mpirun -n 8 python -m tests.ranks.by_hand` prints a line of JSON for each case of so many ranks.
+`mpirun -n 8 python -m tests.ranks.by_hand` prints a line of JSON for each case of so many ranks; with `device` behind
+it kernels run in streams of a device that is slow (lazy_device.py).
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -15,6 +17,7 @@ from typing import Any
 
 import islpy as isl
 import numpy as np
+import pytest
 
 import polytile
 from polytile.distribution.boxes import directions
@@ -31,6 +34,7 @@ from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.expr import Literal, Name
 from polytile.ir.scop import Scop
+from polytile.runtime.ranks import place as place_module
 from polytile.runtime.ranks.agreement import from_root
 from polytile.runtime.ranks.driver import RankProgram
 from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
@@ -38,9 +42,10 @@ from polytile.runtime.ranks.host_transport import HostTransport
 from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels
 from polytile.runtime.ranks.local_grid import extents_of, local_grid
 from polytile.runtime.ranks.mpi_transport import MpiTransport
-from polytile.runtime.ranks.place import HostPlace
+from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
 from polytile.runtime.ranks.records import RunRecord
 from polytile.runtime.ranks.root_arrays import RootArrays, WholeArrays
+from tests.ranks import lazy_device
 
 SOURCE = """
 void jacobi(int steps, int n, int m, double A[n][m], double B[n][m], double seen[steps])
@@ -175,12 +180,34 @@ def expected(sizes: dict[str, int]) -> dict[str, Any]:
     return found
 
 
-def run(comm: Any, shape: tuple[int, ...], steps: int, mode: ExchangeMode, sizes: dict[str, int]) -> Any:
+def _place(comm: Any, on_device: bool) -> Place:
+    if not on_device:
+        return HostPlace()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place_module, "require_cupy", lazy_device.cupy)
+        return DevicePlace(comm)
+
+
+def on_lazy_device(plan: CompiledPlan) -> CompiledPlan:
+    """The plan with kernels that run late."""
+
+    def late(kernels: Kernels) -> Kernels:
+        return Kernels(lazy_device.launched(kernels.function), kernels.names)
+
+    copies = {name: replace(c, pack=late(c.pack), unpack=late(c.unpack)) for name, c in plan.copies.items()}
+    return replace(plan, phases=tuple(map(late, plan.phases)), copies=copies)
+
+
+def run(
+    comm: Any, shape: tuple[int, ...], steps: int, mode: ExchangeMode, sizes: dict[str, int], on_device: bool
+) -> Any:
     """Run one case; returns rank 0's arrays and the records of all ranks."""
-    made, place = compiled(steps), HostPlace()
+    made, place = compiled(steps), _place(comm, on_device)
+    if on_device:
+        made = on_lazy_device(made)
     grid = ProcessGrid(shape, extents_of(made.plan, sizes))
     grid.check(made.plan.halo, "ij")
-    local = local_grid(made.plan, grid, comm.rank, sizes)
+    local = local_grid(made.plan, grid, comm.rank, sizes, place.arrays)
     transport = (MpiTransport if steps == 2 else HostTransport)(comm, place)
     arrays = initial(sizes) if comm.rank == 0 else {}
     root = RootArrays(comm, made.plan, local, place, arrays)
@@ -214,7 +241,7 @@ def summary(records: list[RunRecord]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main(on_device: bool) -> None:
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
@@ -226,7 +253,7 @@ def main() -> None:
             continue
         comm = world.Split(0 if world.rank < ranks else MPI.UNDEFINED)
         if comm != MPI.COMM_NULL:
-            arrays, records, same = run(comm, shape, steps, mode, sizes)
+            arrays, records, same = run(comm, shape, steps, mode, sizes, on_device)
             if comm.rank == 0:
                 wanted = expected(sizes)
                 equal = all(arrays[name].tobytes() == wanted[name].tobytes() for name in wanted)
@@ -236,4 +263,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(on_device="device" in sys.argv)

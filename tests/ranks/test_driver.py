@@ -13,8 +13,8 @@ from tests.ranks.mpirun import mpirun
 STEPS = 7
 
 
-def cases_of(ranks: int) -> list[dict[str, Any]]:
-    done = mpirun(ranks, "tests.ranks.by_hand")
+def cases_of(ranks: int, *where: str) -> list[dict[str, Any]]:
+    done = mpirun(ranks, "tests.ranks.by_hand", *where)
     assert done.returncode == 0, done.stderr[-3000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -40,6 +40,14 @@ def test_two_ranks() -> None:
         check(case)
     once = [case for case in cases if case["shape"] == [2, 1] and case["steps"] == 1]
     assert {tuple(case["bytes"]) for case in once} == {(6 * 2 * 53 * 8,) * 2}  # the same halo in all modes
+
+
+@pytest.mark.slow
+def test_streams_of_a_device_that_does_everything_late() -> None:
+    cases = cases_of(4, "device")
+    assert len(cases) == 38
+    for case in cases:
+        check(case)
 
 
 @pytest.mark.slow

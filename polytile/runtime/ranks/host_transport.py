@@ -46,11 +46,11 @@ class HostMessages:
 
     def start(self) -> None:
         """Begin to send and to receive."""
-        self.place.copy(self.sending, self.sent)
+        self.place.copy(self.sending, self.sent, to_host=True)
         self.place.ended(side=True)
         self.requests.start()
 
     def wait(self) -> None:
         """Wait until all is sent and received."""
         self.requests.wait()
-        self.place.copy(self.received, self.receiving)
+        self.place.copy(self.receiving, self.received, to_host=False)

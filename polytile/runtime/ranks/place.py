@@ -49,8 +49,9 @@ class Place(Protocol):
         """Return bytes of the host's memory that messages are sent from."""
         ...
 
-    def copy(self, sources: Sequence[Any], targets: Sequence[Any]) -> None:
-        """Copy bytes between a device and host buffers, in the side queue; nothing where they are the same memory."""
+    def copy(self, buffers: Sequence[Any], host: Sequence[Any], *, to_host: bool) -> None:
+        """Copy bytes between buffers where kernels run and those of the host, in the side queue; nothing where these
+        are the same memory."""
         ...
 
     def to_host(self, data: Any) -> np.ndarray[Any, Any]:
@@ -82,7 +83,7 @@ class HostPlace:
     def host_buffer(self, size: int) -> np.ndarray[Any, Any]:
         return np.zeros(size, np.uint8)
 
-    def copy(self, sources: Sequence[Any], targets: Sequence[Any]) -> None: ...
+    def copy(self, buffers: Sequence[Any], host: Sequence[Any], *, to_host: bool) -> None: ...
 
     def to_host(self, data: Any) -> np.ndarray[Any, Any]:
         return np.asarray(data)
@@ -101,7 +102,7 @@ class DevicePlace:
         here = comm.Split_type(MPI.COMM_TYPE_SHARED)
         cuda.Device(here.rank % cuda.runtime.getDeviceCount()).use()
         here.Free()
-        self.streams = cuda.Stream(non_blocking=True), cuda.Stream(non_blocking=True, priority=-1)
+        self.streams = cuda.Stream(non_blocking=True), _urgent_stream(cuda)
 
     def queue(self, *, side: bool) -> dict[str, Any]:
         return {"on": self.on, "stream": self.streams[side]}
@@ -128,14 +129,22 @@ class DevicePlace:
         memory = self.arrays.cuda.alloc_pinned_memory(max(size, 1))
         return np.frombuffer(memory, np.uint8, size)
 
-    def copy(self, sources: Sequence[Any], targets: Sequence[Any]) -> None:
+    def copy(self, buffers: Sequence[Any], host: Sequence[Any], *, to_host: bool) -> None:
         stream = self.streams[True]
-        for source, target in zip(sources, targets, strict=True):
-            if isinstance(source, np.ndarray):
-                target.set(source, stream=stream)
-            elif source.size:
-                source.get(stream=stream, out=target, blocking=False)
+        for buffer, other in zip(buffers, host, strict=True):
+            if to_host and buffer.size:
+                buffer.get(stream=stream, out=other, blocking=False)
+            elif buffer.size:
+                buffer.set(other, stream=stream)
 
     def to_host(self, data: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = self.arrays.asnumpy(data)
         return found
+
+
+def _urgent_stream(cuda: Any) -> Any:
+    """A stream whose blocks come first, where CuPy has such."""
+    try:
+        return cuda.Stream(non_blocking=True, priority=-1)
+    except TypeError:  # an older CuPy
+        return cuda.Stream(non_blocking=True)
