@@ -67,6 +67,7 @@ LEFT_OUT = pytest.StashKey[int]()
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Leave out what is slow, of what `-k` and the like have left, unless all or `-m` is asked for."""
+    draw_no_constants_of_sources()
     slow = selection.slow_ones(items)
     yield
     if selection.takes_all(config):
@@ -77,6 +78,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in slow or item.path in named]
     config.stash[LEFT_OUT] = len(left_out)
+
+
+def draw_no_constants_of_sources() -> None:
+    """Hypothesis would draw numbers that stand in our modules, too: examples would be others whenever any of them
+    changes, and reading all takes seconds in each process."""
+    providers = sys.modules.get("hypothesis.internal.conjecture.providers")
+    if hasattr(providers, "_get_local_constants"):
+        none = providers._local_constants
+        providers._get_local_constants = lambda: none
 
 
 @pytest.hookimpl(tryfirst=True)

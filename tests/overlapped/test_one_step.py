@@ -73,6 +73,7 @@ void f(int T, int n, int m, int l, float A[3][n][m][l], float c[n][m][l])
 """
 
 
+@pytest.mark.slow(but="shared")
 @pytest.mark.parametrize("planes", ["shared", "registers"])
 def test_two_inputs_and_another_array_with_halos_to_some_sides(planes: str) -> None:
     """The version before the last one is read at the cell alone, and is in registers."""
@@ -113,6 +114,7 @@ void f(int n, int m, int l, float A[n][m][l], float B[n][m][l])
 WITHOUT_LOOP = [{"n": n, "m": m, "l": k} for n, m, k in [(1, 1, 1), (5, 5, 5), (13, 19, 38)]]
 
 
+@pytest.mark.slow(but=("sweep-registers", "dag-shared"))
 @pytest.mark.parametrize("planes", ["shared", "registers"])
 @pytest.mark.parametrize(("text", "kernels"), [(SWEEP, 1), (DAG, 2)], ids=["sweep", "dag"])
 def test_without_a_loop_over_time(text: str, kernels: int, planes: str) -> None:

@@ -111,7 +111,8 @@ def compile_shared(
     """
     own = (*_define_flags(defines), *extra_flags, *instrumentation.flags(host_compiler()))
     optimise = optimise or (_optimisation() if instrumentation == PLAIN else "-O1")
-    core = shared_core(host_compiler(), (*_base_flags(host_compiler(), fp_contract), optimise, *own), timeout)
+    of_core = (flag for flag in own if not _only_warns(flag))
+    core = shared_core(host_compiler(), (*_base_flags(host_compiler(), fp_contract), optimise, *of_core), timeout)
     if core is None and instrumentation == PLAIN:
         return _build(cu, out, (*_SHARED_FLAGS, *own), fp_contract, optimise).run(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="polytile-") as directory:
@@ -120,6 +121,11 @@ def compile_shared(
         _build(cu, part, ("-c", *own, *apart), fp_contract, optimise).run(timeout=timeout)
         parts = (part,) if core is None else (part, core.object)
         return _link(parts, out, extra_flags, timeout)
+
+
+def _only_warns(flag: str) -> bool:
+    """Whether a flag makes no other code: libraries that are compiled with it share what others share."""
+    return flag.startswith("-W") and not flag.startswith(("-Wa,", "-Wl,", "-Wp,"))
 
 
 def _link(parts: tuple[Path, ...], out: Path, extra_flags: Sequence[str], timeout: float) -> Path:

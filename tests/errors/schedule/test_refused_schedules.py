@@ -67,7 +67,8 @@ def test_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     place, message, hint = REFUSED[name]
     source = HERE / f"{name.split('_')[0]}.c"
     schedule = HERE / f"{name}.yaml"
-    command = [str(source), "--target", "cuda", "-o", str(tmp_path), "--load-schedule", str(schedule)]
+    command = [str(source), "--target", "cuda", "-o", str(tmp_path), "--no-cache"]
+    command += ["--load-schedule", str(schedule)]
     assert main(command) == 1
     assert not list(tmp_path.iterdir())
     errors = capsys.readouterr().err

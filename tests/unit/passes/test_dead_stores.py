@@ -25,6 +25,7 @@ void f(int n, int m, {real} x[restrict n + 1][m + 1], const {real} z[restrict n 
 READ = UNREAD.replace("x[i][j] + 1", "x[i][j] + w")
 
 
+@pytest.mark.slow(but=("read-float", "unread-double"))
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize(("text", "reads"), [(UNREAD, False), (READ, True)], ids=["unread", "read"])
