@@ -279,10 +279,9 @@ class CompiledScop:
         transport: str = "auto",
         on: str = "auto",
     ) -> DistributedScop:
-        """Distribute an iterated stencil over the ranks of an MPI communicator, by default all of the program; all
-        ranks call this alike. `ranks` is the grid, such as "2,2,1"; see DistributedScop."""
+        """Distribute an iterated stencil over the ranks of an MPI communicator, by default all of the program's, which
+        call this alike. `ranks` is the grid, such as "2,2,1"; see DistributedScop."""
         from polytile.distributed_scop import Choice, distribute
-
         chosen = Choice.of(ranks, steps_per_exchange, exchange, transport, on)
         return distribute(self.compilation, CompiledScop, comm, chosen)
 
@@ -312,9 +311,13 @@ class CompiledScop:
             self._known_sizes.append(KnownSizes(self.program.limits if self.program else ()))
         return bind(self.scop, arguments, named, self._known_sizes[0])
 
-    def run(self, call: Call, *, on: str = "auto") -> None:
-        """Run the SCoP on checked arguments at a chosen place."""
-        self._execution.run(call, on)
+    def run(self, call: Call, *, on: str = "auto", stream: Any = None) -> None:
+        """Run the SCoP on checked arguments at a chosen place, in a stream of a GPU without waiting for its end."""
+        if stream is None:
+            return self._execution.run(call, on)
+        from polytile.runtime.cuda_streams import as_current
+        with as_current(stream):
+            self._execution.run(call, on, wait=False)
 
     @property
     def _execution(self) -> Execution:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polytile.choices import Choices
@@ -34,7 +35,7 @@ from polytile.runtime.parameters import check_parameters, with_products
 from polytile.runtime.ranks.agreement import agree, from_root, on_all
 from polytile.runtime.ranks.driver import RankProgram
 from polytile.runtime.ranks.failure import aborting, end_all_on_uncaught_exceptions
-from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels
+from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels, ScopLaunch
 from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
@@ -55,7 +56,9 @@ MOST = 4  # sizes whose buffers are kept, the latest ones
 class Runnable(Protocol):
     """A compiled SCoP, as far as ranks use it."""
 
-    def __call__(self, *arguments: Any, **named: Any) -> None: ...
+    def run(self, call: Call, *, on: str = "auto", stream: Any = None) -> None:
+        """Run it on checked arguments, in a stream without waiting for it."""
+        ...
 
     def prepare(self, on: str) -> None:
         """Build what runs it."""
@@ -249,12 +252,15 @@ def distribute(
     agree(given, {"call": f"the distribution of {compilation.scop.name}"})
     place = on_all(given, lambda: _place(choice.on, given))
     agree(given, _wanted(compilation, choice, place))
-    own = given.Dup()
-    plan, parts = from_root(own, lambda: _planned(compilation, choice.steps))
+    private = given.Dup()
+    plan, parts = from_root(private, lambda: _planned(compilation, choice.steps))
     made = [runnable(part) for part in parts]
-    build_once(own, lambda: _prepare(made, place.on))
-    kernels = [Kernels(run, frozenset(names(part.scop))) for part, run in zip(parts, made, strict=True)]
-    return DistributedScop(compilation.scop, _compiled_plan(plan, kernels), own, choice, place)
+    build_once(private, lambda: _prepare(made, place.on))
+    kernels = [
+        Kernels(frozenset(names(part.scop)), partial(ScopLaunch, part.scop, own.run))
+        for part, own in zip(parts, made, strict=True)
+    ]
+    return DistributedScop(compilation.scop, _compiled_plan(plan, kernels), private, choice, place)
 
 
 def _place(on: str, comm: Intracomm) -> Place:

@@ -19,7 +19,7 @@ from polytile.runtime.checked import Unit, checked_engine, checks_named
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.counted import Counted, counted_engine
 from polytile.runtime.covering_sizes import covering_sizes, sizes_that_run
-from polytile.runtime.cupy_engine import cupy_available, cupy_engine
+from polytile.runtime.cupy_engine import CupyEngine, cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.index_ranges import elements_used
@@ -51,8 +51,8 @@ class Execution:
     built: dict[str, Engine]
     known: KnownInputs | None = None
 
-    def run(self, call: Call, on: str) -> None:
-        """Run the SCoP on checked arguments at a chosen place."""
+    def run(self, call: Call, on: str, *, wait: bool = True) -> None:
+        """Run the SCoP on checked arguments at a chosen place; without `wait`, arrays on a GPU may be set later."""
         check_place(on)
         name = self.compilation.scop.name
         if call.on_device and on == "emulator":
@@ -60,7 +60,11 @@ class Execution:
         if self.compilation.entry is None:
             self._run_sequential(call)
         else:
-            self.engine(on, on_device=bool(call.on_device)).run(call.layouts, call.values, call.memory)
+            engine = self.engine(on, on_device=bool(call.on_device))
+            if wait or not isinstance(engine, CupyEngine):
+                engine.run(call.layouts, call.values, call.memory)
+            else:
+                engine.run(call.layouts, call.values, call.memory, wait=False)
 
     def _run_sequential(self, call: Call) -> None:
         host = {name: data.get() if name in call.on_device else data for name, data in call.memory.items()}

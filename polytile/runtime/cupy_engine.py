@@ -150,9 +150,16 @@ class CupyEngine:
     label: str = "the GPU through CuPy"
     replays: Replays = field(default_factory=Replays, compare=False)
 
-    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+    def run(
+        self,
+        layouts: Mapping[str, Layout],
+        values: Mapping[str, int],
+        memory: Mapping[str, Any],
+        *,
+        wait: bool = True,
+    ) -> None:
         """Run on `memory`: NumPy arrays are copied to the device and back, CuPy arrays are used in place."""
-        self.sized(layouts, values).run(*self._divided(layouts, memory))
+        self.sized(layouts, values).run(*self._divided(layouts, memory), wait=wait)
 
     def sized(self, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> SizedRun:
         """Prepare what runs with these sizes and layouts have in common."""

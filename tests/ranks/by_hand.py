@@ -39,7 +39,7 @@ from polytile.runtime.ranks.agreement import from_root
 from polytile.runtime.ranks.driver import RankProgram
 from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
 from polytile.runtime.ranks.host_transport import HostTransport
-from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels
+from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels, kernels_of
 from polytile.runtime.ranks.local_grid import extents_of, local_grid
 from polytile.runtime.ranks.mpi_transport import MpiTransport
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
@@ -153,11 +153,11 @@ def compiled(steps: int) -> CompiledPlan:
             target[:] = given["message"].reshape(target.shape)
 
         taken = frozenset({*COPY_FIRST, *COPY_COUNT, name, "message"})
-        both = Kernels(pack, taken), Kernels(unpack, taken)
+        both = kernels_of(pack, taken), kernels_of(unpack, taken)
         copies[name] = CompiledCopy(*both, name, COPY_FIRST, COPY_COUNT, "", "message")
     phases = (
-        Kernels(first_phase, frozenset({*numbers, "A", "B"})),
-        Kernels(second_phase, frozenset({*numbers, "A", "B", "seen"})),
+        kernels_of(first_phase, frozenset({*numbers, "A", "B"})),
+        kernels_of(second_phase, frozenset({*numbers, "A", "B", "seen"})),
     )
     return CompiledPlan(plan(steps), phases, copies)
 
@@ -192,7 +192,7 @@ def on_lazy_device(plan: CompiledPlan) -> CompiledPlan:
     """The plan with kernels that run late."""
 
     def late(kernels: Kernels) -> Kernels:
-        return Kernels(lazy_device.launched(kernels.function), kernels.names)
+        return Kernels(kernels.names, lambda fixed: lazy_device.launched(kernels.bound(fixed)))
 
     copies = {name: replace(c, pack=late(c.pack), unpack=late(c.unpack)) for name, c in plan.copies.items()}
     return replace(plan, phases=tuple(map(late, plan.phases)), copies=copies)

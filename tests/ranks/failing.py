@@ -74,7 +74,7 @@ class Moments:
         return replace(plan, phases=phases, copies=copies)
 
     def _kernels(self, kernels: Kernels) -> Kernels:
-        return Kernels(self.around(kernels.function), kernels.names)
+        return Kernels(kernels.names, lambda fixed: self.around(kernels.bound(fixed)))
 
 
 def killed() -> None:

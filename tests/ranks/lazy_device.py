@@ -7,11 +7,13 @@ behind it; until then arrays keep what they had. So a wait that is missing gives
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
+from polytile.runtime.ranks.kernels import Launch
 
 STREAMS: list[Stream] = []
 
@@ -97,10 +99,10 @@ def _of_device(made: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments, **named: made(*arguments, **named).view(Array)
 
 
-def launched(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as a kernel: it runs when its stream comes to it."""
+def launched(launch: Launch) -> Launch:
+    """The launch of kernels that run when their stream comes to them."""
 
-    def launch(*, stream: Stream, **named: Any) -> None:
-        stream.later(lambda: function(**named))
+    def later(changing: Mapping[str, Any], where: Mapping[str, Any]) -> None:
+        where["stream"].later(lambda: launch(changing, {"on": where["on"]}))
 
-    return launch
+    return later

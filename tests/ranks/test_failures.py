@@ -106,7 +106,7 @@ def test_without_mpi4py(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(UsageError, match="MPI cannot be used: import of mpi4py") as raised:
         communicator(None)
-    assert raised.value.hint == "pip install mpi4py mpich, and start the program with mpirun -n 4 python app.py"
+    assert raised.value.hint == "pip install mpi4py mpich, and start programs with mpirun -n 4 python"
 
 
 def test_what_is_no_choice() -> None:

@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from polytile.distribution.boxes import Box, Reach, boundary_and_interior, grown, volume
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.evaluate import evaluate
-from polytile.runtime.ranks.exchange import Exchange
+from polytile.runtime.ranks.exchange import Exchange, fixed_arguments
 from polytile.runtime.ranks.kernels import CompiledPlan
 from polytile.runtime.ranks.local_grid import LocalGrid
 from polytile.runtime.ranks.place import Place
@@ -33,6 +35,7 @@ class RankProgram:
     ) -> None:
         self.compiled, self.local, self.mode, self.place = compiled, local, mode, place
         plan = compiled.plan
+        self.phases = [kernels.bind(fixed_arguments(plan, local)) for kernels in compiled.phases]
         self.scratch = {array.name: local.unset(array.name) for array in local.scratch}
         self.before = Exchange(compiled, plan.before, local, mode, transport, 0)
         self.between = Exchange(compiled, plan.between, local, mode, transport, MOST_DIRECTIONS)
@@ -64,18 +67,13 @@ class _Run:
     """One run of a program on some arrays."""
 
     def __init__(self, program: RankProgram, arrays: Mapping[str, Any]) -> None:
-        self.program, self.arrays = program, {**arrays, **program.scratch}
+        numbers = {name: value for name, value in arrays.items() if np.isscalar(value)}
+        by_value = {name: np.asarray(value, program.local[name].dtype) for name, value in numbers.items()}
+        self.program, self.arrays = program, {**arrays, **by_value, **program.scratch}
         self.plan, self.place, self.local = program.compiled.plan, program.place, program.local
         self.sides = program.sides
-        self.fixed = [kernels.taking(self._same_in_all_boxes()) for kernels in program.compiled.phases]
         self.marks: deque[tuple[str, int, Any, Any]] = deque(maxlen=MOST_SPANS)
         self.exchanges = 0
-
-    def _same_in_all_boxes(self) -> dict[str, Any]:
-        given = {**self.local.sizes, **self.arrays}
-        for names, (first, end) in zip(self.plan.boxes, self.local.stored, strict=True):
-            given |= {names.offset: first, names.extent: end - first}
-        return given
 
     def run(self) -> RunRecord:
         steps, begin = self.program.steps, self._begin()
@@ -162,11 +160,10 @@ class _Run:
     def _compute(self, phase: int, step: int, box: Box, *, side: bool) -> None:
         if not volume(box):
             return
-        given: dict[str, Any] = {self.plan.step: step}  # "" where there is no time loop, which nobody takes
+        given = {**self.arrays, self.plan.step: step}  # "" where there is no time loop, which nobody takes
         for names, (first, end) in zip(self.plan.boxes, self.local.positions(box), strict=True):
             given |= {names.first: first, names.end: end}
-        kernels = self.program.compiled.phases[phase]
-        kernels.function(**self.fixed[phase], **kernels.taking(given), **self.place.queue(side=side))
+        self.program.phases[phase](given, self.place.queue(side=side))
 
     def _note(self, what: str, step: int, start: Any, *, side: bool = False) -> None:
         self.marks.append((what, step, start, self.place.mark(side=side)))

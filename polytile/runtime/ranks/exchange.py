@@ -12,9 +12,9 @@ from typing import Any
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.distribution.boxes import opposite
-from polytile.distribution.plan import HaloExchange
+from polytile.distribution.plan import DistributionPlan, HaloExchange
 from polytile.distribution.transfers import ArrayBox, ExchangeMode, Transfer, rounds
-from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
+from polytile.runtime.ranks.kernels import CompiledPlan
 from polytile.runtime.ranks.local_grid import LocalGrid
 from polytile.runtime.ranks.place import Place
 from polytile.runtime.ranks.records import Traffic
@@ -32,10 +32,6 @@ class Piece:
     plane: int | None
     elements: Any  # a view of the message
 
-    def call(self, kernels: Kernels, given: Mapping[str, Any], queue: Mapping[str, Any]) -> None:
-        """Run a copy of the box on arguments."""
-        kernels.function(**kernels.taking({**given, **self.box}), **queue)
-
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -46,6 +42,14 @@ class Round:
     received: tuple[Piece, ...]
     traffic: Traffic
     buffer_bytes: int
+
+
+def fixed_arguments(plan: DistributionPlan, local: LocalGrid) -> dict[str, int]:
+    """Return the arguments of kernels that are the same in all launches of a rank: sizes, and where its arrays are."""
+    given = dict(local.sizes)
+    for names, (first, end) in zip(plan.boxes, local.stored, strict=True):
+        given |= {names.offset: first, names.extent: end - first}
+    return given
 
 
 class Exchange:
@@ -66,8 +70,9 @@ class Exchange:
         self.plane_dimension = {e.array: e.plane for e in both if e.plane is not None}
         self.planes = {e.array: e.planes or self._all_planes(e.array) for e in exchanges}
         self.first_tag = first_tag
-        stored = zip(compiled.plan.boxes, local.stored, strict=True)
-        self.extents = {names.extent: end - first for names, (first, end) in stored}
+        fixed = fixed_arguments(compiled.plan, local)
+        self.packs = {e.array: compiled.copies[e.array].pack.bind(fixed) for e in exchanges}
+        self.unpacks = {e.array: compiled.copies[e.array].unpack.bind(fixed) for e in exchanges}
         each = rounds(local.grid, local.rank, exchanges, mode)
         self.rounds = tuple(self._round(transfers, transport) for transfers in each)
 
@@ -84,18 +89,16 @@ class Exchange:
     def pack(self, number: int, step: int, arrays: Mapping[str, Any], place: Place, *, side: bool) -> None:
         """Pack what is sent in a round of the exchange in front of a step."""
         for piece in self.rounds[number].sent:
-            copy = self.compiled.copies[piece.array]
-            piece.call(copy.pack, self._arguments(piece, step, arrays), place.queue(side=side))
+            self.packs[piece.array](self._arguments(piece, step, arrays), place.queue(side=side))
 
     def unpack(self, number: int, step: int, arrays: Mapping[str, Any], place: Place, *, side: bool) -> None:
         """Unpack what was received in a round."""
         for piece in self.rounds[number].received:
-            copy = self.compiled.copies[piece.array]
-            piece.call(copy.unpack, self._arguments(piece, step, arrays), place.queue(side=side))
+            self.unpacks[piece.array](self._arguments(piece, step, arrays), place.queue(side=side))
 
     def _arguments(self, piece: Piece, step: int, arrays: Mapping[str, Any]) -> dict[str, Any]:
         copy = self.compiled.copies[piece.array]
-        given = {**self.local.sizes, **self.extents, copy.array: arrays[piece.array], copy.buffer: piece.elements}
+        given = {**piece.box, copy.array: arrays[piece.array], copy.buffer: piece.elements}
         if piece.plane is not None:
             planes = self.planes[piece.array]
             given[copy.plane] = planes[step % len(planes)][piece.plane]

@@ -1,33 +1,68 @@
-"""What a plan is compiled to: functions that are called by name, as a compiled SCoP is."""
+"""What a plan is compiled to: functions that are called by name, as a compiled SCoP is, and launches of these.
+
+before: f(n=.., i_extent=.., i_first=0, t=0, A=a); f(n=.., i_extent=.., i_first=0, t=1, A=a)     bound and checked twice
+after:  launch = bind(n=.., i_extent=..); launch(i_first=0, t=0, A=a); launch(i_first=0, t=1, A=a)            and once
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.distribution.plan import DistributionPlan
+from polytile.ir.scop import Scop
+from polytile.runtime.binding import Call, bind
+
+Launch = Callable[[Mapping[str, Any], Mapping[str, Any]], None]  # on arguments that change, and where to run
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """A function that runs kernels, and the names of the arguments that it takes."""
+    """Kernels that take arguments of these names; `bound` makes a launch of those that stay the same."""
 
-    function: Callable[..., None]
     names: frozenset[str]
+    bound: Callable[[Mapping[str, Any]], Launch]
 
-    def taking(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of `given` that it takes."""
+    def bind(self, fixed: Mapping[str, Any]) -> Launch:
+        """Return a launch for arguments that stay the same; what it does not take may be among them."""
+        launch = self.bound(self._taken(fixed))
+        return lambda changing, where: launch(self._taken(changing), where)
+
+    def _taken(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in given.items() if name in self.names}
+
+
+def kernels_of(function: Callable[..., None], names: frozenset[str]) -> Kernels:
+    """Return a function as kernels, which is called with all arguments each time."""
+    return Kernels(names, lambda fixed: lambda changing, where: function(**fixed, **changing, **where))
+
+
+class ScopLaunch:
+    """Runs of a compiled SCoP: the first one is bound and checked, later ones have other numbers and arrays of the same
+    shapes. Boxes lie within a rank's arrays, so that what holds for one holds for all."""
+
+    def __init__(self, scop: Scop, run: Callable[..., None], fixed: Mapping[str, Any]) -> None:
+        self.scop, self.run, self.fixed = scop, run, fixed
+        self.first: Call | None = None
+
+    def __call__(self, changing: Mapping[str, Any], where: Mapping[str, Any]) -> None:
+        if self.first is None:
+            self.first = bind(self.scop, (), {**self.fixed, **changing})
+        numbers = {name: value for name, value in changing.items() if isinstance(value, int)}
+        arrays = {name: value for name, value in changing.items() if name not in numbers}
+        values, memory = {**self.first.values, **numbers}, {**self.first.memory, **arrays}
+        self.run(replace(self.first, values=values, memory=memory), **where)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledCopy:
     """Packing and unpacking of one array: a box is `first` and `count`, names for each dimension, "" where none is cut.
 
-    The kernels call the array `array`, whichever of those that lie alike it is.
-    `plane` is the name of the index in the dimension of which single planes are exchanged, "" where there is none,
-    `buffer` that of the packed elements, all in one row.
+    The kernels call the array `array`, whichever of those that lie alike it is. `plane` is the name of the index in the
+    dimension of which single planes are exchanged, "" where there is none, `buffer` that of the packed elements, all in
+    one row.
     """
 
     pack: Kernels

@@ -9,7 +9,7 @@ from polytile.diagnostics import UsageError
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
-INSTALL = "pip install mpi4py mpich, and start the program with mpirun -n 4 python app.py"
+INSTALL = "pip install mpi4py mpich, and start programs with mpirun -n 4 python"
 
 
 def require_mpi() -> Any:
