@@ -3,6 +3,8 @@
 Zhang, Mueller (CGO 2012, figures 6 and 7) show the time over the two block sizes at the best block dimensions, and the
 other way round: `tile_x` by `tile_y` at the best `block_x` and `block_y`. So are all parameters that come along x and
 y; spaces with one such pair or none show the two parameters that explain most of the times, too.
+
+    sizes 16 .. 64 by 2 .. 16, the best threads 32 x 4:    at these threads, over the sizes that 32 and 4 divide
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from polytile.dataclass import dataclass
 
 ALONG_X, ALONG_Y = "_x", "_y"  # how names of parameters end that come in pairs
 _MOST = 2  # surfaces of a space
-_COVERED = 0.5  # of the pairs of values that a cut through the winner must have, else the best of all points are shown
+_LEAST = 4  # cells of a cut
+_COVERED = 0.5  # of the pairs between its ends that were evaluated at all: with fewer, the best of all points are shown
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,10 @@ def surfaces(history: History) -> Iterator[Surface]:
         return
     points = history.of(schedule_of(best))
     for pair in _pairs(points):
-        yield _surface(history, points, pair, best)
+        yield _surface(history, points, pair)
 
 
-def _pairs(points: Sequence[Outcome]) -> Sequence[tuple[str, str]]:
+def _pairs(points: Sequence[Outcome]) -> Sequence[Pair]:
     """Parameters along x and y, then the two that explain most."""
     names = varied(points)
     found = [(name, name.removesuffix(ALONG_X) + ALONG_Y) for name in names if name.endswith(ALONG_X)]
@@ -54,25 +58,38 @@ def _pairs(points: Sequence[Outcome]) -> Sequence[tuple[str, str]]:
     return found[:_MOST]
 
 
-def _surface(history: History, points: Sequence[Outcome], pair: tuple[str, str], best: Point) -> Surface:
-    """The cut through the best point, or, where too little of it was evaluated, the best of all points."""
-    x, y = pair
-    fixed = {name: value for name, value in best if name not in pair}
-    cut = [one for one in points if {n: v for n, v in one.point if n not in pair} == fixed]
-    across, upwards = values_of(points, x), values_of(points, y)
-    pairs = len({_pair(one, pair) for one in points})
-    is_cut = len({_pair(one, pair) for one in cut}) >= _COVERED * pairs
-    held = ", ".join(f"{name} {words.value(value)}" for name, value in fixed.items() if name != SCHEDULE)
-    shown = cut if is_cut else points
+def _surface(history: History, points: Sequence[Outcome], pair: Pair) -> Surface:
+    """The cut through the fastest point, or, where too little of it was evaluated, the best of all points."""
+    cut = _cut(history, points, pair)
+    shown = points if cut is None else cut
     cells: dict[tuple[Value, Value], Outcome] = {}
     for one in shown:
-        key = _pair(one, pair)
+        key = _values(one, pair)
         if key not in cells or history.time(one.point) < history.time(cells[key].point):
             cells[key] = one
-    says = f"at {held}" if is_cut and held else "" if is_cut else "the best over all other parameters"
-    return Surface(x, y, across, upwards, cells, says)
+    says = "the best over all other parameters"
+    if cut is not None:
+        held = ", ".join(f"{name} {words.value(value)}" for name, value in _fixed(cut[0].point, pair))
+        says = f"at {held}" if held else ""
+    x, y = pair
+    return Surface(x, y, values_of(shown, x), values_of(shown, y), cells, says)
 
 
-def _pair(one: Outcome, pair: tuple[str, str]) -> tuple[Value, Value]:
+def _cut(history: History, points: Sequence[Outcome], pair: Pair) -> Sequence[Outcome] | None:
+    """The points that differ from the fastest in a pair of parameters alone; None where these are few."""
+    best = _fixed(min(points, key=lambda one: history.time(one.point)).point, pair)
+    cut = [one for one in points if _fixed(one.point, pair) == best]
+    across, upwards = (values_of(cut, name) for name in pair)
+    near = {(x, y) for x, y in (_values(one, pair) for one in points) if x in across and y in upwards}
+    found = {_values(one, pair) for one in cut}
+    return cut if len(found) >= max(_LEAST, _COVERED * len(near)) else None
+
+
+def _fixed(point: Point, pair: Pair) -> Point:
+    """What a point has beside a pair of parameters and its strategy."""
+    return tuple((name, value) for name, value in point if name not in (*pair, SCHEDULE))
+
+
+def _values(one: Outcome, pair: Pair) -> tuple[Value, Value]:
     found = dict(one.point)
     return found[pair[0]], found[pair[1]]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from polytile.autotuning import words
 from polytile.autotuning.outcome import Outcome, Status
 from polytile.autotuning.record_lines import Entry, to_line
 from polytile.autotuning.report import History, page
@@ -84,6 +85,45 @@ def test_surfaces_are_those_of_the_paper_where_their_parameters_exist() -> None:
     best = min(history.measured, key=lambda one: history.time(one.point)).point
     assert first.cells[dict(best)["tile_x"], dict(best)["tile_y"]].point == best
     assert first.cells.keys() <= {(x, y) for x in first.across for y in first.upwards}
+
+
+def test_surfaces_are_cuts_through_the_best_point() -> None:
+    """Over the sizes of tiles at the best threads, and the other way round: all else is as it is held."""
+    history = example_history()
+    best = dict(min(history.measured, key=lambda one: history.time(one.point)).point)
+    found = [surface for surface in surfaces(history) if surface.held.startswith("at ")]
+    assert found
+    for surface in found:
+        fixed = {name: value for name, value in best.items() if name not in (surface.x, surface.y, "schedule")}
+        assert surface.held == "at " + ", ".join(f"{name} {words.value(value)}" for name, value in fixed.items())
+        for (x, y), one in surface.cells.items():
+            assert dict(one.point) == {**best, surface.x: x, surface.y: y}
+        assert set(surface.across) == {x for x, _ in surface.cells}
+        assert set(surface.upwards) == {y for _, y in surface.cells}
+
+
+def streamed(time: float, tile: tuple[int, int], block: tuple[int, int]) -> Outcome:
+    sizes = zip(("tile_y", "tile_x", "block_y", "block_x"), (*tile, *block), strict=True)
+    return Outcome((("schedule", "streaming"), *sizes), Status.MEASURED, milliseconds=(time,))
+
+
+def of_points(*outcomes: Outcome) -> History:
+    return replace(example_history(), outcomes=outcomes, finals={}, winner=outcomes[0].point)
+
+
+def test_few_points_beside_the_best_are_no_surface() -> None:
+    """48 threads divide 48 cells alone of 32 to 64: four heights of it are a surface, three are not, nor are four of
+    nine pairs."""
+    others = [streamed(2.0 + y, (y, x), (2, 16)) for y in (4, 8, 12, 16) for x in (32, 48)]
+    column = [streamed(1.0 + y / 100, (y, 48), (2, 48)) for y in (4, 8, 12, 16)]
+    surface = next(surfaces(of_points(*column, *others)))
+    assert (surface.across, surface.upwards, surface.held) == ([48], [4, 8, 12, 16], "at block_y 2, block_x 48")
+    surface = next(surfaces(of_points(*column[:3], *others)))
+    assert (surface.across, surface.held) == ([32, 48], "the best over all other parameters")
+    assert surface.cells[48, 4] == column[0] and surface.cells[48, 16] == others[7]
+    square = [streamed(5.0, (y, x), (2, 16)) for y in (4, 8, 12) for x in (32, 48, 64)]
+    few = [streamed(1.0 + y, (y, x), (2, 32)) for y, x in ((4, 32), (8, 48), (12, 64), (4, 48))]
+    assert next(surfaces(of_points(*few, *square))).held == "the best over all other parameters"
 
 
 def test_other_spaces_show_the_two_parameters_that_matter_most() -> None:
