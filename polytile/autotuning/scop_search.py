@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from polytile.autotuning.estimates import estimates_of
 from polytile.autotuning.evaluator import Evaluator, Known
 from polytile.autotuning.record import Record
 from polytile.autotuning.report import History
-from polytile.autotuning.search.named import default_search, remark_on, search_named
+from polytile.autotuning.search.named import default_search, search_named
 from polytile.autotuning.search.search import Search
 from polytile.autotuning.space import Point, Space
 from polytile.autotuning.spaces import default_point, space_of
@@ -115,16 +115,10 @@ def search_scop(
         with Record(plan.record, source_of(workload, conditions), conditions) as record:
             evaluator.known = record.known
             tuned = tune(search, evaluator, record, plan.budget, observer(space, search))
-            remarks = (*record.remarks, *_on_search(plan, space))
             near = default_point(space, scop)
-            return Searched(workload, space, search.description, conditions, tuned, remarks, near)
+            return Searched(workload, space, search.description, conditions, tuned, record.remarks, near)
     finally:
         evaluator.close()
-
-
-def _on_search(plan: Plan, space: Space) -> Iterator[Diagnostic]:
-    if remark := remark_on(plan.search, space, plan.budget.evaluations):
-        yield Diagnostic("remark", remark)
 
 
 def source_of(workload: Workload, conditions: Conditions) -> str | None:

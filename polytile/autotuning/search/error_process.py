@@ -1,9 +1,13 @@
 """A Gaussian process over the errors of the cost model: what is known of points that were not measured.
 
-log(time / estimate) is a constant of the cost model, one of each strategy, and a function of the point in which
-neighbours are alike: their covariance falls by exp(-FALLS) with each step of a parameter (`nearest.py` counts steps).
-Estimates that are not known follow from those of other points in the same way. Rasmussen, Williams: Gaussian processes
-for machine learning (2006), sections 2.2 and 2.7; nothing is fitted, since there are as few points as parameters.
+log(time / estimate) is a sum of five parts: a constant of the cost model, one of each strategy, a function of each
+parameter alone, one of the whole point, and what runs differ by. Functions are alike at neighbours: the covariance of
+that of a parameter falls by exp(-FALLS_ALONG) with each step of it, that of the point by exp(-FALLS) with a step of any
+(`nearest.py` counts steps). Cost models are off by different amounts: how large both functions are, at one scale, is
+the most likely by what was measured. Estimates that are not known follow from those of other points.
+
+Rasmussen, Williams: Gaussian processes for machine learning (2006), sections 2.2, 2.7 and 5.4.1 (equation 5.8); sums of
+functions of single parameters: Duvenaud, Nickisch, Rasmussen: Additive Gaussian processes (NIPS 2011).
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ from numpy.typing import NDArray
 
 from polytile.autotuning.space import Point, Space
 
-FALLS = 0.5
-OF_MODEL, OF_STRATEGY, OF_POINT = 0.3, 0.3, 0.3  # standard deviations of the parts of an error
+FALLS_ALONG, FALLS = 0.2, 0.3
+OF_MODEL, OF_STRATEGY = 0.3, 0.3  # standard deviations of the parts of an error
+OF_PARAMETERS, OF_POINT = 0.24, 0.18  # of all parameters together, and of the point: at scale 1
 OF_RUNS = 0.03  # and of what runs of the same kernels differ by
-OF_ESTIMATES = 1.0  # and of estimates of points far apart
+SCALES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4)
+OF_SCALES = 0.5  # the standard deviation of their logarithms, before anything was measured
+OF_ESTIMATES, FALL_OF_ESTIMATES = 1.0, 0.5  # of points far apart, and with each step
 
 LEAST = 1e-9  # milliseconds, of an estimate
 
@@ -39,11 +46,14 @@ class Neighbourhood:
             for column, (parameter, (_, value)) in enumerate(zip(part.parameters, point[1:], strict=True)):
                 self.places[row, column] = parameter.values.index(value)
 
-    def alike(self, row: int) -> tuple[Vector, NDArray[np.bool_]]:
-        """How alike candidates are to one, between 0 and 1, and which are of its strategy."""
-        steps = np.abs(self.places - self.places[row]).sum(axis=1)
-        same = self.parts == self.parts[row]
-        return np.where(same, np.exp(-FALLS * steps), 0.0), same
+    def steps(self, row: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """How many steps along each parameter candidates are from one, and which are of its strategy."""
+        return np.abs(self.places - self.places[row]), self.parts == self.parts[row]
+
+    def alike(self, row: int, fall: float) -> Vector:
+        """How alike candidates are to one, between 0 and 1."""
+        steps, same = self.steps(row)
+        return np.where(same, np.exp(-fall * steps.sum(axis=1)), 0.0)
 
 
 class ErrorProcess:
@@ -52,9 +62,10 @@ class ErrorProcess:
     def __init__(self, space: Space, candidates: Sequence[Point], estimates: Sequence[float | None]) -> None:
         """Begin with estimates of the first candidates, in milliseconds; where there is none at all, none is wanted."""
         self._near = Neighbourhood(space, candidates)
-        self._columns: dict[int, Vector] = {}  # covariances with a candidate that was asked for
+        self._columns: dict[int, tuple[Vector, Vector]] = {}  # covariances with a candidate that was asked for
         self.known = np.zeros(len(candidates), dtype=bool)  # what has an estimate, or was refused
         self.refused = np.zeros(len(candidates), dtype=bool)
+        self.estimated = np.zeros(len(candidates), dtype=bool)
         self.prior = np.zeros(len(candidates))  # logarithms of estimates
         if all(estimate is None for estimate in estimates):
             self.known[:] = True
@@ -66,7 +77,7 @@ class ErrorProcess:
         """Take estimates of candidates, in place of what followed from those of others."""
         for row, estimate in zip(rows, estimates, strict=True):
             self.known[row] = True
-            self.refused[row] = estimate is None
+            self.refused[row], self.estimated[row] = estimate is None, estimate is not None
             if estimate is not None:
                 self.prior[row] = log(max(estimate, LEAST))
 
@@ -75,7 +86,7 @@ class ErrorProcess:
         rows = np.flatnonzero(self.known & ~self.refused)
         left = np.flatnonzero(~self.known)
         values = self.prior[rows]
-        across = OF_ESTIMATES**2 * np.array([self._near.alike(int(row))[0] for row in rows])
+        across = OF_ESTIMATES**2 * np.array([self._near.alike(int(row), FALL_OF_ESTIMATES) for row in rows])
         inner = across[:, rows] + OF_RUNS**2 * np.eye(len(rows))
         self.prior[left] = values.mean() + across[:, left].T @ np.linalg.solve(inner, values - values.mean())
 
@@ -83,19 +94,45 @@ class ErrorProcess:
         """Means and standard deviations of all candidates, given the logarithms of times of some. Those of points that
         were begun are as uncertain as if they had been measured, and found to be as expected."""
         rows = [*measured, *begun]
-        own = OF_MODEL**2 + OF_STRATEGY**2 + OF_POINT**2
         if not rows:
-            return self.prior, np.full(len(self.prior), np.sqrt(own))
-        across = np.array([self._column(row) for row in rows])
-        inner = across[:, rows] + OF_RUNS**2 * np.eye(len(rows))
+            return self.prior, np.full(len(self.prior), np.sqrt(_variance(1.0)))
+        columns = [self._column(row) for row in rows]
+        constant, varying = (np.array([column[part] for column in columns]) for part in (0, 1))
         count = len(measured)
         errors = np.array(list(measured.values())) - self.prior[list(measured)]
+        scale = _most_likely(constant[:count][:, rows[:count]], varying[:count][:, rows[:count]], errors)
+        across = constant + scale**2 * varying
+        inner = across[:, rows] + OF_RUNS**2 * np.eye(len(rows))
         mean = self.prior + across[:count].T @ np.linalg.solve(inner[:count, :count], errors) if count else self.prior
         explained = np.einsum("ij,ij->j", across, np.linalg.solve(inner, across))
-        return mean, np.sqrt(np.maximum(own - explained, 0.0) + OF_RUNS**2)
+        return mean, np.sqrt(np.maximum(_variance(scale) - explained, 0.0) + OF_RUNS**2)
 
-    def _column(self, row: int) -> Vector:
+    def _column(self, row: int) -> tuple[Vector, Vector]:
+        """Covariances of the errors of all candidates with that of one: of constants, and of functions at scale 1."""
         if row not in self._columns:
-            alike, same = self._near.alike(row)
-            self._columns[row] = OF_MODEL**2 + OF_STRATEGY**2 * same + OF_POINT**2 * alike
+            steps, same = self._near.steps(row)
+            varied = steps[:, np.ptp(self._near.places[same], axis=0) > 0]
+            along = np.exp(-FALLS_ALONG * varied).mean(axis=1) if varied.shape[1] else 1.0
+            functions = OF_PARAMETERS**2 * along + OF_POINT**2 * np.exp(-FALLS * steps.sum(axis=1))
+            constant = np.where(same, OF_MODEL**2 + OF_STRATEGY**2, OF_MODEL**2)
+            self._columns[row] = constant, np.where(same, functions, 0.0)
         return self._columns[row]
+
+
+def _variance(scale: float) -> float:
+    """Of the error of a point of which nothing is known."""
+    return OF_MODEL**2 + OF_STRATEGY**2 + scale**2 * (OF_PARAMETERS**2 + OF_POINT**2)
+
+
+def _most_likely(constant: Vector, varying: Vector, errors: Vector) -> float:
+    """The scale at which functions have these errors with the greatest probability; 1 where there is one error."""
+    if len(errors) < 2:
+        return 1.0
+
+    def likelihood(scale: float) -> float:
+        lower = np.linalg.cholesky(constant + scale**2 * varying + OF_RUNS**2 * np.eye(len(errors)))
+        whitened = np.linalg.solve(lower, errors)
+        fits = -0.5 * whitened @ whitened - np.log(np.diag(lower)).sum()
+        return float(fits - 0.5 * (log(scale) / OF_SCALES) ** 2)
+
+    return max(SCALES, key=likelihood)

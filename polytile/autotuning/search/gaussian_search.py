@@ -24,20 +24,21 @@ from polytile.autotuning.space import Point, Space
 FIRST_ESTIMATED = 128  # points, a random sample of larger spaces
 AT_ONCE = 32  # points whose estimates are asked for together later
 MOST_CANDIDATES = 4096  # points, a random sample of larger spaces
-FAILED = 3.0  # a point that does not run counts as one that takes so many times what was expected
+FAILED = 3.0  # a point that does not run counts as one that takes so many times what its estimate says by and large
 _cumulative = np.vectorize(lambda z: 0.5 * (1 + erf(z / sqrt(2))), otypes=[float])
 
 
 class GaussianSearch:
     """Points of the greatest expected improvement."""
 
-    def __init__(self, space: Space, seed: int, estimates: Estimates) -> None:
-        """Begin; estimates are asked for with the first point."""
-        self._space, self._seed, self._estimates = space, seed, estimates
-        self._process: ErrorProcess | None = None
+    def __init__(self, space: Space, seed: int, estimates: Estimates, first: int = FIRST_ESTIMATED) -> None:
+        """Begin; estimates are asked for with the first point, so many at once."""
+        self._space, self._seed, self._estimates, self._first = space, seed, estimates, first
+        self._begun_process: ErrorProcess | None = None
         self._candidates: list[Point] = []
         self._rows: dict[Point, int] = {}
         self._measured: dict[int, float] = {}  # logarithms of milliseconds
+        self._failed: dict[int, None] = {}
         self._begun: dict[int, None] = {}
         self._told: list[Outcome] = []  # before the first point
         self._rest = Enumeration("rest", space, seed)
@@ -51,24 +52,44 @@ class GaussianSearch:
 
     def ask(self) -> Point | None:
         """The next point, None where all were asked for."""
-        if self._process is None:
-            self._process = self._begin()
-            for outcome in self._told:
-                self.tell(outcome)
-        free = np.ones(len(self._candidates), dtype=bool)
-        free[[*self._measured, *self._begun]] = False
-        row = self._most_promising(self._process, free & ~self._process.refused)
+        process = self._process()
+        row = self._most_promising(process, self._free(process))
         if row is None:
             return self._rest.ask()
-        self._begun[row] = None
-        point = self._candidates[row]
+        self.began(self._candidates[row])
+        return self._candidates[row]
+
+    def fastest(self) -> Point | None:
+        """The point with the least estimate of those that have one, of equal ones the most promising; None where all of
+        them were asked for."""
+        process = self._process()
+        estimates = np.where(self._free(process) & process.estimated, process.prior, np.inf)
+        least = estimates.min(initial=np.inf)
+        if not isfinite(least):
+            return None
+        row = self._most_promising(process, estimates <= least)
+        assert row is not None
+        self.began(self._candidates[row])
+        return self._candidates[row]
+
+    def began(self, point: Point) -> None:
+        """Take a point as begun, also one that another search has asked for: its outcome is told."""
+        self._process()
+        row = self._rows.get(point)
+        if row is not None:
+            self._begun[row] = None
         self._rest.leave_out(point)
-        return point
+
+    def _free(self, process: ErrorProcess) -> NDArray[np.bool_]:
+        """Candidates that may be asked for."""
+        free = ~process.refused
+        free[[*self._measured, *self._failed, *self._begun]] = False
+        return free
 
     def _most_promising(self, process: ErrorProcess, free: NDArray[np.bool_]) -> int | None:
         """The row of the next point; estimates of promising ones are asked for, until one that has some is first."""
         while free.any():
-            mean, deviation = process.believed(self._measured, list(self._begun))
+            mean, deviation = process.believed(self._times(process), list(self._begun))
             best = min(self._measured.values(), default=None)
             worth = -mean if best is None else expected_improvement(best, mean, deviation)
             order = np.argsort(-np.where(free, worth, -np.inf), kind="stable")
@@ -81,23 +102,37 @@ class GaussianSearch:
 
     def tell(self, outcome: Outcome) -> None:
         """Learn from an outcome."""
-        if self._process is None:
-            self._told.append(outcome)
         self._rest.tell(outcome)
+        if self._begun_process is None:
+            self._told.append(outcome)
+            return
         row = self._rows.get(outcome.point)
-        if row is None or self._process is None:
+        if row is None:
             return
         self._begun.pop(row, None)
-        fine = isfinite(outcome.median) and outcome.median > 0
-        self._measured[row] = log(outcome.median) if fine else float(self._process.prior[row]) + log(FAILED)
+        if isfinite(outcome.median) and outcome.median > 0:
+            self._measured[row] = log(outcome.median)
+        else:
+            self._failed[row] = None
 
-    def _begin(self) -> ErrorProcess:
-        known = estimated(self._space, self._seed, self._estimates, FIRST_ESTIMATED)
-        others = [point for point in self._space.points if point not in known]
-        more = Random(self._seed).sample(others, min(len(others), MOST_CANDIDATES - len(known)))
-        self._candidates = [*known, *more]
-        self._rows = {point: row for row, point in enumerate(self._candidates)}
-        return ErrorProcess(self._space, self._candidates, list(known.values()))
+    def _times(self, process: ErrorProcess) -> dict[int, float]:
+        """The logarithms of the times of what was measured, and of what does not run by those of the others."""
+        errors = [time - process.prior[row] for row, time in self._measured.items()]
+        usual = float(np.mean(errors)) if errors else 0.0
+        return self._measured | {row: float(process.prior[row]) + usual + log(FAILED) for row in self._failed}
+
+    def _process(self) -> ErrorProcess:
+        """What is believed of the candidates, which are chosen when it is asked for first."""
+        if self._begun_process is None:
+            known = estimated(self._space, self._seed, self._estimates, self._first)
+            others = [point for point in self._space.points if point not in known]
+            more = Random(self._seed).sample(others, min(len(others), MOST_CANDIDATES - len(known)))
+            self._candidates = [*known, *more]
+            self._rows = {point: row for row, point in enumerate(self._candidates)}
+            self._begun_process = ErrorProcess(self._space, self._candidates, list(known.values()))
+            for outcome in self._told:
+                self.tell(outcome)
+        return self._begun_process
 
 
 def expected_improvement(best: float, mean: Vector, deviation: Vector) -> Vector:

@@ -14,7 +14,7 @@ RANDOM = "random"
 MODEL = "model"
 GAUSSIAN = "gaussian"
 SEARCHES = (EXHAUSTIVE, RANDOM, MODEL, GAUSSIAN)
-MOST_EXHAUSTIVE = 200  # points; larger spaces are searched by the model
+MOST_EXHAUSTIVE = 200  # points; larger spaces are searched by the cost model
 
 
 def default_search(space: Space, evaluations: int | None = None) -> str:
@@ -23,21 +23,14 @@ def default_search(space: Space, evaluations: int | None = None) -> str:
     points = len(space.points)
     if points <= MOST_EXHAUSTIVE and (evaluations is None or points <= evaluations):
         return EXHAUSTIVE
-    return MODEL if find_spec("optuna") else RANDOM
-
-
-def remark_on(name: str, space: Space, evaluations: int | None = None) -> str:
-    """What a user should know of the search that is taken for a name, or for none; empty where it is nothing."""
-    if not name and default_search(space, evaluations) == RANDOM:
-        return "the search is random without Optuna: pip install 'polytile[tune]', or --search gaussian"
-    return ""
+    return MODEL if find_spec("optuna") else GAUSSIAN
 
 
 def search_named(name: str, space: Space, seed: int, estimates: Estimates) -> Search:
     """A search of a space; equal seeds and outcomes give equal points. Without a name it is `default_search`'s.
 
     Raises UsageError for a name that there is none of, and for `model` where Optuna is not installed: without a name
-    it is `random` then.
+    it is `gaussian` then.
     """
     name = name or default_search(space)
     if name == EXHAUSTIVE:

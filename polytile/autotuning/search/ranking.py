@@ -1,8 +1,8 @@
-"""Points in the order of the cost model's estimates."""
+"""The cost model's estimates of the points of a space."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from random import Random
 
 from polytile.autotuning.search.search import Estimates
@@ -17,9 +17,3 @@ def estimated(
     """The estimates of all points, or of a sample, in milliseconds, in random order; None where one is refused."""
     points = Random(seed).sample(space.points, min(len(space.points), most))
     return dict(zip(points, estimates(points), strict=True))
-
-
-def ranked(known: Mapping[Point, float | None]) -> Sequence[Point]:
-    """The points that have estimates, fastest first; equal ones in their order."""
-    fine = [(estimate, place, point) for place, (point, estimate) in enumerate(known.items()) if estimate is not None]
-    return [point for *_, point in sorted(fine)]

@@ -76,7 +76,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
 def _search_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--space", metavar="S,..", help=f"only points of these: {', '.join(SPACES)} (all but the last)")
-    how = "exhaustive up to 200 points, else model"
+    how = "exhaustive up to 200 points, else model, or gaussian without Optuna"
     add("--search", choices=SEARCHES, default="", help=f"exhaustive, random, or by the cost model and times ({how})")
     add("--evaluations", metavar="N", help="points of each SCoP, those of the record included (all)")
     add("--seconds", metavar="S", help="seconds for each SCoP, before the best are timed again (any)")
