@@ -30,7 +30,7 @@ from polytile.diagnostics import DeviceError, UnsupportedCompilerError
 from polytile.runtime.emulator import core, host_compiler
 from polytile.runtime.emulator.build import OPTIMISATION
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
-from tests import progress, reading, selection
+from tests import progress, reading, selection, shared_rewriting
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,6 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """What `-n auto` of pyproject.toml means here; with 0 this process runs the tests itself."""
     return 0 if selection.runs_alone(config) else usable_processors()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    shared_rewriting.import_own_part(session.config)
 
 
 LEFT_OUT = pytest.StashKey[int]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import selection
+from tests import selection, shared_rewriting
 from tests.progress import FileProgress
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -84,6 +85,25 @@ def test_one_process_runs_what_is_named_alone() -> None:
     for arguments in ((".",), ("structure", one), (one, "structure/test_dataclass.py")):
         assert not selection.runs_alone(config(folder, *arguments))
     assert selection.runs_alone(config(folder, ".", update_golden=True))
+
+
+def test_each_process_imports_a_part_of_all_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    imported: list[str] = []
+    monkeypatch.setattr(importlib, "import_module", imported.append)
+
+    def parts(*arguments: str) -> list[list[str]]:
+        found = []
+        for name in ("gw0", "gw1", "gw2"):
+            given = {"workerid": name, "workercount": 3}
+            asked = SimpleNamespace(args=[*arguments], workerinput=given, rootpath=TESTS.parent, getini=lambda _: ["tests"])
+            shared_rewriting.import_own_part(asked)  # type: ignore[arg-type]
+            found.append(imported.copy())
+            imported.clear()
+        return found
+
+    files = {str(f.relative_to(TESTS.parent).with_suffix("")).replace("/", ".") for f in TESTS.rglob("test_*.py")}
+    assert sorted(sum(parts("tests"), [])) == sorted(files)
+    assert parts("tests/unit") == [[], [], []]
 
 
 class Terminal:
