@@ -94,15 +94,15 @@ def test_each_process_imports_a_part_of_all_modules(monkeypatch: pytest.MonkeyPa
     def parts(*arguments: str) -> list[list[str]]:
         found = []
         for name in ("gw0", "gw1", "gw2"):
-            given = {"workerid": name, "workercount": 3}
-            asked = SimpleNamespace(args=[*arguments], workerinput=given, rootpath=TESTS.parent, getini=lambda _: ["tests"])
+            known = {"workerinput": {"workerid": name, "workercount": 3}, "rootpath": TESTS.parent}
+            asked = SimpleNamespace(args=[*arguments], getini=lambda _: ["tests"], **known)
             shared_rewriting.import_own_part(asked)  # type: ignore[arg-type]
             found.append(imported.copy())
             imported.clear()
         return found
 
     files = {str(f.relative_to(TESTS.parent).with_suffix("")).replace("/", ".") for f in TESTS.rglob("test_*.py")}
-    assert sorted(sum(parts("tests"), [])) == sorted(files)
+    assert sorted(name for part in parts("tests") for name in part) == sorted(files)
     assert parts("tests/unit") == [[], [], []]
 
 
