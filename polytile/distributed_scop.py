@@ -10,16 +10,15 @@ smooth.run(A=mine, **local.sizes)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polytile.choices import Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.distribution.copies import HaloCopy
+from polytile.distribution.copies import kind_of
+from polytile.distribution.part_options import copy_options, phase_options
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute as plan_for_ranks
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
@@ -293,16 +292,10 @@ def _digest(text: str) -> str:
 def _planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, list[Compilation]]:
     """The plan, and its programs in the order of `_compiled_plan`, as far as it takes to run them."""
     plan = plan_for_ranks(compilation.source, steps)
-    phases, copies = _phase_options(compilation.options), _copy_options(compilation.options)
+    phases, copies = phase_options(compilation.options), copy_options(compilation.options)
     found = [_compiled_part(scop, phases) for scop in plan.local]
-    distinct = {_kind(copy): copy for copy in reversed(plan.copies)}.values()
+    distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}.values()
     return plan, found + [_compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
-
-
-def _kind(copy: HaloCopy) -> Hashable:
-    """What copies of arrays that lie alike have in common: one of them is compiled for all."""
-    array = copy.pack.array(copy.array)
-    return str(array.element), str(array.extents), copy.first, copy.count, copy.plane, copy.buffer
 
 
 def _compiled_part(scop: Scop, options: Options) -> Compilation:
@@ -318,23 +311,12 @@ def _compiled_part(scop: Scop, options: Options) -> Compilation:
 _PARTS: dict[str, Compilation] = {}
 
 
-def _phase_options(options: Options) -> Options:
-    """Options for one step on a box: values of sizes, schedules of the whole program and tiles over time are left."""
-    schedule = options.schedule if options.schedule == "classic" else "auto"
-    plain = replace(options, schedule=schedule, parameters={}, specialize=False, min_compute=0)
-    return replace(plain, sizes=None, time_tile=Choices().time_tile, load_schedule=None, tuned=None)
-
-
-def _copy_options(options: Options) -> Options:
-    return Options(cflags=options.cflags, strict=options.strict, arch=options.arch, schedule="classic")
-
-
 def _compiled_plan(plan: DistributionPlan, kernels: list[Kernels]) -> CompiledPlan:
     of_copies = kernels[len(plan.local) :]
-    distinct = {_kind(copy): copy for copy in reversed(plan.copies)}
+    distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}
     pairs = dict(zip(distinct, zip(of_copies[::2], of_copies[1::2], strict=True), strict=True))
     copies = {
-        c.array: CompiledCopy(*pairs[_kind(c)], distinct[_kind(c)].array, c.first, c.count, c.plane, c.buffer)
+        c.array: CompiledCopy(*pairs[kind_of(c)], distinct[kind_of(c)].array, c.first, c.count, c.plane, c.buffer)
         for c in plan.copies
     }
     return CompiledPlan(plan, tuple(kernels[: len(plan.local)]), copies)

@@ -32,10 +32,10 @@ class _BesideModules(FileSystemBytecodeCache):
             super().dump_bytecode(bucket)
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
+@lru_cache
+def _environment(folder: Path) -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         autoescape=False,
         bytecode_cache=None if sys.dont_write_bytecode else _BesideModules(),
@@ -47,4 +47,9 @@ def _environment() -> Environment:
 
 def render(template: str, **values: Any) -> str:
     """The text of `template` with `values` filled in."""
-    return _environment().get_template(template).render(**values)
+    return render_from(_TEMPLATES, template, **values)
+
+
+def render_from(folder: Path, template: str, **values: Any) -> str:
+    """The same of a template in another folder."""
+    return _environment(folder).get_template(template).render(**values)

@@ -9,7 +9,7 @@ from typing import Any
 from polytile import __version__
 from polytile.choices import CHOICES, Choice, Choices, Kind
 from polytile.cli.option_parser import OptionParser
-from polytile.cli.option_values import definition, integer, natural, page, parameters, sizes, words
+from polytile.cli.option_values import definition, integer, natural, page, parameters, ranks, sizes, words
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.machine import STATIC_SHARED_BYTES
@@ -22,6 +22,7 @@ make CC="polytile cc"; `polytile tune` measures which kernels are fastest; `poly
 CHECKS = ("address", "undefined", "race", "uninitialised")
 PLAN = "plan"
 STAGES = ("scop", "dependences", "schedule", PLAN, "ast")
+EXCHANGES = ("basic", "diagonal", "overlap")  # distribution/transfers.py
 PASSES = "passes"  # the list of passes, each of which can be dumped too
 
 
@@ -67,6 +68,9 @@ class Request:
     cache: bool
     seed: int | None
     device_source: str | None = None
+    ranks: tuple[int, ...] | None = None  # None: no program for ranks; none: the grid is chosen when it runs
+    steps_per_exchange: int = 1
+    exchange: str = EXCHANGES[-1]
     preprocessor: str = "auto"
     preprocessor_flags: tuple[str, ...] = ()
 
@@ -78,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     _input_options(parser.add_argument_group("input"))
     _schedule_options(parser.add_argument_group("schedule"))
     _output_options(parser.add_argument_group("output"))
+    _rank_options(parser.add_argument_group("many GPUs"))
     _run_options(parser.add_argument_group("running"))
     return parser
 
@@ -169,6 +174,13 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
 
 
+def _rank_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--ranks", metavar="2,2|auto", help="write C for MPI, too: ranks along each axis, or as they come when it runs")
+    add("--steps-per-exchange", metavar="T", help="steps of a time loop between two exchanges of halos (1)")
+    add("--exchange", choices=EXCHANGES, help="how ranks exchange halos (overlap: behind the interior)")
+
+
 def _run_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--validate", action="store_true", help="run the result against the sequential C on random inputs")
@@ -224,6 +236,9 @@ def parse(arguments: Sequence[str]) -> Request:
         cache=not found.no_cache,
         seed=natural("--seed", found.seed),
         device_source=found.device_source,
+        ranks=ranks(found.ranks),
+        steps_per_exchange=integer("--steps-per-exchange", found.steps_per_exchange or "1", least=1),
+        exchange=found.exchange or EXCHANGES[-1],
     )
 
 
@@ -233,6 +248,9 @@ def _check_together(found: argparse.Namespace) -> None:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
     if found.managed and found.build is None:
         raise UsageError("--managed needs --build", hint="--build EXE --managed")
+    for option, value in (("--steps-per-exchange", found.steps_per_exchange), ("--exchange", found.exchange)):
+        if value is not None and found.ranks is None:
+            raise UsageError(f"{option} needs --ranks", hint=f"--ranks auto {option} {value}")
     if found.tuned is not None and found.load_schedule is not None:
         raise UsageError("--tuned and --load-schedule both say what the schedules are", hint="one of the two")
     if found.sanitize is not None and (not found.validate or found.on == "gpu"):

@@ -55,7 +55,8 @@ def _entries() -> Entries | None:
 
 def _asks_for_files_alone(request: Request) -> bool:
     more = (request.validate, request.build, request.explain, request.dump, request.draw, request.report)
-    return request.cache and not any(more) and not (request.json or request.verbose) and request.on != "gpu"
+    plain = request.cache and request.ranks is None and request.on != "gpu"
+    return plain and not any(more) and not (request.json or request.verbose)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from polytile.frontend.preprocess import STDIN
 
 if TYPE_CHECKING:
     from polytile.ir.scop import Scop
+    from polytile.mpi_program import MpiProgram
     from polytile.runtime.emulator.counts import Counts
     from polytile.runtime.validate import Validation
 
@@ -65,11 +66,13 @@ def run(request: Request, report: Report, prepared: Prepared) -> int:
         return EXIT_VALIDATION
     if status != EXIT_DONE:
         return nothing_written(report, status)
+    ranked = None if request.ranks is None else _distributed(request, report, program)
     if request.build is not None:  # first: a build that fails leaves no other file either
-        _build(request, report, program, request.build)
+        _build(request, report, program if ranked is None else ranked, request.build)
     try:
         pictures = {PICTURE: lambda: _drawing(report, program), REPORT: program.page}
-        write(request, report, files_of(report, program), {**beside(program), **pictures})
+        files = {**files_of(report, program), **({} if ranked is None else ranked.files)}
+        write(request, report, files, {**beside(program), **pictures})
     except BaseException:
         if request.build is not None:
             Path(request.build).unlink(missing_ok=True)
@@ -77,7 +80,13 @@ def run(request: Request, report: Report, prepared: Prepared) -> int:
     return status
 
 
-def _build(request: Request, report: Report, program: Program, executable: str) -> None:
+def _distributed(request: Request, report: Report, program: Program) -> MpiProgram:
+    from polytile.cli.ranks import distribute  # for few commands
+
+    return distribute(request, report, program, request.ranks or ())
+
+
+def _build(request: Request, report: Report, program: Program | MpiProgram, executable: str) -> None:
     from polytile.execution import build_place
 
     place = build_place(request.on)

@@ -34,6 +34,14 @@ def sizes(option: str, text: str | None, *, written: str = "") -> tuple[int, ...
     return () if text is None else tuple(integer(option, part, written=written) for part in text.split(","))
 
 
+def ranks(text: str | None) -> tuple[int, ...] | None:
+    """Read a grid of ranks, as in `2,2,1`; none for `auto`, None where the option is not given."""
+    if text is None:
+        return None
+    written = "--ranks 2,2 or --ranks auto"
+    return () if text == "auto" else tuple(integer("--ranks", n, least=1, written=written) for n in text.split(","))
+
+
 def definition(text: str) -> str:
     """Return a macro as `-D` has it; raise UsageError for what is none."""
     if not re.fullmatch(_MACRO, text):

@@ -64,7 +64,9 @@ def _targets(request: Request) -> list[Path]:
     """Files that will be written, to be refused before any work is done; the input names the others."""
     asked = request.save_schedule, request.certificate, request.draw, request.report, request.build
     named = [name for name in asked if name]
-    stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
+    stem, endings = output_stem(request.input), ["host.c", "kernel.cu", "kernel.h"]
+    if request.ranks is not None:
+        endings += ["mpi.c", "mpi.h", "mpi_kernel.cu", "mpi_kernel.h"]
     return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
 
 

@@ -5,7 +5,7 @@ for (i < count_i) for (j < count_j) buffer[i][j] = A[plane][first_i + i][first_j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import islpy as isl
 
@@ -34,6 +34,12 @@ class HaloCopy:
     count: tuple[str, ...]
     plane: str
     buffer: str
+
+
+def kind_of(copy: HaloCopy) -> Hashable:
+    """Return what copies of arrays that lie alike have in common: one of them is compiled for all."""
+    array = copy.pack.array(copy.array)
+    return str(array.element), str(array.extents), copy.first, copy.count, copy.plane, copy.buffer
 
 
 def halo_copy(scop: Scop, array: Array, axes: Sequence[int | None], plane: int | None, integer: CType) -> HaloCopy:

@@ -56,12 +56,12 @@ def rounds(
         each = tuple(_along(grid, rank, exchanges, axis) for axis in range(axes))
         return tuple(found for found in each if found)
     wanted = dict.fromkeys(d for e in exchanges for d in e.directions)
-    found = tuple(t for d in _both_ways(wanted) if (t := _with_neighbour(grid, rank, exchanges, d)) is not None)
+    found = tuple(t for d in both_ways(wanted) if (t := _with_neighbour(grid, rank, exchanges, d)) is not None)
     return (found,) if found else ()
 
 
-def _both_ways(wanted: dict[Direction, None]) -> list[Direction]:
-    """The directions that something comes from or goes to, in one order on all ranks."""
+def both_ways(wanted: dict[Direction, None]) -> list[Direction]:
+    """Return the directions that something comes from or goes to, in one order on all ranks."""
     return sorted({*wanted, *map(opposite, wanted)})
 
 
@@ -134,7 +134,7 @@ def _boxes_along(
     domain = tuple((0, extent) for extent in grid.extents)
     found = []
     for e in exchanges:
-        for spans in _spans(_on_the_way(e.directions, axis, side)):
+        for spans in merged_directions(on_the_way(e.directions, axis, side)):
             box = [_spanned(r, span, halo) for r, span, halo in zip(owned, spans, e.reach, strict=True)]
             if sent:
                 box[axis] = _sent(owned[axis], -side, e.reach[axis])
@@ -144,15 +144,15 @@ def _boxes_along(
     return tuple(found)
 
 
-def _on_the_way(wanted: Iterable[Direction], axis: int, side: int) -> set[Direction]:
-    """The directions that elements of the `wanted` ones have come from when they have gone along an axis: (-1, 1, 1)
-    becomes (-1, 1, 0) along axis 1."""
+def on_the_way(wanted: Iterable[Direction], axis: int, side: int) -> set[Direction]:
+    """Return the directions that elements of the `wanted` ones have come from when they have gone along an axis:
+    (-1, 1, 1) becomes (-1, 1, 0) along axis 1."""
     return {(*d[: axis + 1], *(0 for _ in d[axis + 1 :])) for d in wanted if d[axis] == side}
 
 
-def _spans(found: set[Direction]) -> list[tuple[Range, ...]]:
-    """Few boxes of directions, each from a first to a last component along each axis, that have each direction once:
-    (-1, 1), (0, 1), (1, 1) are one, -1..1 x 1..1."""
+def merged_directions(found: set[Direction]) -> list[tuple[Range, ...]]:
+    """Return few boxes of directions, each from a first to a last component along each axis, that have each direction
+    once: (-1, 1), (0, 1), (1, 1) are one, -1..1 x 1..1."""
     spans = sorted(tuple((c, c) for c in d) for d in found)
     for axis in range(len(spans[0]) if spans else 0):
         merged: list[tuple[Range, ...]] = []

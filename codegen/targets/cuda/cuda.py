@@ -59,16 +59,29 @@ def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
     return text.rstrip() + "\n"
 
 
-def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str], dialect: Dialect = CUDA) -> str:
+def print_unit(
+    programs: Sequence[HostProgram],
+    *,
+    header: str,
+    title: Sequence[str],
+    dialect: Dialect = CUDA,
+    deferred: bool = False,
+) -> str:
     """The whole `NAME_kernel.cu`: kernels, then an entry point per program.
 
     `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
+    Entry points that are `deferred` return while their kernels run.
     """
-    return locate_unit(programs, header=header, title=title, dialect=dialect).text
+    return locate_unit(programs, header=header, title=title, dialect=dialect, deferred=deferred).text
 
 
 def locate_unit(
-    programs: Sequence[HostProgram], *, header: str, title: Sequence[str], dialect: Dialect = CUDA
+    programs: Sequence[HostProgram],
+    *,
+    header: str,
+    title: Sequence[str],
+    dialect: Dialect = CUDA,
+    deferred: bool = False,
 ) -> LocatedText:
     """The text of `print_unit`, and the lines of the user's C that lines of its kernels compute."""
     marks = Marks()
@@ -97,6 +110,7 @@ def locate_unit(
         keeps=any(keeps_before(p, b) for p in programs for b in p.buffers),
         parts=any(copies_a_part(b) for p in programs for b in p.buffers),
         support=f"{programs[0].name}_support" if programs else "",
+        deferred=deferred,
         programs=[{**_device_part(p, marks, dialect), "entry": print_entry(p)} for p in programs],
     )
     return marks.read(text)

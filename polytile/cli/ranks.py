@@ -1,0 +1,57 @@
+"""What `--ranks` asks for: C for mpicc beside the three files, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from polytile.api import Program
+from polytile.cli.arguments import Request
+from polytile.cli.report import Report
+from polytile.distribution.c_program.distributed import Wish
+from polytile.distribution.explain import explained
+from polytile.distribution.process_grid import ProcessGrid
+from polytile.distribution.transfers import ExchangeMode
+from polytile.ir.evaluate import evaluate
+from polytile.mpi_program import mpi_program
+
+if TYPE_CHECKING:
+    from polytile.distribution.c_program.distributed import Distributed
+    from polytile.mpi_program import MpiProgram
+
+
+def distribute(request: Request, report: Report, program: Program, shape: tuple[int, ...]) -> MpiProgram:
+    """Distribute a program over a grid of ranks, one that is chosen when it runs where it has no numbers; say which
+    SCoPs cannot be distributed.
+
+    Raises UserError or UsageError where none can.
+    """
+    wish = Wish(shape, request.steps_per_exchange, ExchangeMode(request.exchange))
+    with report.stage("distribute"):
+        made = mpi_program(program, wish)
+    for refusal in made.refusals:
+        report.diagnostic(replace(refusal.diagnostic, severity="remark"))
+    for one in made.scops:
+        report.line(_line(one))
+    if request.explain:
+        texts = {one.plan.scop.name: explained(one.plan, request.parameters, _grid(request, one)) for one in made.scops}
+        report.add(distribution=texts)
+        for text in texts.values():
+            report.text(text)
+    return made
+
+
+def _line(made: Distributed) -> str:
+    plan = made.plan
+    axes = ", ".join(a.name for a in plan.axes)
+    steps = f"{plan.steps} step{'s' * (plan.steps != 1)} between two exchanges"
+    return f"{plan.scop.name}: {made.name}() cuts {axes} over ranks, {steps}"
+
+
+def _grid(request: Request, made: Distributed) -> ProcessGrid | None:
+    """The grid that is named, where the sizes are, too."""
+    named = request.ranks or ()
+    known = all(p.name in request.parameters for p in made.sizes)
+    if not named or not known:
+        return None
+    return ProcessGrid(named, tuple(evaluate(a.extent, request.parameters) for a in made.plan.axes))

@@ -1,0 +1,119 @@
+"""What the driver computes from parameters, and how it calls the kernels' entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from polytile.codegen.targets.cuda.entry import arguments
+from polytile.codegen.targets.expressions import Printer
+from polytile.codegen.targets.line_wrap import broken, wrapped
+from polytile.diagnostics import InternalError
+from polytile.distribution.c_program.distributed import Distributed, extents_of
+from polytile.distribution.copies import HaloCopy
+from polytile.distribution.plan import DistributionPlan
+from polytile.ir.expr import LLONG, Access, Expr, Name
+from polytile.ir.expr_trees import with_children
+from polytile.ir.host import HostProgram
+
+
+def extents(made: Distributed) -> list[str]:
+    """Return statements that set the extents of axes and arrays."""
+    plan = made.plan
+    values = _values(plan)
+    lines = ["(void)values, (void)shape;"]
+    for number, axis in enumerate(plan.axes):
+        lines += broken(f"extents[{number}] = {_text(axis.extent, values)};")
+    for number, array in enumerate(plan.arrays):
+        for d, extent in enumerate(extents_of(plan, array)):
+            lines += broken(f"shape[{number}][{d}] = {_text(extent, values)};")
+    return lines
+
+
+def time(plan: DistributionPlan) -> list[str]:
+    """Return statements that set the first step and the one behind the last."""
+    values = _values(plan)
+    first, end = (_text(e, values) for e in (plan.time.first, plan.time.end))
+    return ["(void)values;", *broken(f"*first = {first};"), *broken(f"*end = {end};")]
+
+
+def places(plan: DistributionPlan) -> list[str]:
+    """Return statements that return at which position of an axis an array is written that it does not cut."""
+    values = _values(plan)
+    lines: list[str] = []
+    for number, array in enumerate(plan.arrays):
+        for axis, at in enumerate(array.position):
+            if at is not None and array.written:
+                lines += broken(f"if (array == {number} && axis == {axis}) return {_text(at, values)};")
+    return lines
+
+
+def phases(made: Distributed) -> Iterator[list[str]]:
+    """Return the call of each phase."""
+    plan = made.plan
+    known = _values(plan)
+    for axis, box in enumerate(plan.boxes):
+        known[box.first] = f"box->along[{axis}].first - state->stored.along[{axis}].first"
+        known[box.end] = f"box->along[{axis}].end - state->stored.along[{axis}].first"
+        known[box.offset] = f"state->stored.along[{axis}].first"
+        known[box.extent] = _extent(axis)
+    if plan.step:
+        known[plan.step] = "step"
+    memory = {a.name: f"memory[{k}]" for k, a in enumerate(plan.arrays)}
+    memory |= {a.name: f"own->v_{a.name}" for a in made.scalars}
+    for program in made.phases:
+        yield _call(program, known, memory)
+
+
+def copies(made: Distributed) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Return the number of each array that is exchanged, with the calls that pack and unpack a box of it."""
+    for copy in made.plan.copies:
+        pack, unpack = made.copies[copy.array]
+        known = _copied(made.plan, copy)
+        here = f"memory[{made.number(copy.array)}]"
+        memory = {a.array.name: "buffer" if a.array.name == copy.buffer else here for a in arguments(pack)}
+        yield made.number(copy.array), _call(pack, known, memory), _call(unpack, known, memory)
+
+
+def _copied(plan: DistributionPlan, copy: HaloCopy) -> dict[str, str]:
+    known = _values(plan)
+    for axis, box in enumerate(plan.boxes):
+        known[box.extent] = _extent(axis)
+    for cut, first, count in zip(plan.array(copy.array).axes, copy.first, copy.count, strict=True):
+        if cut is not None:
+            known[first] = f"box->along[{cut}].first - state->stored.along[{cut}].first"
+            known[count] = f"box->along[{cut}].end - box->along[{cut}].first"
+    if copy.plane:
+        known[copy.plane] = "plane"
+    return known
+
+
+def _extent(axis: int) -> str:
+    return f"state->stored.along[{axis}].end - state->stored.along[{axis}].first"
+
+
+def _call(program: HostProgram, known: Mapping[str, str], memory: Mapping[str, str]) -> list[str]:
+    """The call of an entry point; `known` has the values of parameters, `memory` arrays and scalars."""
+    passed = [f"({p.type.name})({known[p.name]})" for p in program.parameters]
+    for argument in arguments(program):
+        kind = "" if argument.value else f"({argument.type_text(cpp=False)})"
+        passed.append(f"{kind}{memory[argument.array.name]}")
+    return wrapped(f"return {program.name}(", passed, ");")
+
+
+def _values(plan: DistributionPlan) -> dict[str, str]:
+    """The parameters of the SCoP, in the table of their values."""
+    return {p.name: f"values[{k}]" for k, p in enumerate(plan.scop.parameters)}
+
+
+def _text(expr: Expr, values: Mapping[str, str]) -> str:
+    """C for an expression over the parameters, in 64 bits."""
+
+    def spelt(node: Any) -> Any:
+        return Name(values[node.name], LLONG) if isinstance(node, Name) else with_children(node, spelt)
+
+    return Printer(_no_element, cpp=False)(spelt(expr))
+
+
+def _no_element(access: Access, _: Printer) -> str:
+    raise InternalError(f"an extent reads memory: {access}")
