@@ -39,7 +39,8 @@ from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
 from polytile.runtime.ranks.records import RunRecord
-from polytile.runtime.ranks.root_arrays import RootArrays, WholeArrays, shaped
+from polytile.runtime.ranks.root_arrays import RootArrays, shaped
+from polytile.runtime.ranks.shared_arrays import SharedArrays
 from polytile.runtime.ranks.shared_builds import build_once
 from polytile.runtime.ranks.transport import transport_named
 from polytile.tracebacks import for_callers
@@ -168,9 +169,9 @@ class DistributedScop:
             self._run(program, arrays)
 
     def _run(self, program: RankProgram, arrays: Mapping[str, Any]) -> None:
-        whole = WholeArrays(self._comm, program.local, self._place, arrays)
+        shared = SharedArrays(self._comm, self.plan, program.local, self._place, arrays)
         self.record = program.run(arrays)
-        whole.unite()
+        shared.unite()
 
     def _bound(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
         return bind(self._scop, arguments, named, self._known)

@@ -44,7 +44,8 @@ from polytile.runtime.ranks.local_grid import extents_of, local_grid
 from polytile.runtime.ranks.mpi_transport import MpiTransport
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
 from polytile.runtime.ranks.records import RunRecord
-from polytile.runtime.ranks.root_arrays import RootArrays, WholeArrays
+from polytile.runtime.ranks.root_arrays import RootArrays
+from polytile.runtime.ranks.shared_arrays import SharedArrays
 from tests.ranks import lazy_device
 
 SOURCE = """
@@ -213,9 +214,9 @@ def run(
     root = RootArrays(comm, made.plan, local, place, arrays)
     mine = root.scatter()
     program = RankProgram(made, local, mode, transport, place)
-    whole = WholeArrays(comm, local, place, mine)
+    shared = SharedArrays(comm, made.plan, local, place, mine)
     record = program.run(mine)
-    whole.unite()
+    shared.unite()
     root.gather(mine)
     again = program.run(mine)  # buffers and requests are there
     return arrays, comm.gather(record), replace(again, spans=()) == replace(record, spans=())

@@ -31,7 +31,8 @@ from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
 from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
 from polytile.runtime.ranks.mpi import communicator
 from polytile.runtime.ranks.place import HostPlace
-from polytile.runtime.ranks.root_arrays import RootArrays, WholeArrays
+from polytile.runtime.ranks.root_arrays import RootArrays
+from polytile.runtime.ranks.shared_arrays import SharedArrays
 from tests.ranks import by_hand
 
 SIZES = {"steps": 5, "n": 11, "m": 21}
@@ -61,7 +62,7 @@ class Moments:
         for kind, name in (
             (RootArrays, "scatter"),
             (RootArrays, "gather"),
-            (WholeArrays, "unite"),
+            (SharedArrays, "unite"),
             (persistent_requests.PersistentRequests, "start"),
             (persistent_requests.PersistentRequests, "wait"),
         ):

@@ -34,8 +34,8 @@ from polytile.runtime.reference import reference
 
 SUITE = Path(__file__).resolve().parents[2] / "polybench"
 WAVE = """
-void wave(int steps, int nx, int ny, int si, int sj, int ri, int rj, double c[nx][ny], double u[3][nx][ny],
-          double source[steps], double seen[steps])
+void wave(int steps, int nx, int ny, int si, int sj, int ri, int rj, int qi, int qj, double c[nx][ny],
+          double u[3][nx][ny], double source[steps], double seen[2][steps], double line[steps][nx])
 {
 #pragma scop
     for (int t = 0; t < steps; t++) {
@@ -45,7 +45,10 @@ void wave(int steps, int nx, int ny, int si, int sj, int ri, int rj, double c[nx
                     + c[i][j] * (u[(t + 1) % 3][i][j - 1] + u[(t + 1) % 3][i][j + 1] + u[(t + 1) % 3][i - 1][j]
                                  + u[(t + 1) % 3][i + 1][j] - 4.0 * u[(t + 1) % 3][i][j]);
         u[(t + 2) % 3][si][sj] += source[t];
-        seen[t] = u[(t + 2) % 3][ri][rj];
+        seen[0][t] = u[(t + 2) % 3][ri][rj];
+        seen[1][t] = u[(t + 2) % 3][qi][qj];
+        for (int i = 0; i < nx; i++)
+            line[t][i] = u[(t + 2) % 3][i][1];
     }
 #pragma endscop
 }
@@ -71,7 +74,7 @@ PROGRAMS = (
     Program("jacobi-2d", "polybench/jacobi-2d.c", ("n", "n"), "tsteps"),
     Program("heat-3d", "polybench/heat-3d.c", ("n", "n", "n"), "tsteps"),
     Program("fdtd-2d", "polybench/fdtd-2d.c", ("nx", "ny"), "tmax"),
-    Program("wave", WAVE, ("nx", "ny"), "steps", (("si", 0), ("sj", 1), ("ri", 0), ("rj", 1))),
+    Program("wave", WAVE, ("nx", "ny"), "steps", (("si", 0), ("sj", 1), ("ri", 0), ("rj", 1), ("qi", 0), ("qj", 1))),
 )
 RANKS, STEPS, MODES = (1, 2, 3, 4, 6, 8), (1, 2, 3), ("basic", "diagonal", "overlap")
 
@@ -144,7 +147,7 @@ def sizes_of(program: Program, d: DistributedScop, shape: tuple[int, ...]) -> di
         found.setdefault(name, 9)
     for number, (name, axis) in enumerate(program.points):
         extent = found[program.sizes[axis]]
-        found[name] = extent // 2 - (number > 1)  # at the middle, where parts meet
+        found[name] = extent - 1 if number > 3 else extent // 2 - (number > 1)  # at the middle, where parts meet
     return found
 
 

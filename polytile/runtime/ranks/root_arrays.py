@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polytile.diagnostics import InternalError
 from polytile.runtime.layout import as_bytes
 from polytile.runtime.ranks.local_grid import LocalArray, LocalGrid, local_grid
 from polytile.runtime.ranks.mpi import require_mpi
@@ -84,36 +83,3 @@ class RootArrays:
         data = np.empty(tuple(end - first for first, end in part.owned), part.dtype)
         self.comm.Recv([as_bytes(data), require_mpi().BYTE], rank, TAG)
         return data
-
-
-class WholeArrays:
-    """Arrays that each rank has all of, and of which a step writes elements on the ranks that own its position, such as
-    a receiver's: behind a run all ranks have what any of them has changed."""
-
-    def __init__(self, comm: Intracomm, local: LocalGrid, place: Place, arrays: Arrays) -> None:
-        self.comm, self.place, self.arrays = comm, place, arrays
-        self.names = [a.name for a in local.arrays if a.written and not a.is_cut] if comm.size > 1 else []
-        self.before = {name: place.to_host(arrays[name]).copy() for name in self.names}
-
-    def unite(self) -> None:
-        """Give all ranks what each has changed; raises InternalError where two have changed an element differently."""
-        for name in self.names:
-            now = np.ascontiguousarray(self.place.to_host(self.arrays[name])).reshape(-1)
-            changed = np.flatnonzero((_rows(now) != _rows(self.before[name].reshape(-1))).any(axis=1))
-            found = self.before[name].reshape(-1)
-            seen = np.zeros(now.size, bool)
-            for indices, values in self.comm.allgather((changed, now[changed])):
-                twice = seen[indices]
-                if (_rows(found[indices][twice]) != _rows(values[twice])).any():
-                    raise InternalError(f"ranks have computed different values of {name}")
-                found[indices] = values
-                seen[indices] = True
-            if isinstance(self.arrays[name], np.ndarray):
-                self.arrays[name].reshape(-1)[:] = found
-            else:
-                self.arrays[name].set(found.reshape(self.arrays[name].shape))
-
-
-def _rows(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of each element: NaNs are equal where their bits are."""
-    return np.ascontiguousarray(data).view(np.uint8).reshape(data.size, data.dtype.itemsize)
