@@ -16,7 +16,7 @@ from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 UNKNOWN = 2000  # positions along an axis whose size nobody knows
 
 
-def phase_options(plan: DistributionPlan, options: Options) -> Options:
+def assumed_options(plan: DistributionPlan, options: Options) -> Options:
     """Return the options that the SCoPs of phases, and of steps at once, are compiled with."""
     elements = machine_of(options.arch).tuning.tiles.assumed_elements
     sizes = {**assumed_sizes(plan.scop, elements, least_rank=2), **options.parameters}

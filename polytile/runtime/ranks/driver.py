@@ -35,6 +35,7 @@ class RankProgram:
     ) -> None:
         self.compiled, self.local, self.mode, self.place = compiled, local, mode, place
         plan = compiled.plan
+        self.lead = compiled.lead.bind(fixed_arguments(plan, local)) if compiled.lead else None
         self.phases = [kernels.bind(fixed_arguments(plan, local)) for kernels in compiled.phases]
         self.scratch = {array.name: local.unset(array.name) for array in local.scratch}
         self.before = Exchange(compiled, plan.before, local, mode, transport, 0)
@@ -90,48 +91,63 @@ class _Run:
 
     def _period(self, first: int, steps: int, end: int) -> None:
         """Run some steps, and the exchange behind them if others follow."""
+        follows = first + steps < end and bool(self.program.between.rounds)
+        overlapped = follows and self.program.mode is ExchangeMode.OVERLAP
         start = self.place.mark(side=False)
-        launches = [(step, phase) for step in range(steps) for phase in range(len(self.plan.phases))]
+        done = self._at_once(first, steps - overlapped)
+        launches = [(step, phase) for step in range(done, steps) for phase in range(len(self.plan.phases))]
         at = len(launches) - len(self.plan.phases) + self.program.last_cut_phase
-        for step, phase in launches[:at]:
+        for step, phase in launches[: max(at, 0)]:
             self._compute(phase, first + step, self._box(phase, steps - 1 - step), side=False)
         self._note("steps", first, start)
-        step, phase = launches[at]
-        follows = first + steps < end and bool(self.program.between.rounds)
-        if follows and self.program.mode is ExchangeMode.OVERLAP:
-            self._overlapped(first, step, phase)
+        if launches:
+            self._last_step(first, first + steps - 1, overlapped)
+        if follows and not overlapped:
+            self._exchange(self.program.between, first + steps)
+        self.exchanges += follows
+
+    def _at_once(self, first: int, steps: int) -> int:
+        """Run some steps in time tiles, if there are such and it is several; returns how many were run."""
+        if self.program.lead is None or steps < 2:
+            return 0
+        box = self.plan.lead_box(self.local.stored, self.local.grid.extents)
+        given = {**self.arrays, **self._named(box), self.plan.step: first, self.plan.count: steps}
+        self.program.lead(given, self.place.queue(side=False))
+        return steps
+
+    def _last_step(self, first: int, step: int, overlapped: bool) -> None:
+        """Run the last phase that computes boxes in the last step of a period, and what is behind it."""
+        last = self.program.last_cut_phase
+        if overlapped:
+            self._overlapped(first, step, last)
         else:
             start = self.place.mark(side=False)
-            self._compute(phase, first + step, self._box(phase, 0), side=False)
+            self._compute(last, step, self._box(last, 0), side=False)
             self._note("interior", first, start)
-        for step, phase in launches[at + 1 :]:
-            self._compute(phase, first + step, self._box(phase, 0), side=False)
-        if follows and self.program.mode is not ExchangeMode.OVERLAP:
-            self.exchanges += 1
-            self._exchange(self.program.between, first + steps)
+        for phase in range(last + 1, len(self.plan.phases)):
+            self._compute(phase, step, self._box(phase, 0), side=False)
 
     def _overlapped(self, first: int, step: int, phase: int) -> None:
         """Exchange the halos for the next period while the last phase of this one computes the interior."""
-        place, exchange, after = self.place, self.program.between, first + step + 1
+        place, exchange, after = self.place, self.program.between, step + 1
         slabs, interior = boundary_and_interior(self._box(phase, 0), self.sides)
         place.after(side=True)
         start = place.mark(side=True)
         for slab in slabs:
-            self._compute(phase, first + step, slab, side=True)
+            self._compute(phase, step, slab, side=True)
         self._note("boundary", first, start, side=True)
         start = place.mark(side=True)
         exchange.pack(0, after, self.arrays, place, side=True)
         self._note("pack", first, start, side=True)
         start = place.mark(side=False)
         if place.on == "gpu":  # a launch returns before it ends: messages start behind it
-            self._compute(phase, first + step, interior, side=False)
+            self._compute(phase, step, interior, side=False)
             exchange.rounds[0].messages.start()
         else:
             exchange.rounds[0].messages.start()
-            self._compute(phase, first + step, interior, side=False)
+            self._compute(phase, step, interior, side=False)
         self._note("interior", first, start)
         self._finish(exchange, 0, first, after)
-        self.exchanges += 1
 
     def _exchange(self, exchange: Exchange, step: int) -> None:
         """Exchange all halos in front of a step, one round after another."""
@@ -160,10 +176,16 @@ class _Run:
     def _compute(self, phase: int, step: int, box: Box, *, side: bool) -> None:
         if not volume(box):
             return
-        given = {**self.arrays, self.plan.step: step}  # "" where there is no time loop, which nobody takes
+        # the step is called "" where there is no time loop, which nobody takes
+        given = {**self.arrays, **self._named(box), self.plan.step: step}
+        self.program.phases[phase](given, self.place.queue(side=side))
+
+    def _named(self, box: Box) -> dict[str, int]:
+        """A box as the arguments of kernels."""
+        given: dict[str, int] = {}
         for names, (first, end) in zip(self.plan.boxes, self.local.positions(box), strict=True):
             given |= {names.first: first, names.end: end}
-        self.program.phases[phase](given, self.place.queue(side=side))
+        return given
 
     def _note(self, what: str, step: int, start: Any, *, side: bool = False) -> None:
         self.marks.append((what, step, start, self.place.mark(side=side)))

@@ -76,8 +76,10 @@ class CompiledCopy:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """A plan, and what its phases and copies, by array, are compiled to."""
+    """A plan, and what its phases and copies, by array, are compiled to; `lead` runs several steps at once, in time
+    tiles, where that is worth it."""
 
     plan: DistributionPlan
     phases: tuple[Kernels, ...]
     copies: Mapping[str, CompiledCopy]
+    lead: Kernels | None = None
