@@ -7,7 +7,7 @@
 Register optimizations for stencils on GPUs, PPoPP 2018, section 3]. `rows` and `columns` are the points of a thread
 along the two innermost parallel loops, `serial` the iterations of a serial loop for which tiles of operands are loaded
 [Verdoolaege et al.: Polyhedral parallel code generation for CUDA, TACO 2013, sections 6 and 7]; 0 leaves these to the
-strategy. `kernel` says for which of several kernels sizes are.
+strategy. `kernel` says for which of several kernels sizes are, `each` for each its own (kernel_product.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from polytile.autotuning.kernel_product import ALL, EACH, KERNEL, KernelProduct, Values
 from polytile.autotuning.kernel_shape import KernelShape
 from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
 from polytile.choices import ORDERS, SUPERPOSED, TILED, Choices
@@ -31,6 +32,7 @@ LOOP_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (  # of those whose threa
     ((1, 2, 4, 8, 16), (32, 64, 128, 256)),
     ((1, 2, 4), (2, 4, 8), (32, 64)),
 )
+FEW_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((64, 128, 256),), ((4, 8), (32, 64)))  # of several kernels
 BLOCK_SIZES = ((32, 512), (64, 512), (128, 256))  # at least and at most, by how many dimensions there are
 POINTS = (1, 2, 4)
 MOST_POINTS = 4  # in all: more rarely find registers
@@ -41,17 +43,23 @@ TILED_SIZES = (128, 256)
 SUM_BYTES = 576  # of a thread for what it adds up: more leave few registers for operands
 LARGE_BLOCKS: tuple[tuple[tuple[int, ...], ...], ...] = (((128, 256),), ((4, 8, 16), (16, 32)), ((2, 8), (1, 4), (32,)))
 CAPS = (0, 96, 128, 168)
-ORDER, REGISTER, KERNEL = "order", "registers", "kernel"
-ALL, MOST_KERNELS = "all", 4  # more of them multiply the points too much
+ORDER, REGISTER = "order", "registers"
+MOST_KERNELS = 4  # more of them multiply the points too much
 MATRIX = 2  # loops of products of matrices and vectors: deeper ones have points enough
-Values = Mapping[str, tuple[Value, ...]]
 
 
-def loop_space(schedule: str, shape: KernelShape, numbers: Sequence[int] = (), *, large: bool = False) -> Subspace:
+def loop_space(
+    schedule: str,
+    shape: KernelShape,
+    numbers: Sequence[int] = (),
+    *,
+    large: bool = False,
+    room: int = STATIC_SHARED_BYTES,
+) -> Subspace:
     """The space of a strategy around the kernel that it makes by itself; `numbers` are those of its main kernels, and
-    `large`: orders of their bodies differ."""
+    `large`: orders of their bodies differ. Blocks may use `room` bytes of shared memory."""
     if schedule == TILED:
-        return _tiled(shape)
+        return _tiled(shape, room)
     return _pointed(schedule, shape, large) if shape.shares else _looped(schedule, shape, numbers)
 
 
@@ -104,40 +112,67 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
 
 
 def _looped(schedule: str, shape: KernelShape, numbers: Sequence[int]) -> Subspace:
-    """Blocks, and what threads take in turns of tiles of these and of a serial loop: of all kernels, or of one of
-    several while the others are as they were."""
+    """Blocks, and what threads take in turns of tiles of these and of a serial loop: of all kernels, of one of several
+    while the others are as they were, or of each its own."""
     axes = _axes(LOOP_BLOCKS, shape)
     turns = (int(schedule != SUPERPOSED), 2, 4)
-    rows: Values = {ROW: turns} if len(axes) > 1 else {}
-    columns: Values = {COLUMN: turns} if len(axes) == 1 else {}
+    taken: Values = {ROW if len(axes) > 1 else COLUMN: turns}
     serial: Values = {SERIAL: (0, 16)} if shape.loops else {}
-    several = shape.depth <= MATRIX and 1 < len(numbers) <= MOST_KERNELS
-    which: Values = {KERNEL: (ALL, *map(str, numbers))} if several else {}
+    product = _product(shape, numbers, axes, taken)
+    words = (ALL, *map(str, numbers), *([EACH] if product is not None else []))
+    which: Values = {KERNEL: words} if _several(shape, numbers) else {}
 
-    def choices(point: Mapping[str, Value]) -> Choices:
+    def asked(point: Mapping[str, Value]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         block = _block(axes, point)
         several = (1, int(point.get(ROW, 1)), int(point.get(COLUMN, 1)))[-len(block) :]
         tile = tuple(n * max(1, own) for n, own in zip(block, several, strict=True))
         depth = int(point.get(SERIAL, 0))
-        asked = (*tile, depth) if depth else tile if max(several) > 1 else ()
+        return block, (*tile, depth) if depth else tile if max(several) > 1 else ()
+
+    def choices(point: Mapping[str, Value]) -> Choices:
         kernel = str(point.get(KERNEL, ALL))
         if kernel == ALL:
-            return Choices(schedule=schedule, block=block, tile=asked)
-        return Choices(schedule=schedule, sizes=sizes_of(int(kernel), block, asked))
+            block, tile = asked(point)
+            return Choices(schedule=schedule, block=block, tile=tile)
+        own = product.of_each(point) if kernel == EACH and product is not None else {int(kernel): point}
+        return Choices(schedule=schedule, sizes=sizes_of({n: asked(sizes) for n, sizes in own.items()}))
 
-    parameters = _parameters({**which, **axes, **rows, **columns, **serial})
-    return Subspace(schedule, parameters, choices, _threads(axes))
+    parameters = _parameters({**which, **axes, **taken, **serial})
+    limits = _threads(axes)
+    if product is not None:
+        parameters = (*parameters, *product.parameters)
+        limits = (*limits, *product.constraints(dict.fromkeys(serial, 0)))
+    return Subspace(schedule, parameters, choices, limits)
 
 
-def sizes_of(kernel: int, block: Sequence[int], tile: Sequence[int]) -> str:
-    """Sizes of one kernel, as `--sizes` has them."""
-    said = {"tile": tile, "block": block}
-    parts = (f"kernel[{kernel}] -> {name}[{', '.join(map(str, sizes))}]" for name, sizes in said.items() if sizes)
+def _several(shape: KernelShape, numbers: Sequence[int]) -> bool:
+    """Whether kernels are tuned apart from each other."""
+    return shape.depth <= MATRIX and 1 < len(numbers) <= MOST_KERNELS
+
+
+def _product(shape: KernelShape, numbers: Sequence[int], axes: Values, taken: Values) -> KernelProduct | None:
+    """Few sizes of each of several kernels: blocks, and as there are few kernels also what threads take in turns."""
+    if not _several(shape, numbers) or len(axes) > len(FEW_BLOCKS):
+        return None
+    blocks = dict(zip(axes, FEW_BLOCKS[len(axes) - 1], strict=True))
+    few = {name: tuple(value for value in values if value)[:2] for name, values in taken.items()}
+    return KernelProduct.of(numbers, ({**blocks, **few}, blocks))
+
+
+def sizes_of(kernels: Mapping[int, tuple[Sequence[int], Sequence[int]]]) -> str:
+    """Blocks and tiles of kernels by their numbers, as `--sizes` has them."""
+    parts = (
+        f"kernel[{kernel}] -> {name}[{', '.join(map(str, sizes))}]"
+        for kernel, (block, tile) in kernels.items()
+        for name, sizes in (("tile", tile), ("block", block))
+        if sizes
+    )
     return f"{{ {'; '.join(parts)} }}"
 
 
-def _tiled(shape: KernelShape) -> Subspace:
-    """Blocks, points of a thread in registers, and iterations for which operands are in shared memory."""
+def _tiled(shape: KernelShape, room: int) -> Subspace:
+    """Blocks, points of a thread in registers, and iterations for which operands are in shared memory: in more than
+    kernels have without asking for it where tiles need that."""
     axes = _axes(TILED_BLOCKS, shape)
     points = dict(zip((ROW, COLUMN)[-len(axes) :], TILED_POINTS[len(axes) - 1], strict=True))
     names = (*axes, *points)
@@ -147,16 +182,21 @@ def _tiled(shape: KernelShape) -> Subspace:
         half = len(sizes) // 2
         return tuple(int(n) * int(own) for n, own in zip(sizes[:half], sizes[half:], strict=True))
 
+    def shared_bytes(*sizes: Value) -> int:
+        *others, iterations = sizes
+        return sum(tile(*others)) * int(iterations) * shape.element
+
     def choices(point: Mapping[str, Value]) -> Choices:
-        sizes = tile(*(point[name] for name in names))
-        return Choices(schedule=TILED, block=_block(axes, point), tile=(*sizes, int(point[SERIAL])))
+        given = [point[name] for name in names]
+        sizes, iterations = tile(*given), int(point[SERIAL])
+        asked = room if shared_bytes(*given, iterations) > STATIC_SHARED_BYTES else None
+        return Choices(TILED, tile=(*sizes, iterations), block=_block(axes, point), max_shared_memory=asked)
 
     def fits_registers(*counts: int) -> bool:
         return prod(counts) * shape.element <= SUM_BYTES
 
     def fits_shared(*sizes: Value) -> bool:
-        *others, iterations = sizes
-        return sum(tile(*others)) * int(iterations) * shape.element <= STATIC_SHARED_BYTES
+        return shared_bytes(*sizes) <= room
 
     limits = (
         *_threads(axes, TILED_SIZES),

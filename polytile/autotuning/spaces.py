@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from math import log
 
+from polytile.autotuning.further_choice import GRAPHS, SHARED, FurtherChoice, graphs_of, with_choice
 from polytile.autotuning.kernel_shape import main_kernel, main_kernels
 from polytile.autotuning.loop_space import loop_point, loop_space
 from polytile.autotuning.overlapped_space import overlapped_point, overlapped_space
+from polytile.autotuning.search.named import MOST_EXHAUSTIVE
 from polytile.autotuning.space import Point, Space, Subspace, Value
 from polytile.autotuning.split_space import split_point, split_space
 from polytile.autotuning.strategy_defaults import compiled_with, is_stencil, kernel_text, strategy_defaults, strategy_of
@@ -33,14 +35,33 @@ PARTS = (*STRATEGIES, *ONE_STEP)
 
 
 def space_of(scop: CompiledScop, sizes: Mapping[str, int], only: Collection[str] = ()) -> Space:
-    """Find what may be asked of a SCoP for these values of its parameters, which are all of them: compiles it once or
-    twice with each strategy.
+    """Find what may be asked of a SCoP for these values of its parameters, which are all of them: compiles it a few
+    times with each strategy.
 
     `only` names parts, of PARTS; without, there are all but ZHANG_MUELLER, of which STREAMING is a part."""
     wanted = only or [name for name in PARTS if name != ZHANG_MUELLER]
     made = strategy_defaults(scop, sizes, wanted)
-    found = (_part(name, scop, made, sizes) for name in PARTS if name in wanted)
-    return Space(tuple(part for part in found if part is not None))
+    found = [(name, _part(name, scop, made, sizes)) for name in PARTS if name in wanted]
+    parts = {name: part for name, part in found if part is not None}
+    for name in [name for name in parts if name in made]:
+        near = nearest(parts[name], made[name].compilation)
+        for choice in _further(parts[name].choices(dict(near)), made[name], sizes):
+            points = {other: len(list(part.points())) for other, part in parts.items()}
+            everywhere = sum(points.values()) + points[name] <= MOST_EXHAUSTIVE
+            parts[name] = with_choice(parts[name], choice, near, everywhere=everywhere)
+            near = (*near, (choice.name, choice.own))
+    return Space(tuple(parts.values()))
+
+
+def _further(near: Choices, made: CompiledScop, sizes: Mapping[str, int]) -> Iterator[FurtherChoice]:
+    """What a strategy may be asked for beside sizes, such as those near its own: where that makes a difference."""
+    graphs = graphs_of(made.compilation)
+    if graphs is not None:
+        yield graphs
+    choice = FurtherChoice(SHARED, 0, made.compilation.machine.shared_per_block)
+    few, many = (compiled_with(made, sizes, one) for one in (near, choice.asked(near)))
+    if few is not None and many is not None and kernel_text(few) != kernel_text(many):
+        yield choice
 
 
 def _part(
@@ -80,7 +101,8 @@ def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspa
     if shape is None:
         return None
     large = shape.shares and _has_orders(name, made, sizes)
-    return loop_space(name, shape, main_kernels(made.compilation), large=large)
+    room = made.compilation.machine.shared_per_block
+    return loop_space(name, shape, main_kernels(made.compilation), large=large, room=room)
 
 
 def _has_orders(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> bool:
@@ -97,18 +119,25 @@ def default_point(space: Space, scop: CompiledScop) -> Point:
     part = next((one for one in space.parts if one.schedule == strategy_of(scop)), None)
     if part is None:
         return ()
-    chosen = _sizes_of(part, scop.compilation)
+    return nearest(part, scop.compilation)
+
+
+def nearest(part: Subspace, compilation: Compilation) -> Point:
+    """Find the point of a part with the sizes of a compilation, or the nearest values there are."""
+    chosen = _sizes_of(part, compilation)
     return min(part.points(), key=lambda point: _distance(dict(point), chosen), default=())
 
 
 def _sizes_of(part: Subspace, compilation: Compilation) -> Mapping[str, Value]:
-    """What a part calls the sizes of a compilation."""
+    """What a part calls the sizes of a compilation, and the choices beside these."""
+    graphs = compilation.program is not None and compilation.program.graphs
+    beside: Mapping[str, Value] = {GRAPHS: graphs, SHARED: compilation.options.max_shared_memory or 0}
     if compilation.stream is not None:
-        return overlapped_point(compilation.stream, compilation.stream.chunk)
+        return {**overlapped_point(compilation.stream, compilation.stream.chunk), **beside}
     if part.schedule == SPLIT:
-        return split_point(compilation)
+        return {**split_point(compilation), **beside}
     shape = main_kernel(compilation)
-    return loop_point(part.schedule, shape) if shape is not None else {}
+    return {**(loop_point(part.schedule, shape) if shape is not None else {}), **beside}
 
 
 def _distance(point: Mapping[str, Value], chosen: Mapping[str, Value]) -> float:

@@ -92,7 +92,8 @@ def _register_tiles(compilation: Compilation, plan: SplitPlan) -> Subspace:
     def choices(point: Mapping[str, Value]) -> Choices:
         height, own = int(point[TIME_TILE]), block(point)
         tile = tuple(cut.width for cut in limits.cuts(height, own) or ())
-        return Choices(schedule=SPLIT, time_tile=height, tile=tile, block=own.threads)
+        shared = None if limits.has_room(own, asked=False) else limits.compilation.machine.shared_per_block
+        return Choices(SPLIT, tile, height, block=own.threads, max_shared_memory=shared)
 
     def is_wide(*given: Value) -> bool:
         point = dict(zip(names, given, strict=True))
@@ -135,12 +136,13 @@ class RegisterLimits:
         """Of bands: after such values are in the same registers again, and the time loop has as many steps."""
         return [height for height in HEIGHTS if height % self.plan.period == 0 and height <= self.steps]
 
-    def has_room(self, block: SplitBlock) -> bool:
-        """Whether the strategy takes such blocks."""
+    def has_room(self, block: SplitBlock, *, asked: bool = True) -> bool:
+        """Whether the strategy takes such blocks, which may ask for all shared memory that a block can have."""
         if WARP_SIZE * block.warps > MAX_BLOCK_THREADS:
             return False
-        figures = BlockFigures(self.figures, block)
-        return has_room(figures, self.compilation.machine, self.compilation.options.shared_memory)
+        machine, options = self.compilation.machine, self.compilation.options
+        shared = machine.shared_per_block if asked else options.shared_memory
+        return has_room(BlockFigures(self.figures, block), machine, shared)
 
     def cuts(self, height: int, block: SplitBlock) -> tuple[Cut, ...] | None:
         """The widest tiles that such a block holds; None where not even the narrowest find room."""

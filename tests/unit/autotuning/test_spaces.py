@@ -1,17 +1,21 @@
 """Spaces of real programs: what they consist of, and that the compiler takes their points."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import polytile
+from polytile.autotuning.search.named import default_search
 from polytile.autotuning.space import Space
 from polytile.autotuning.spaces import default_point, space_of
 from polytile.autotuning.strategy_defaults import compiled_with, kernel_text
 from polytile.autotuning.streaming_space import STREAMING, ZHANG_MUELLER
 from polytile.choices import Choices
+from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.compiled_scop import CompiledScop
+from polytile.machine import STATIC_SHARED_BYTES
 
 ROOT = Path(__file__).parents[3] / "polybench" / "polybench"
 PROGRAMS = {
@@ -99,6 +103,72 @@ def test_sizes_may_be_those_of_one_kernel() -> None:
     threads, before = ([kernel.block for kernel in one.kernels] for one in (made.program, default.program))
     assert threads[0] == before[0]
     assert threads[1][0] == 32
+
+
+@pytest.mark.slow
+def test_each_kernel_may_have_sizes_of_its_own() -> None:
+    """All combinations of few sizes, none with those of all kernels; the space can still be searched whole."""
+    scop, sizes = compiled("atax")
+    space = space_of(scop, sizes)
+    assert default_search(space) == "exhaustive"
+    (part,) = (part for part in space.parts if part.schedule == "classic")
+    each = [dict(point) for point in part.points() if dict(point)["kernel"] == "each"]
+    own = [((p["block_x"], p["columns"]), (p["block_x_1"], p["columns_1"])) for p in each]
+    assert len(own) == len(set(own)) == 6 * 5 and all(one != other for one, other in own)
+    others = [dict(point) for point in part.points() if dict(point)["kernel"] != "each"]
+    assert all(p["block_x_1"] == p["columns_1"] == 0 for p in others) and len(others) == 72
+    point = next(p for p in each if (p["block_x"], p["columns"], p["block_x_1"], p["columns_1"]) == (64, 1, 256, 2))
+    asked = part.choices(point)
+    assert asked.sizes == "{ kernel[0] -> block[64]; kernel[1] -> tile[512]; kernel[1] -> block[256] }"
+    made = compiled_with(scop, sizes, asked)
+    assert made is not None and made.program is not None
+    assert [kernel.block[0] for kernel in made.program.kernels] == [64, 256]
+
+
+@pytest.mark.slow
+def test_many_short_launches_may_be_graphs_or_not() -> None:
+    """Of a small grid, not of a large one, nor of a single launch; at the strategy's own sizes where there are many."""
+    sizes = {"tsteps": 500, "n": 1300}
+    (scop,) = polytile.compile(ROOT / "jacobi-2d.c", parameters=sizes).scops
+    space = space_of(scop, sizes, ["classic", "overlapped"])
+    for part in space.parts:
+        points = [dict(point) for point in part.points()]
+        (other,) = (point for point in points if not point["graphs"])
+        same = compiled_with(scop, sizes, part.choices({**other, "graphs": True}))
+        without = compiled_with(scop, sizes, part.choices(other))
+        assert same is not None and same.program is not None and same.program.graphs
+        assert without is not None and without.program is not None and not without.program.graphs
+        assert same.cuda != without.cuda
+    assert dict(default_point(space, scop))["graphs"] is True
+    large = {"tsteps": 500, "n": 9000}
+    (scop,) = polytile.compile(ROOT / "jacobi-2d.c", parameters=large).scops
+    (part,) = space_of(scop, large, ["classic"]).parts
+    assert "graphs" not in {parameter.name for parameter in part.parameters}
+
+
+@pytest.mark.slow
+def test_small_spaces_have_graphs_everywhere() -> None:
+    sizes = {"n": 2000}
+    (scop,) = polytile.compile(ROOT / "trisolv.c", parameters=sizes).scops
+    (part,) = space_of(scop, sizes, ["classic"]).parts
+    points = list(part.points())
+    assert 2 * sum(bool(dict(point)["graphs"]) for point in points) == len(points)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gemm", "jacobi-2d"])
+def test_tiles_that_need_more_shared_memory_ask_for_it(name: str) -> None:
+    """Which others do not; the compiler takes them, and has other kernels or none without."""
+    scop, sizes = compiled(name)
+    (part,) = space_of(scop, sizes, ["tiled" if name == "gemm" else "split"]).parts
+    asked = [part.choices(dict(point)) for point in part.points()]
+    large = [one for one in asked if one.max_shared_memory is not None]
+    assert large and any(one.max_shared_memory is None for one in asked)
+    for one in random.Random(3).sample(large, 3):
+        made, without = (compiled_with(scop, sizes, asked) for asked in (one, replace(one, max_shared_memory=None)))
+        assert made is not None and made.program is not None
+        assert without is None or kernel_text(without) != kernel_text(made)
+        assert name != "gemm" or max(shared_bytes(k) for k in made.program.kernels) > STATIC_SHARED_BYTES
 
 
 @pytest.mark.slow
