@@ -11,33 +11,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polytile.choices import CLASSIC, OVERLAPPED
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.distribution.assumed_parts import assumed_options
-from polytile.distribution.copies import kind_of
-from polytile.distribution.part_options import copy_options, phase_options
+from polytile.distributed_parts import compiled_plan, planned
 from polytile.distribution.plan import DistributionPlan
-from polytile.distribution.planner import distribute as plan_for_ranks
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
 from polytile.distribution.transfers import ExchangeMode
 from polytile.execution import check_place
-from polytile.ir.isl_util import one_at_a_time
 from polytile.ir.scop import Scop
-from polytile.options import Options
-from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.binding import Call, KnownSizes, bind, names, names_by_position
 from polytile.runtime.cupy_engine import cupy_available, require_cupy
 from polytile.runtime.parameters import check_parameters, with_products
 from polytile.runtime.ranks.agreement import agree, from_root, on_all
 from polytile.runtime.ranks.driver import RankProgram
 from polytile.runtime.ranks.failure import aborting, end_all_on_uncaught_exceptions
-from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels, ScopLaunch
+from polytile.runtime.ranks.kernels import CompiledPlan, Kernels, ScopLaunch
 from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
@@ -256,14 +248,14 @@ def distribute(
     place = on_all(given, lambda: _place(choice.on, given))
     agree(given, _wanted(compilation, choice, place))
     private = given.Dup()
-    plan, parts = from_root(private, lambda: _planned(compilation, choice.steps))
+    plan, parts = from_root(private, lambda: planned(compilation, choice.steps))
     made = [runnable(part) for part in parts]
     build_once(private, lambda: _prepare(made, place.on))
     kernels = [
         Kernels(frozenset(names(part.scop)), partial(ScopLaunch, part.scop, own.run))
         for part, own in zip(parts, made, strict=True)
     ]
-    return DistributedScop(compilation.scop, _compiled_plan(plan, kernels), private, choice, place)
+    return DistributedScop(compilation.scop, compiled_plan(plan, kernels), private, choice, place)
 
 
 def _place(on: str, comm: Intracomm) -> Place:
@@ -290,58 +282,6 @@ def _wanted(compilation: Compilation, choice: Choice, place: Place) -> dict[str,
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-@one_at_a_time
-def _planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, list[Compilation]]:
-    """The plan, and its programs in the order of `_compiled_plan`, as far as it takes to run them."""
-    plan = plan_for_ranks(compilation.source, steps)
-    options = assumed_options(plan, compilation.options)
-    one_step = replace(phase_options(options), parameters=options.parameters)
-    found = [_compiled_part(scop, one_step) for scop in plan.local]
-    distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}.values()
-    copies = copy_options(options)
-    found += [_compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
-    lead = _compiled_lead(plan, options)
-    return (plan, [*found, lead]) if lead else (replace(plan, lead=None), found)
-
-
-def _compiled_lead(plan: DistributionPlan, options: Options) -> Compilation | None:
-    """Several steps at once, where they run in time tiles and are right wherever they write: what a receiver writes
-    beyond the boxes of phases is not."""
-    everywhere = all(axis in array.axes for array in plan.arrays if array.written for axis in range(len(plan.axes)))
-    if plan.lead is None or not everywhere or options.schedule not in ("auto", OVERLAPPED):
-        return None
-    made = _compiled_part(plan.lead, options)
-    return made if made.schedule is not None and made.schedule.strategy == OVERLAPPED else None
-
-
-def _compiled_part(scop: Scop, asked: Options) -> Compilation:
-    """A part of a plan compiled, as far as it takes to run it: plans for other numbers of steps have the same parts."""
-    known = {p.name: asked.parameters[p.name] for p in scop.parameters if p.name in asked.parameters}
-    options = replace(asked, parameters={} if asked.schedule == CLASSIC else known)
-    text = f"{scop.name}{scop.parameters}{scop.arrays}{scop.statements}{scop.context}{scop.schedule.to_str()}"
-    key = _digest(f"{text}{scop.definitions}{options}")
-    if key not in _PARTS:
-        made = run_pipeline(scop, options)
-        part = Compilation(made.scop, made.options, made.machine, made.source, program=made.entry)
-        _PARTS[key] = replace(part, schedule=made.schedule)
-    return _PARTS[key]
-
-
-_PARTS: dict[str, Compilation] = {}
-
-
-def _compiled_plan(plan: DistributionPlan, kernels: list[Kernels]) -> CompiledPlan:
-    first = len(plan.local)
-    distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}
-    of_copies = kernels[first : first + 2 * len(distinct)]
-    pairs = dict(zip(distinct, zip(of_copies[::2], of_copies[1::2], strict=True), strict=True))
-    copies = {
-        c.array: CompiledCopy(*pairs[kind_of(c)], distinct[kind_of(c)].array, c.first, c.count, c.plane, c.buffer)
-        for c in plan.copies
-    }
-    return CompiledPlan(plan, tuple(kernels[:first]), copies, kernels[-1] if plan.lead else None)
 
 
 def _prepare(programs: Iterable[Runnable], on: str) -> None:

@@ -100,7 +100,11 @@ class LocalGrid:
         return tuple((first - low, end - low) for (first, end), (low, _) in zip(box, self.stored, strict=True))
 
     def check(self, given: Mapping[str, Any]) -> None:
-        """Raise UsageError for a local array that is missing, or is not as the rank's kernels take it."""
+        """Raise UsageError for a local array that is missing, is none, or is not as the rank's kernels take it."""
+        known = [array.name for array in self.arrays]
+        for name in given:
+            if name not in known:
+                raise UsageError(f"there is no argument {name!r}", hint=f"arrays: {', '.join(known)}")
         for array in self.arrays:
             if array.name not in given:
                 raise UsageError(f"missing: {array.name}", hint="give all arrays by name")
