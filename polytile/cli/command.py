@@ -66,13 +66,14 @@ def run(request: Request, report: Report, prepared: Prepared) -> int:
         return EXIT_VALIDATION
     if status != EXIT_DONE:
         return nothing_written(report, status)
-    ranked = None if request.ranks is None else _distributed(request, report, program)
+    texts = {**beside(program), PICTURE: lambda: _drawing(report, program), REPORT: program.page}
+    if request.ranks is not None:
+        _write_for_ranks(request, report, program, texts)
+        return status
     if request.build is not None:  # first: a build that fails leaves no other file either
-        _build(request, report, program if ranked is None else ranked, request.build)
+        _build(request, report, program, request.build)
     try:
-        pictures = {PICTURE: lambda: _drawing(report, program), REPORT: program.page}
-        files = {**files_of(report, program), **({} if ranked is None else ranked.files)}
-        write(request, report, files, {**beside(program), **pictures})
+        write(request, report, files_of(report, program), texts)
     except BaseException:
         if request.build is not None:
             Path(request.build).unlink(missing_ok=True)
@@ -80,10 +81,16 @@ def run(request: Request, report: Report, prepared: Prepared) -> int:
     return status
 
 
-def _distributed(request: Request, report: Report, program: Program) -> MpiProgram:
+def _write_for_ranks(
+    request: Request, report: Report, program: Program, texts: dict[str, Callable[[], str]]
+) -> None:
+    """Write C for mpicc, too, and build behind that: the file with `main` may lie beside a header that is written."""
     from polytile.cli.ranks import distribute  # for few commands
 
-    return distribute(request, report, program, request.ranks or ())
+    made = distribute(request, report, program, request.ranks or ())
+    write(request, report, {**files_of(report, program), **made.files}, texts)
+    if request.build is not None:
+        _build(request, report, made, request.build)
 
 
 def _build(request: Request, report: Report, program: Program | MpiProgram, executable: str) -> None:
