@@ -68,6 +68,7 @@ ENTRIES = (
         (("c", "0.37"), ("u", "3 * nx * ny"), ("v", "nx * ny"), ("src", "steps"), ("rec", "steps")),
         ("c",),
     ),
+    Entry("beyond", "double", ("steps", "n", "m"), (("A", "n * m"), ("c", "1"), ("rec", "n"))),
 )
 BY_NAME = {entry.name: entry for entry in ENTRIES}
 

@@ -24,6 +24,7 @@ SIZES = {
     "fdtd": (5, 17, 19),
     "himeno": (5, 13, 14, 11),
     "wave": (7, 17, 19, 8, 9, 4, 15),
+    "beyond": (5, 17, 19),
 }
 GRIDS = {2: ("6,1", "1,6", "3,2"), 3: ("6,1,1", "1,3,2", "2,1,3")}
 
@@ -54,6 +55,11 @@ def jacobi(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_steps_of_the_library(jacobi: Path) -> None:
     done = run(jacobi, [Case(ranks, mode, "auto", (3, 23, 31), "library") for ranks in (1, 4, 6) for mode in MODES])
     assert done.stdout.split() == ["equal"] * 9, done.stderr
+
+
+def test_messages_in_device_memory(jacobi: Path) -> None:
+    done = run(jacobi, [Case(6, mode, "auto", (5, 23, 31)) for mode in MODES], POLYTILE_MPI="device")
+    assert done.stdout.split() == ["equal"] * 3, done.stderr
 
 
 @pytest.mark.parametrize("mode", ExchangeMode, ids=lambda mode: mode.value)
