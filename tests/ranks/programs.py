@@ -24,7 +24,8 @@ from polytile.compilation import Compilation
 from polytile.compiled_scop import CompiledScop
 from polytile.distributed_scop import Choice, DistributedScop
 from polytile.distribution.process_grid import ProcessGrid, factorisations
-from polytile.distribution.transfers import ExchangeMode, rounds
+from polytile.distribution.traffic import sent
+from polytile.distribution.transfers import ExchangeMode
 from polytile.runtime.layout import layouts
 from polytile.runtime.ranks.agreement import from_root, wait_asleep
 from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
@@ -231,10 +232,11 @@ def run(case: Case, comm: Any) -> dict[str, Any]:
 
 
 def planned(d: DistributedScop, shape: tuple[int, ...], sizes: Mapping[str, int], whole: Mapping[str, Any]) -> Any:
-    """The messages of one exchange of all ranks, and the bytes that each holds: a box with halos of what is cut."""
+    """What --explain says that each rank sends in an exchange, and the bytes that it has: a box, with halos, of what is
+    cut."""
     plan, grid = d.plan, ProcessGrid(shape, extents_of(d.plan, sizes))
     ranks, mode = range(grid.ranks), ExchangeMode(d.mode)
-    sent = [t.sends for r in ranks for one in rounds(grid, r, plan.between, mode) for t in one]
+    each = [sent(plan, grid, rank, plan.between, mode, sizes) for rank in ranks]
     stored = [[end - first for first, end in grid.stored(rank, plan.halo)] for rank in ranks]
     axes = {name: plan.array(name).axes for name in whole}
     held = [
@@ -244,7 +246,11 @@ def planned(d: DistributedScop, shape: tuple[int, ...], sizes: Mapping[str, int]
         )
         for own in stored
     ]
-    return {"expected_messages": sum(map(bool, sent)), "expected_bytes": held}
+    return {
+        "expected_array_bytes": held,
+        "expected_messages": [len(messages) for messages in each],
+        "expected_bytes": [sum(m.bytes for m in messages) for messages in each],
+    }
 
 
 def main(names: Sequence[str]) -> None:

@@ -19,10 +19,11 @@ def check(ranks: int, cases: int, *programs: str) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in done.stdout.splitlines()]
     for case in found:
         assert case["finite"] and case["differ"] == [], case
-        assert case["array_bytes"] == case["expected_bytes"], case
+        assert case["array_bytes"] == case["expected_array_bytes"], case
         exchanges = 2 if case["ranks"] > 1 else 0
         assert case["exchanges"] == [exchanges] * case["ranks"], case
-        assert sum(case["messages"]) == exchanges * case["expected_messages"], case
+        assert case["messages"] == [exchanges * messages for messages in case["expected_messages"]], case
+        assert case["bytes"] == [exchanges * size for size in case["expected_bytes"]], case
     assert len(found) == cases
     return found
 

@@ -20,8 +20,6 @@ from polytile.runtime.ranks.place import Place
 from polytile.runtime.ranks.records import Traffic
 from polytile.runtime.ranks.transport import Messages, Route, Transport
 
-ALIGNMENT = 16  # of each array's elements in a message, in bytes
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -134,15 +132,17 @@ class Exchange:
         return self.first_tag + number
 
     def _places(self, boxes: Sequence[ArrayBox]) -> Iterator[tuple[ArrayBox, int | None, int, int]]:
-        """Each box of each plane, with where it begins in a message and where it ends, in bytes."""
+        """Each box of each plane, with where it begins in a message and where it ends, in bytes: at a multiple of an
+        element."""
         end = 0
         for one in boxes:
             planes = self.planes[one.array]
             if len({len(each) for each in planes}) > 1:
                 raise InternalError(f"{one.array}: exchanges of different numbers of planes")
             for plane in range(len(planes[0])) if planes else (None,):
-                start = -(-end // ALIGNMENT) * ALIGNMENT
-                end = start + self._elements(one) * self.local[one.array].dtype.itemsize
+                size = self.local[one.array].dtype.itemsize
+                start = end + -end % size
+                end = start + self._elements(one) * size
                 yield one, plane, start, end
 
     def _elements(self, one: ArrayBox) -> int:
