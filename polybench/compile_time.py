@@ -41,6 +41,7 @@ CHECKOUT = FAMILIES.parent
 SUITE = "polybench"
 SEED = "1"
 NO_CACHE = "0"
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"  # with it each run would compile polytile's own modules first
 MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -107,6 +108,7 @@ def run(command: Sequence[str], log: Path, checkout: Path = CHECKOUT, cache: str
     """Run a command to its end, in the folder of `log`, which gets its output, with the polytile of a checkout."""
     path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "POLYTILE_CACHE": cache, "PYTHONPATH": path}
+    environment.pop(NO_BYTECODE, None)
     place = log.parent  # `python -m` finds what is in the current folder first
     with log.open("wb") as output:
         start = time.perf_counter()

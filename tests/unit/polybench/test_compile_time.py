@@ -66,6 +66,14 @@ def test_commands_compile_unless_the_cache_is_measured(compile_time: ModuleType,
     assert seen == ([str(tmp_path / "cache")] * 3 if cached else ["0", "0"])
 
 
+def test_commands_keep_their_bytecode(
+    compile_time: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    command = [sys.executable, "-c", "import sys; sys.exit(sys.dont_write_bytecode)"]
+    assert compile_time.measure("lu", "compile", command, tmp_path, 1).failure == ""
+
+
 def test_a_failing_command_is_a_failure(compile_time: ModuleType, tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import sys; print('no such thing'); sys.exit(4)"]
     figure = compile_time.measure("lu", "compile", command, tmp_path, 1)
