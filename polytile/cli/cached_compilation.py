@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from polytile.cli.arguments import Request
+from polytile.cli.light_imports import prepare_isl
 from polytile.cli.outcome import Outcome
 from polytile.cli.outputs import nothing_written, write
 from polytile.cli.prepare import Prepared, prepare
@@ -33,6 +34,7 @@ def run(request: Request, report: Report) -> int:
     prepared = prepare(request)
     entries = _entries() if _asks_for_files_alone(request) else None
     if entries is None:
+        prepare_isl()
         from polytile.cli.command import run as compile_and_more
 
         return compile_and_more(request, report, prepared)
@@ -124,6 +126,7 @@ def _known(entries: Entries, key: str) -> Outcome | None:
 
 def _compiled(report: Report, asked: _Asked, entries: Entries, key: str | None) -> int:
     """Compile, and keep what comes of it."""
+    prepare_isl()
     from polytile.cli.command import beside, compile_input, exit_status, files_of, what_is_said
 
     request = asked.request
