@@ -36,20 +36,21 @@ _OF_INSTANCES: Any = vars(dataclasses)["_FIELD"]  # the kind of a field that is 
 
 def _made(cls: Any, asked: SimpleNamespace) -> Any:
     cls.__doc__ = cls.__doc__ or cls.__name__
-    named = [name for name, kind in cls.__annotations__.items() if not _is_of_class(kind)]
-    declared = {name: vars(cls).get(name, dataclasses.MISSING) for name in named}
-    defaults = {name: _class_value(value) for name, value in declared.items()}
-    added = {"__dataclass_params__": asked, "__dataclass_fields__": _Later(partial(_fields, declared))}
-    added |= {name: method for name, method in _methods(asked).items() if vars(cls).get(name) is None}
+    own = vars(cls)
+    declared = {
+        name: own.get(name, dataclasses.MISSING) for name, kind in cls.__annotations__.items() if not _is_of_class(kind)
+    }
+    methods = _methods(asked.init, asked.repr, asked.eq, asked.order, asked.frozen)
+    added = {name: method for name, method in methods.items() if own.get(name) is None}
+    added["__dataclass_params__"] = asked
+    added["__dataclass_fields__"] = _Later("__dataclass_fields__", partial(_fields, declared))
     if asked.slots:
-        return _with_slots(cls, tuple(named), added)
-    for name, value in (defaults | added).items():
+        return _with_slots(cls, tuple(declared), added)
+    for name, value in ({name: _class_value(value) for name, value in declared.items()} | added).items():
         if value is not dataclasses.MISSING:
             setattr(cls, name, value)
-        elif name in vars(cls):
+        elif name in own:
             delattr(cls, name)
-        if isinstance(value, _Later):
-            value.__set_name__(cls, name)
     return cls
 
 
@@ -77,21 +78,21 @@ def _slots(base: type) -> Sequence[str]:
 
 
 class _Later:
-    """An attribute of a class that is found when it is asked for, and then takes the place of this."""
+    """An attribute of classes that is found when one is asked for it, and then takes the place of this there."""
 
-    __slots__ = ("find", "name", "owner")
+    __slots__ = ("find", "name")
 
-    def __init__(self, find: Callable[[Any], Any]) -> None:
-        self.find = find
-
-    def __set_name__(self, owner: Any, name: str) -> None:
-        self.owner, self.name = owner, name
+    def __init__(self, name: str, find: Callable[[Any], Any]) -> None:
+        self.name, self.find = name, find
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if vars(self.owner)[self.name] is self:
-            setattr(self.owner, self.name, self.find(self.owner))
-        found = vars(self.owner)[self.name]
-        return found.__get__(instance, owner) if isinstance(found, FunctionType) else found
+        owner = type(instance) if owner is None else owner
+        for cls in owner.__mro__:
+            if vars(cls).get(self.name) is self:
+                found = self.find(cls)
+                setattr(cls, self.name, found)
+                return found.__get__(instance, owner) if isinstance(found, FunctionType) else found
+        return getattr(owner if instance is None else instance, self.name)  # another thread has found it
 
 
 def _fields(declared: dict[str, Any], cls: Any) -> dict[str, dataclasses.Field[Any]]:
@@ -107,18 +108,20 @@ def _fields(declared: dict[str, Any], cls: Any) -> dict[str, dataclasses.Field[A
     return found
 
 
-def _methods(asked: SimpleNamespace) -> dict[str, Any]:
-    methods: dict[str, Any] = {"__match_args__": _Later(_match_args)}
-    if asked.init:
-        methods["__init__"] = _Later(_init)
-    if asked.repr:
+@cache
+def _methods(init: bool, repr: bool, eq: bool, order: bool, frozen: bool) -> dict[str, Any]:
+    """Find what a class gets that has asked for these."""
+    methods: dict[str, Any] = {"__match_args__": _Later("__match_args__", _match_args)}
+    if init:
+        methods["__init__"] = _Later("__init__", _init)
+    if repr:
         methods["__repr__"] = _repr
-    if asked.eq:
-        methods["__eq__"] = _Later(partial(_comparison, operator.eq))
-        methods["__hash__"] = _Later(_hash) if asked.frozen else None
-    if asked.order:
-        methods |= {name: _Later(partial(_comparison, operation)) for name, operation in _ORDERS.items()}
-    return methods | _FROZEN if asked.frozen else methods
+    if eq:
+        methods["__eq__"] = _Later("__eq__", partial(_comparison, operator.eq))
+        methods["__hash__"] = _Later("__hash__", _hash) if frozen else None
+    if order:
+        methods |= {name: _Later(name, partial(_comparison, operation)) for name, operation in _ORDERS.items()}
+    return methods | _FROZEN if frozen else methods
 
 
 def _match_args(cls: Any) -> tuple[str, ...]:
@@ -143,10 +146,11 @@ def _init(cls: Any) -> FunctionType:
     if then:
         scope["__then"] = then[0] if len(then) == 1 else _one_after_another(*then)
     code = _compiled(style, len(plain), len(named), bool(then))
-    names = {f"_{i}": f.name for i, f in enumerate(given)}
-    renamed = code.replace(
-        co_varnames=("self", *names.values()), co_names=tuple(names.get(name, name) for name in code.co_names)
-    )
+    names = tuple(f.name for f in given)
+    renamed = code.replace(co_varnames=("self", *names))
+    if style is _TO_ATTRIBUTES:
+        of_argument = {f"_{i}": name for i, name in enumerate(names)}
+        renamed = renamed.replace(co_names=tuple(of_argument.get(name, name) for name in code.co_names))
     method = FunctionType(renamed, scope, "__init__", _defaults(plain))
     method.__kwdefaults__ = {f.name: _argument(f) for f in named if _has_default(f)}
     method.__qualname__ = f"{cls.__qualname__}.__init__"
