@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from math import isqrt, prod
 from statistics import fmean
 
@@ -46,6 +47,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
         return candidate
     single = estimated(problem, replace(candidate, stream=None))
 
+    @cache
     def share(size: int) -> float:
         """Return the time of blocks by that of kernels of one iteration."""
         blocks, one = (estimated(sized(size), each).microseconds for each in (candidate, single))
@@ -73,17 +75,28 @@ def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, e
     sized, largest = _sizes(problem, plan.dims)
     blocks, single = replace(candidate, stream=replace(plan, least_cells=0)), replace(candidate, stream=None)
 
-    def share(size: int, of: Candidate = blocks) -> float:
-        """Return the time of the other one by that of a candidate."""
-        other, own = (estimated(sized(size), each).microseconds for each in (split, of))
-        return _ratio(other, own)
+    @cache
+    def other(size: int) -> float:
+        return estimated(sized(size), split).microseconds
+
+    @cache
+    def share(size: int) -> float:
+        """Return the time of the other one by that of blocks."""
+        return _ratio(other(size), estimated(sized(size), blocks).microseconds)
+
+    @cache
+    def of_single(size: int) -> float:
+        """Return the time of the other one by that of kernels of one iteration."""
+        return _ratio(other(size), estimated(sized(size), single).microseconds)
 
     if largest <= LEAST or share(largest) < IN_FAVOUR:
         return candidate
     high = _last(LEAST, largest, lambda size: share(size) < IN_FAVOUR)
-    low = _last(LEAST, high, lambda size: share(size, single) > 1) if share(LEAST, single) > 1 else 0
+    if high // 4 < LEAST:
+        return candidate
+    low = _last(LEAST, high, lambda size: of_single(size) > 1) if of_single(LEAST) > 1 else 0
     within = [size for size in (3 * high // 4, high // 2, high // 4) if size >= low]
-    if high // 4 < LEAST or min((max(share(n), share(n, single)) for n in within), default=1.0) > NOTABLY_FASTER:
+    if min((max(share(n), of_single(n)) for n in within), default=1.0) > NOTABLY_FASTER:
         return candidate
     cells, least = (_cells(sized(size), candidate) if size else 0 for size in (high, low))
     others = cells if least else (0 if plan.least_cells <= cells else plan.least_cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import is_
 
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
@@ -40,12 +41,24 @@ class _Placed:
 def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Candidate, Executions, Plans]:
     """A candidate with what would run of it, which the stages below leave alone then."""
     assert candidate.schedule is not None
-    run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given, candidate.split)
+    known, found = _realisation(candidate, shared_memory, machine)
     schedule = _with_barriers(candidate.schedule, found)
     reasons = (*candidate.reasons, *found.lines)
     ready = replace(candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons)
     return ready, found.run, found.plans
+
+
+def _realisation(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Known, _Placed]:
+    """What runs of a candidate, found once for estimates with different sizes."""
+    assert candidate.schedule is not None
+    asked = (candidate.scop, candidate.dependences, candidate.given, candidate.split, machine)
+    before = candidate.schedule.remembered.get("realisation")
+    if before is not None and before[1] == shared_memory and all(map(is_, before[0], asked)):
+        return before[2], before[3]
+    run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
+    found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given, candidate.split)
+    candidate.schedule.remembered["realisation"] = asked, shared_memory, known, found
+    return known, found
 
 
 def _with_barriers(schedule: MappedSchedule, found: _Placed) -> MappedSchedule:

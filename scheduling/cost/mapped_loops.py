@@ -16,8 +16,19 @@ from math import gcd, lcm
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.identity_key import remembered
 from polytile.ir.isl_util import band_members, mark_name, sets
-from polytile.ir.schedule import BLOCK, KERNEL, REGISTER_TILE, SYNC, loop_label, thread_sizes
+from polytile.ir.schedule import (
+    BLOCK,
+    KERNEL,
+    REGISTER_TILE,
+    SYNC,
+    loop_label,
+    nodes,
+    nodes_below,
+    path_of,
+    thread_sizes,
+)
 
 Vector = tuple[int, ...]
 
@@ -75,14 +86,16 @@ class MappedStatement:
     barriers: int = 0  # sequences with a barrier above
 
 
-def kernels(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:
+@remembered
+def kernels(tree: isl.Schedule) -> tuple[isl.ScheduleNode, ...]:
     """The kernel marks of a tree, in order."""
-    yield from (node for node in _below(tree.get_root()) if mark_name(node) == KERNEL)
+    return tuple(node for node in nodes(tree) if mark_name(node) == KERNEL)
 
 
-def statements(kernel: isl.ScheduleNode) -> list[MappedStatement]:
+@remembered
+def statements(kernel: isl.ScheduleNode) -> tuple[MappedStatement, ...]:
     """The statements of a kernel, leaf by leaf."""
-    return list(_inside(kernel, _around(kernel), _path(kernel), 0))
+    return tuple(_inside(kernel, _around(kernel), path_of(kernel), 0))
 
 
 def is_one_thread(kernel: Iterable[MappedStatement]) -> bool:
@@ -94,17 +107,11 @@ def is_one_thread(kernel: Iterable[MappedStatement]) -> bool:
 def band_depths(kernel: isl.ScheduleNode) -> dict[str, int]:
     """The number of the band of each labelled loop of a kernel, counted from the root, as in `Part.depth`."""
     found = {}
-    for node in _below(kernel):
+    for node in nodes_below(kernel):
         label = loop_label(node)
         if label is not None:
             found[label] = len(_around(node))
     return found
-
-
-def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    yield node
-    for i in range(node.n_children()):
-        yield from _below(node.child(i))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,7 @@ def _around(node: isl.ScheduleNode) -> tuple[_Band, ...]:
         if mark_name(node) == KERNEL:
             inside = False
         if node.get_type() == isl.schedule_node_type.band:
-            bands.append(_band(node, inside, _path(node)))
+            bands.append(_band(node, inside, path_of(node)))
     return tuple(reversed(bands))
 
 
@@ -157,15 +164,6 @@ def _inside(
         barriers += 1
     for i in range(node.n_children()):
         yield from _inside(node.child(i), bands, (*path, i), barriers)
-
-
-def _path(node: isl.ScheduleNode) -> tuple[int, ...]:
-    """Find the child positions from the root to a node."""
-    path: list[int] = []
-    while node.has_parent():
-        path.append(node.get_child_position())
-        node = node.parent()
-    return tuple(reversed(path))
 
 
 def _of_leaf(leaf: isl.ScheduleNode, bands: tuple[_Band, ...], barriers: int) -> list[MappedStatement]:

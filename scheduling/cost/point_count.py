@@ -9,6 +9,7 @@ from math import floor
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.identity_key import remembered
 from polytile.ir.isl_util import OverBudgetError, budget
 
 DEFAULT_SIZE = 2000  # of a parameter that nobody knows
@@ -59,6 +60,10 @@ def at(points: isl.Set, values: Mapping[str, int]) -> isl.Set:
 
 def counts(points: isl.Set, values: Mapping[str, int]) -> tuple[float, ...]:
     """For each number of leading dimensions, from none to all, how many points their projection has."""
+    box = _box(points)
+    if box is not None and all(name in values for name in box.parameters):
+        nest = box.nest(values)
+        return (0.0,) * (box.rank + 1) if nest is None else nest.counts()
     rank = int(points.dim(isl.dim_type.set))
     pieces = _pieces(at(points, values).remove_divs())
     total = [0.0] * (rank + 1)
@@ -68,6 +73,19 @@ def counts(points: isl.Set, values: Mapping[str, int]) -> tuple[float, ...]:
                 total[level] += found
     total[0] = min(total[0], 1.0)
     return tuple(total)
+
+
+def range_of_box(points: isl.Set, values: Mapping[str, int], level: int) -> tuple[int, int] | None:
+    """The least and the largest value of a dimension of a box; None for a set that is none, or has no such values."""
+    box = _box(points)
+    if box is None or any(name not in values for name in box.parameters):
+        return None
+    nest = box.nest(values)
+    if nest is None:
+        return None
+    lows = [-rest for own, _, rest in nest.bounds[level] if own > 0]
+    highs = [rest for own, _, rest in nest.bounds[level] if own < 0]
+    return (max(lows), min(highs)) if lows and highs else None
 
 
 def filled(points: isl.Set, values: Mapping[str, int]) -> float:
@@ -162,6 +180,63 @@ class _Nest:
         if low == float("-inf") or high == float("inf"):  # nothing bounds it
             return 0.0, float(DEFAULT_SIZE - 1)
         return low, high
+
+
+_Side = tuple[int, int, tuple[int, ...], int]  # level (-1: of none), its coefficient, those of parameters, constant
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A convex set whose constraints are each on one level, with a coefficient of 1 or -1: nothing but numbers changes
+    with the values of its parameters."""
+
+    rank: int
+    parameters: tuple[str, ...]
+    sides: tuple[_Side, ...]
+
+    def nest(self, values: Mapping[str, int]) -> _Nest | None:
+        """The box for values of its parameters; None where it is empty."""
+        known = [values[name] for name in self.parameters]
+        bounds: list[list[Bound]] = [[] for _ in range(self.rank)]
+        for level, own, factors, constant in self.sides:
+            rest = constant + sum(f * v for f, v in zip(factors, known, strict=True))
+            if level >= 0:
+                bounds[level].append((own, (0,) * level, rest))
+            elif rest < 0:
+                return None
+        for side in bounds:
+            low = max((-rest for own, _, rest in side if own > 0), default=None)
+            high = min((rest for own, _, rest in side if own < 0), default=None)
+            if low is not None and high is not None and low > high:
+                return None
+        return _Nest(tuple(map(tuple, bounds)))
+
+
+@remembered
+def _box(points: isl.Set) -> _Box | None:
+    """The box that a set is; None where it is another set."""
+    pieces = points.get_basic_sets()
+    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
+        return None
+    rank, n_param = int(points.dim(isl.dim_type.set)), int(points.dim(isl.dim_type.param))
+    sides: list[_Side] = []
+    for constraint in pieces[0].get_constraints():
+        own = _coefficients(constraint, isl.dim_type.set, rank)
+        factors = _coefficients(constraint, isl.dim_type.param, n_param)
+        moved = [level for level, c in enumerate(own) if c]
+        if len(moved) > 1 or (moved and abs(own[moved[0]]) != 1):
+            return None
+        level, c = (moved[0], own[moved[0]]) if moved else (-1, 0)
+        constant = int(constraint.get_constant_val().to_python())
+        sides.append((level, c, factors, constant))
+        if constraint.is_equality():
+            sides.append((level, -c, tuple(-f for f in factors), -constant))
+    names = tuple(str(points.get_dim_name(isl.dim_type.param, i)) for i in range(n_param))
+    return _Box(rank, names, tuple(sides))
+
+
+def _coefficients(constraint: isl.Constraint, kind: isl.dim_type, number: int) -> tuple[int, ...]:
+    return tuple(int(constraint.get_coefficient_val(kind, i).to_python()) for i in range(number))
 
 
 def samples(low: float, high: float) -> list[tuple[float, float]]:

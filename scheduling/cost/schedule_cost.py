@@ -24,7 +24,7 @@ from polytile.machine import Machine
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
 from polytile.scheduling.cost.mapped_loops import MappedStatement, Role, band_depths, kernels, statements
-from polytile.scheduling.cost.point_count import at, fix_parameters, samples
+from polytile.scheduling.cost.point_count import at, fix_parameters, range_of_box, samples
 from polytile.scheduling.cost.statement_cost import Work, in_time
 from polytile.scheduling.cost.tiled_kernel_cost import TiledKernelCost
 
@@ -67,6 +67,8 @@ def _moments(works: Sequence[Work]) -> list[tuple[float, list[Work]]]:
     works = [work for work in works if not work.empty]
     if not works:
         return []
+    if _run_alike(works):
+        return [(1.0, works)]
     bounds = _host_range(works)
     if bounds is None or bounds[1] - bounds[0] < 3:
         return [(1.0, works)]
@@ -78,6 +80,14 @@ def _moments(works: Sequence[Work]) -> list[tuple[float, list[Work]]]:
     if len(kept) == len(found) and len(first) == len(last) and all(map(_alike, first, last)):
         return [(1.0, works)]
     return kept
+
+
+def _run_alike(works: Sequence[Work]) -> bool:
+    """Whether all iterations of the outermost loop run the same: as many others of each statement, which are in all."""
+    if not all(work.mapped.loops for work in works):
+        return False
+    ranges = {range_of_box(in_time(work.mapped), work.values, 0) for work in works}
+    return len(ranges) == 1 and None not in ranges
 
 
 def _alike(one: Work, other: Work) -> bool:

@@ -14,11 +14,12 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Declare, Name
 from polytile.ir.expr_trees import walk
+from polytile.ir.identity_key import remembered
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
 from polytile.scheduling.analysis.affine_references import LinearPart, Reference, references
-from polytile.scheduling.analysis.reference_groups import ReferenceGroup, groups_along
+from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.coalescing import Alike, Request, Warp
 from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import values
@@ -27,6 +28,7 @@ from polytile.scheduling.cost.operation_cost import operation, operations
 from polytile.scheduling.cost.point_count import counts, filled
 from polytile.scheduling.cost.point_reuse import reuse
 from polytile.scheduling.cost.shifted_boxes import group_lines
+from polytile.scheduling.cost.statement_groups import statement_groups
 from polytile.scheduling.cost.warp_coverage import Dimension, mean_lanes, mean_request, warp_shapes
 
 _MOST_OPERATIONS = 100_000  # of isl
@@ -270,13 +272,13 @@ class Work:
 
     @cached_property
     def groups(self) -> tuple[ReferenceGroup, ...]:
-        return groups_along(self.references, [loop.step for loop in self.mapped.loops])
+        return statement_groups(self.scop, self.mapped).all
 
     @cached_property
     def read_and_written(self) -> tuple[tuple[ReferenceGroup, ...], tuple[ReferenceGroup, ...]]:
         """The groups of what is read alone, and those of what is written."""
-        steps = [loop.step for loop in self.mapped.loops]
-        return groups_along(self.reads, steps), groups_along([r for r in self.references if r.access.writes], steps)
+        found = statement_groups(self.scop, self.mapped)
+        return found.read, found.written
 
     def footprint(self, group: ReferenceGroup, tiles: Sequence[float]) -> float:
         """Bytes, in whole sectors, that a group touches in a tile of the loops."""
@@ -318,6 +320,7 @@ class Work:
         return {name for name, step in steps if step}
 
 
+@remembered
 def in_time(mapped: MappedStatement) -> isl.Set:
     """The instances by their loops instead of their iterators."""
     forms = tuple(loop.form for loop in mapped.loops)

@@ -18,7 +18,7 @@ def uses(arguments: str, body: str, schedule: str = "classic", n: int = SIZE) ->
     (scop,) = polytile.compile(c_text(arguments, body), schedule=schedule).scops
     state = scop.compilation
     assert state.schedule is not None
-    mark = next(kernels(state.schedule.tree))
+    mark = kernels(state.schedule.tree)[0]
     works = [Work(state.scop, one, {"n": n, "T": n}) for one in statements(mark)]
     return array_uses([work for work in works if not work.empty], ())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polytile.scheduling.cost.point_count import counts, filled, fix_parameters
+from polytile.scheduling.cost.point_count import counts, filled, fix_parameters, range_of_box
 
 # A set, the size n, and how far off the count may be.
 SETS = [
@@ -71,3 +71,33 @@ def test_many_independent_loops_are_counted_level_by_level() -> None:
     assert counts(isl.Set(f"{{ [{', '.join(names)}] : {box} }}"), {}) == tuple(2.0**level for level in range(41))
     skewed = isl.Set("{ [a, b, c, d] : 0 <= a < 3 and 0 <= b < 4 and a <= c < 5 and 0 <= d < 2 }")
     assert counts(skewed, {}) == (1.0, 3.0, 12.0, 48.0, 96.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "expected"),
+    [
+        ("[n] -> { [t, i, j] : 0 <= t < n and 1 <= i < n - 1 and j = n }", 7, (1, 7, 35, 35)),
+        ("[n] -> { [t, i] : 0 <= t < n and n <= i < 5 }", 9, (0, 0, 0)),
+        ("[n] -> { [t] : 0 <= t < 5 and n >= 10 }", 9, (0, 0)),
+        ("[n] -> { [t] : 0 <= t < 5 and n >= 10 }", 10, (1, 5)),
+    ],
+)
+def test_boxes_are_counted_for_all_sizes_alike(text: str, n: int, expected: tuple[int, ...]) -> None:
+    points = isl.Set(text)
+    halves = [points.upper_bound_val(isl.dim_type.set, 0, 1), points.lower_bound_val(isl.dim_type.set, 0, 2)]
+    assert counts(points, {"n": n}) == pytest.approx(expected)
+    assert counts(halves[0].union(halves[1]), {"n": n})[-1] == pytest.approx(expected[-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "expected"),
+    [
+        ("[n] -> { [t, i] : 0 <= t < n and 1 <= i < n - 1 }", 0, (0, 6)),
+        ("[n] -> { [t, i] : 0 <= t < n and 1 <= i < n - 1 }", 1, (1, 5)),
+        ("[n] -> { [t, i] : 0 <= t < n and 1 <= i < t }", 0, None),
+        ("[n] -> { [t, i] : 0 <= t and 1 <= i < n }", 0, None),
+        ("[n] -> { [t, i] : 0 <= t < n and n <= i < 5 }", 0, None),
+    ],
+)
+def test_ranges_of_boxes(text: str, level: int, expected: tuple[int, int] | None) -> None:
+    assert range_of_box(isl.Set(text), {"n": 7}, level) == expected
