@@ -84,6 +84,8 @@ def _is_same(one: object, other: object) -> bool:
         case isl.Set(), isl.Set():
             return bool(one.plain_is_equal(other))
         case isl.UnionMap(), isl.UnionMap():
+            if one.n_map() != other.n_map():
+                return False
             relations = zip_longest(maps(one), maps(other))
             return all(a is not None and b is not None and a.plain_is_equal(b) for a, b in relations)
         case isl.UnionSet(), isl.UnionSet():

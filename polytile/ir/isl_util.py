@@ -78,6 +78,8 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
     """The maps of a union, in a reproducible order (by their tuple names)."""
     found: list[isl.Map] = []
     union.foreach_map(found.append)
+    if len(found) < 2:
+        return found
     return sorted(found, key=lambda m: (_tuple(m, isl.dim_type.in_), _tuple(m, isl.dim_type.out)))
 
 
@@ -104,7 +106,7 @@ def sets(union: isl.UnionSet) -> list[isl.Set]:
     """The sets of a union, in a reproducible order (by their tuple names)."""
     found: list[isl.Set] = []
     union.foreach_set(found.append)
-    return sorted(found, key=lambda s: (_tuple_of_set(s), s.dim(isl.dim_type.set)))
+    return found if len(found) < 2 else sorted(found, key=lambda s: (_tuple_of_set(s), s.dim(isl.dim_type.set)))
 
 
 def covers(whole: isl.UnionSet, part: isl.UnionSet) -> bool:

@@ -33,16 +33,23 @@ class KernelParts:
     domain: isl.UnionSet = field(compare=False)
     blocks: isl.UnionMap = field(compare=False)
     threads: isl.UnionMap = field(compare=False)
+    found_units: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
+    found_owned: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
 
     def unit(self, owner: Owner) -> isl.UnionMap:
         """Where in its block each instance runs: by nothing, its thread or the number of its warp."""
-        names = [f"t{k}" for k in range(len(self.sizes))]
-        parts = unit_of(owner, names, self.sizes)
-        return self.threads.apply_range(isl.UnionMap(f"{{ [{', '.join(names or ['t0'])}] -> [{', '.join(parts)}] }}"))
+        if owner not in self.found_units:
+            names = [f"t{k}" for k in range(len(self.sizes))]
+            parts = ", ".join(unit_of(owner, names, self.sizes))
+            who = isl.UnionMap(f"{{ [{', '.join(names or ['t0'])}] -> [{parts}] }}")
+            self.found_units[owner] = self.threads.apply_range(who)
+        return self.found_units[owner]
 
     def owned(self, owner: Owner) -> isl.UnionMap:
         """Who has the cells that each instance uses, `{ S[i] -> [host.., block.., thread or warp] }`."""
-        return self.blocks.flat_range_product(self.unit(owner))
+        if owner not in self.found_owned:
+            self.found_owned[owner] = self.blocks.flat_range_product(self.unit(owner))
+        return self.found_owned[owner]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import field
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -57,7 +58,13 @@ def thread_mark(sizes: tuple[int, ...]) -> str:
 
 def thread_sizes(node: isl.ScheduleNode) -> tuple[int, ...] | None:
     """The sizes of a thread mark, outermost first; None for any other node."""
-    match = _THREAD.fullmatch(mark_name(node) or "")
+    name = mark_name(node)
+    return None if name is None else _sizes_of(name)
+
+
+@cache
+def _sizes_of(mark: str) -> tuple[int, ...] | None:
+    match = _THREAD.fullmatch(mark)
     return tuple(int(s) for s in match.group(1).split(",")) if match else None
 
 
@@ -67,7 +74,8 @@ def loop_mark(label: str) -> str:
 
 def loop_label(node: isl.ScheduleNode) -> str | None:
     """The label of a loop mark; None for any other node."""
-    match = _LOOP.fullmatch(mark_name(node) or "")
+    name = mark_name(node)
+    match = _LOOP.fullmatch(name) if name else None
     return match.group(1) if match else None
 
 

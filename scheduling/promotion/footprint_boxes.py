@@ -15,6 +15,7 @@ from math import gcd, prod
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import constant_value
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
@@ -81,6 +82,7 @@ def column(elements: isl.Map, k: int) -> isl.Map:
     return elements.project_out(OUT, k + 1, rank - k - 1).project_out(OUT, 0, k).coalesce()
 
 
+@memoized
 def _side_around(values: isl.Map) -> Side | None:
     """Each piece of the least value is tried as the corner of all places."""
     if not values.wrap().dim_has_lower_bound(isl.dim_type.set, values.dim(IN)):

@@ -152,7 +152,7 @@ class _Walk:
             leaving = pairs.intersect_domain(source)
             if leaving.is_empty():
                 continue
-            self.node(node.child(i), leaving.intersect_range(source), threads, "")
+            self.node(node.child(i).child(0), leaving.intersect_range(source), threads, "")  # as behind the filter
             reached = {str(m.get_tuple_name(isl.dim_type.out)) for m in maps(leaving)}
             for j, sink in enumerate(filters):
                 if i == j or names[j].isdisjoint(reached) or self._is_kept(ordered, i, j, threads):

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_time_limit import in_bounded_time
 from polytile.ir.isl_util import CONTEXT, OverBudgetError, are_many, budget, transform_node, values_at
 from polytile.ir.schedule import nodes_below
@@ -138,16 +139,20 @@ def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, dist
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.main:
         main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
-    needed = needed.intersect_domain(main).intersect_range(main)
+    needed, flow = (pairs.intersect_domain(main).intersect_range(main) for pairs in (needed, flow))
+    return _computed(main, needed, flow, scop.context, distribute)
+
+
+@memoized
+def _computed(
+    main: isl.UnionSet, needed: isl.UnionMap, flow: isl.UnionMap, context: isl.Set, distribute: bool
+) -> isl.Schedule:
     constraints = (
-        isl.ScheduleConstraints.on_domain(main)
-        .set_validity(needed)
-        .set_coincidence(needed)
-        .set_proximity(flow.intersect_domain(main).intersect_range(main))
+        isl.ScheduleConstraints.on_domain(main).set_validity(needed).set_coincidence(needed).set_proximity(flow)
     )
     with _scheduler_options(distribute=distribute):
         try:
-            return constraints.set_context(scop.context).compute_schedule()
+            return constraints.set_context(context).compute_schedule()
         except isl.Error as error:
             # isl drops from relations what a context says: it cannot carry S[i] -> S[i + m] without its m > 0
             if CANNOT_CARRY not in str(error):
