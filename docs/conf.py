@@ -51,7 +51,7 @@ autodoc_member_order = "bysource"
 # What signatures name and no page describes: the standard library, and values that pass between the rooms.
 nitpick_ignore_regex = [
     ("py:class", r"(collections|islpy|numpy|os|pathlib|typing)\..*|(tuple|dict)\[.*"),
-    ("py:class", r"polytile\.(compilation|ir)\..*|Unit|Expectation|Counted|Timing|Validation"),
+    ("py:class", r"polytile\.(compilation|ir)\..*|Unit|Expectation|Counted|Timing|Validation|Intracomm|Ranks"),
 ]
 
 html_theme = "furo"
