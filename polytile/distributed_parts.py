@@ -27,26 +27,27 @@ def planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, lis
     plan = distribute(compilation.source, steps)
     options = assumed_options(plan, compilation.options)
     one_step = replace(phase_options(options), parameters=options.parameters)
-    found = [_compiled_part(scop, one_step) for scop in plan.local]
+    found = [compiled_part(scop, one_step) for scop in plan.local]
     distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}.values()
     copies = copy_options(options)
-    found += [_compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
-    lead = _compiled_lead(plan, options)
+    found += [compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
+    lead = compiled_lead(plan, options)
     return (plan, [*found, lead]) if lead else (replace(plan, lead=None), found)
 
 
-def _compiled_lead(plan: DistributionPlan, options: Options) -> Compilation | None:
-    """Several steps at once, where they run in time tiles and are right wherever they write: what a receiver writes
-    beyond the boxes of phases is not."""
+def compiled_lead(plan: DistributionPlan, options: Options) -> Compilation | None:
+    """Return several steps at once, where they run in time tiles and are right wherever they write: what a receiver
+    writes beyond the boxes of phases is not."""
     everywhere = all(axis in array.axes for array in plan.arrays if array.written for axis in range(len(plan.axes)))
     if plan.lead is None or not everywhere or options.schedule not in ("auto", OVERLAPPED):
         return None
-    made = _compiled_part(plan.lead, options)
+    made = compiled_part(plan.lead, options)
     return made if made.schedule is not None and made.schedule.strategy == OVERLAPPED else None
 
 
-def _compiled_part(scop: Scop, asked: Options) -> Compilation:
-    """A part of a plan compiled, as far as it takes to run it: plans for other numbers of steps have the same parts."""
+def compiled_part(scop: Scop, asked: Options) -> Compilation:
+    """Return a part of a plan compiled, as far as it takes to run it: plans for other numbers of steps have the same
+    parts."""
     known = {p.name: asked.parameters[p.name] for p in scop.parameters if p.name in asked.parameters}
     options = replace(asked, parameters={} if asked.schedule == CLASSIC else known)
     text = f"{scop.name}{scop.parameters}{scop.arrays}{scop.statements}{scop.context}{scop.schedule.to_str()}"

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from polytile.api import Program
-from polytile.compiled_scop import compile_scop
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError, UsageError, UserError
+from polytile.distributed_parts import compiled_lead, compiled_part
+from polytile.distribution.assumed_parts import assumed_options
 from polytile.distribution.c_program.distributed import Distributed, Wish, check, function_name
 from polytile.distribution.c_program.driver import driver_files
 from polytile.distribution.copies import kind_of
@@ -107,13 +108,29 @@ def distributed(scop: Scop, wish: Wish, options: Options, function: str) -> Dist
             f"--ranks {','.join(map(str, wish.shape))}: {scop.name} is cut along {axes}",
             hint=f"{many} number{'s' * (many != 1)}, or --ranks auto",
         )
-    own, plain = phase_options(options), copy_options(options)
-    phases = tuple(_compiled(_with_pointers(plan, one), own) for one in plan.local)
+    plan = _as_in_c(plan)
+    asked = assumed_options(plan, options)
+    one_step = replace(phase_options(asked), parameters=asked.parameters)
+    phases = tuple(_kernels(one, one_step) for one in plan.local)
     distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}
-    pairs = {kind: (_copy(plan, c.pack, plain), _copy(plan, c.unpack, plain)) for kind, c in distinct.items()}
-    made = Distributed(plan, wish, function, phases, {c.array: pairs[kind_of(c)] for c in plan.copies})
+    halos = copy_options(asked)
+    pairs = {kind: (_kernels(c.pack, halos), _kernels(c.unpack, halos)) for kind, c in distinct.items()}
+    lead = compiled_lead(plan, asked)
+    copies = {c.array: pairs[kind_of(c)] for c in plan.copies}
+    made = Distributed(plan, wish, function, phases, copies, lead.program if lead else None)
     check(made)
     return made
+
+
+def _as_in_c(plan: DistributionPlan) -> DistributionPlan:
+    """A plan whose copies have names that no other plan's have, and whose SCoPs take scalars by pointer which some
+    phase writes."""
+    def named(scop: Scop) -> Scop:
+        return replace(scop, name=f"{plan.scop.name}_{scop.name}")
+
+    copies = [replace(c, pack=named(c.pack), unpack=named(c.unpack)) for c in plan.copies]
+    lead = None if plan.lead is None else _with_pointers(plan, plan.lead)
+    return replace(plan, local=tuple(_with_pointers(plan, one) for one in plan.local), copies=tuple(copies), lead=lead)
 
 
 def _with_pointers(plan: DistributionPlan, scop: Scop) -> Scop:
@@ -126,15 +143,8 @@ def _with_pointers(plan: DistributionPlan, scop: Scop) -> Scop:
     return replace(scop, arrays=tuple(arrays))
 
 
-def _copy(plan: DistributionPlan, scop: Scop, options: Options) -> HostProgram:
-    return _compiled(replace(scop, name=f"{plan.scop.name}_{scop.name}"), options)
-
-
-def _compiled(scop: Scop, options: Options) -> HostProgram:
-    made = compile_scop(scop, options=options)
-    if made.program is None:
-        reasons: Sequence[str] = [r.message for r in made.remarks]
-        raise UserError(
-            f"{scop.name} has no kernels: {reasons[-1] if reasons else 'it stays on the host'}", location=scop.location
-        )
-    return made.program
+def _kernels(scop: Scop, options: Options) -> HostProgram:
+    made = compiled_part(scop, options).program
+    if made is None:
+        raise UserError(f"{scop.name} has no kernels: it would stay on the host", location=scop.location)
+    return made

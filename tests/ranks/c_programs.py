@@ -68,6 +68,12 @@ ENTRIES = (
         (("c", "0.37"), ("u", "3 * nx * ny"), ("v", "nx * ny"), ("src", "steps"), ("rec", "steps")),
         ("c",),
     ),
+    Entry(
+        "receivers",
+        "double",
+        ("steps", "n", "m", "rx", "ry"),
+        (("A", "2 * n * m"), ("seen", "2 * steps"), ("line", "n"), ("last", "1")),
+    ),
     Entry("beyond", "double", ("steps", "n", "m"), (("A", "n * m"), ("c", "1"), ("rec", "n"))),
 )
 BY_NAME = {entry.name: entry for entry in ENTRIES}

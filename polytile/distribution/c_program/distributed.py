@@ -35,19 +35,20 @@ class Wish:
 @dataclass(frozen=True, slots=True)
 class Distributed:
     """A plan, and the kernels of its phases and copies, these by array: (pack, unpack), the same of arrays that lie
-    alike. `function` is what the C entry is named after."""
+    alike; `lead` runs many steps at once, where that is worth it. `function` is what the C entry is named after."""
 
     plan: DistributionPlan
     wish: Wish
     function: str
     phases: tuple[HostProgram, ...]
     copies: dict[str, tuple[HostProgram, HostProgram]]
+    lead: HostProgram | None = None
 
     @property
     def programs(self) -> tuple[HostProgram, ...]:
         """All kernels."""
         copies = {program.name: program for pair in self.copies.values() for program in pair}
-        return (*self.phases, *copies.values())
+        return (*self.phases, *([self.lead] if self.lead else []), *copies.values())
 
     @property
     def name(self) -> str:
@@ -112,6 +113,25 @@ def extents_of(plan: DistributionPlan, array: DistributedArray) -> tuple[Expr, .
     )
 
 
+def sole_writer(plan: DistributionPlan, array: DistributedArray) -> tuple[Expr | None, ...] | None:
+    """Return the position along each axis of the statements that write an array, None along those that cut it and those
+    that they do not run along; None where they are at several, as two receivers are."""
+    names = [s.name for s in plan.scop.statements if any(a.writes and a.array == array.name for a in s.accesses)]
+    found: list[Expr | None] = []
+    for axis in range(len(plan.axes)):
+        each = [] if axis in array.axes else [plan.placement(name).positions[axis] for name in names]
+        ranges = [at.range() for at in each if at is not None]
+        if not ranges:
+            found.append(None)
+            continue
+        if len(ranges) < len(each) or any(not r.is_equal(ranges[0]) for r in ranges) or not ranges[0].is_singleton():
+            return None
+        known = isl.Set.universe(plan.scop.context.get_space())
+        integer = plan.scop.parameters[0].type if plan.scop.parameters else INT
+        found.append(parameter_expression(ranges[0].dim_max(0).gist(known), known, integer))
+    return tuple(found)
+
+
 def _accessed(plan: DistributionPlan, array: str, dimension: int) -> Expr:
     """The greatest index of a dimension that is accessed, and one more."""
     scop = plan.scop
@@ -130,7 +150,7 @@ def _accessed(plan: DistributionPlan, array: str, dimension: int) -> Expr:
 
 def check(made: Distributed) -> None:
     """Raise UserError for what C entries cannot take."""
-    scop = made.plan.scop
+    plan, scop = made.plan, made.plan.scop
     for array in scop.external_arrays:
         if scop.by_value(array) and array.element.kind == "struct":
             raise UserError(
@@ -138,12 +158,26 @@ def check(made: Distributed) -> None:
                 location=array.location,
                 hint="ranks take numbers by value, and arrays of structs",
             )
-    for held in made.plan.arrays:
-        users = [one for one in made.plan.local if any(a.name == held.name for a in one.arrays)]
+    for held in plan.arrays:
+        location = scop.array(held.name).location
+        users = [one for one in plan.local if any(a.name == held.name for a in one.arrays)]
         own = held.name not in {a.name for a in scop.external_arrays}
         if own and not held.is_cut and len(users) > 1:
+            what = f"{scop.name}: {held.name} is of the SCoP's own, and no axis cuts it"
+            raise UserError(what, location=location, hint="declare it outside of the SCoP")
+        if plan.steps > 1 and held.written and sole_writer(plan, held) is None and not _written_once(plan, held):
             raise UserError(
-                f"{scop.name}: {held.name} is of the SCoP's own, and no axis cuts it",
-                location=scop.array(held.name).location,
-                hint="declare it outside of the SCoP",
+                f"{scop.name}: statements at several places write elements of {held.name} again and again",
+                location=location,
+                hint="one step per exchange, or an array for each place",
             )
+
+
+def _written_once(plan: DistributionPlan, array: DistributedArray) -> bool:
+    """Whether each element is written once, so that ranks which compute it beyond their part have the same."""
+    writes = isl.UnionMap.empty(plan.scop.context.get_space())
+    for statement in plan.scop.statements:
+        for access in statement.accesses:
+            if access.writes and access.array == array.name:
+                writes = writes.union(isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain)))
+    return writes.is_injective()

@@ -9,7 +9,7 @@ from polytile.codegen.targets.cuda.entry import arguments
 from polytile.codegen.targets.expressions import Printer
 from polytile.codegen.targets.line_wrap import broken, wrapped
 from polytile.diagnostics import InternalError
-from polytile.distribution.c_program.distributed import Distributed, extents_of
+from polytile.distribution.c_program.distributed import Distributed, extents_of, sole_writer
 from polytile.distribution.copies import HaloCopy
 from polytile.distribution.plan import DistributionPlan
 from polytile.ir.expr import LLONG, Access, Expr, Name
@@ -38,18 +38,18 @@ def time(plan: DistributionPlan) -> list[str]:
 
 
 def places(plan: DistributionPlan) -> list[str]:
-    """Return statements that return at which position of an axis an array is written that it does not cut."""
+    """Return statements that return where an array's sole writer is along axes that do not cut it."""
     values = _values(plan)
     lines: list[str] = []
     for number, array in enumerate(plan.arrays):
-        for axis, at in enumerate(array.position):
-            if at is not None and array.written:
+        for axis, at in enumerate(sole_writer(plan, array) or ()):
+            if at is not None:
                 lines += broken(f"if (array == {number} && axis == {axis}) return {_text(at, values)};")
     return lines
 
 
-def phases(made: Distributed) -> Iterator[list[str]]:
-    """Return the call of each phase."""
+def phases(made: Distributed) -> Iterator[tuple[str, list[str]]]:
+    """Return the number of each phase with its call, many steps at once among them."""
     plan = made.plan
     known = _values(plan)
     for axis, box in enumerate(plan.boxes):
@@ -58,11 +58,13 @@ def phases(made: Distributed) -> Iterator[list[str]]:
         known[box.offset] = f"state->stored.along[{axis}].first"
         known[box.extent] = _extent(axis)
     if plan.step:
-        known[plan.step] = "step"
+        known |= {plan.step: "step", plan.count: "count"}
     memory = {a.name: f"memory[{k}]" for k, a in enumerate(plan.arrays)}
     memory |= {a.name: f"own->v_{a.name}" for a in made.scalars}
-    for program in made.phases:
-        yield _call(program, known, memory)
+    for number, program in enumerate(made.phases):
+        yield str(number), _call(program, known, memory)
+    if made.lead is not None:
+        yield "LEAD", _call(made.lead, known, memory)
 
 
 def copies(made: Distributed) -> Iterator[tuple[int, list[str], list[str]]]:

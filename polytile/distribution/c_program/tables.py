@@ -8,9 +8,9 @@ import islpy as isl
 
 from polytile.codegen.targets.line_wrap import wrapped
 from polytile.distribution.boxes import Reach
-from polytile.distribution.c_program.distributed import Distributed
+from polytile.distribution.c_program.distributed import Distributed, sole_writer
 from polytile.distribution.c_program.legs import Leg, legs
-from polytile.distribution.plan import DistributedArray, HaloExchange
+from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloExchange
 from polytile.ir.c_text import c_string
 
 MODES = {"basic": "BASIC", "diagonal": "DIAGONAL", "overlap": "OVERLAP"}
@@ -23,18 +23,21 @@ def tables(made: Distributed) -> str:
     for number, phase in enumerate(plan.phases):
         rows = (_reaches(growth) for growth in phase.growth)
         lines += ["", *wrapped(f"static const Reach {name}_growth_{number}[][AXES] = {{", rows, "};")]
-    runs = (f"{{{int(everywhere(made, k))}, {name}_growth_{k}}}" for k in range(len(plan.phases)))
+    runs = (f"{{{name}_growth_{k}}}" for k in range(len(plan.phases)))
     lines += ["", *_list("Phase", f"{name}_phases", runs)]
     for which, exchanges in (("before", plan.before), ("between", plan.between)):
         lines += _exchanges(made, f"{name}_{which}", exchanges)
     return "\n".join(lines)
 
 
-def everywhere(made: Distributed, phase: int) -> bool:
-    """Whether a phase runs at no position, so that all ranks run all of it."""
-    plan = made.plan
+def last_cut_phase(plan: DistributionPlan) -> int:
+    """Return the last phase that runs at positions; what is behind it each rank does as a whole."""
     bounds = [name for box in plan.boxes for name in (box.first, box.end)]
-    return not any(_involves(s.domain, name) for s in plan.local[phase].statements for name in bounds)
+    return max(
+        number
+        for number, scop in enumerate(plan.local)
+        if any(_involves(s.domain, name) for s in scop.statements for name in bounds)
+    )
 
 
 def _involves(domain: isl.Set, parameter: str) -> bool:
@@ -55,7 +58,10 @@ def program(made: Distributed, digest: int) -> str:
         _reaches(plan.boundary),
         f"{{{', '.join(map(str, shape))}}}",
         MODES[made.wish.mode.value],
-        *(str(n) for n in (plan.steps, len(plan.arrays), len(plan.phases), len(plan.scop.parameters), len(made.sizes))),
+        *(str(n) for n in (plan.steps, len(plan.arrays), len(plan.phases), last_cut_phase(plan))),
+        str(len(plan.scop.parameters)),
+        str(int(made.lead is not None)),
+        _reaches(plan.margin or [(0, 0) for _ in plan.axes]),
         *(f"{name}_{what}" for what in ("arrays", "phases")),
         *(f"&{name}_{what}" for what in ("before", "between")),
         *(f"{name}_{what}" for what in ("extents", "time", "place", "run", "copy")),
@@ -67,10 +73,10 @@ def _array(made: Distributed, array: DistributedArray) -> str:
     copies = {c.array: c for c in made.plan.copies}
     plane = plane_of(made, array.name) if array.name in copies else -1
     given = array.name in {a.name for a in made.given}
-    placed = array.written and any(at is not None for at in array.position) and made.lives_here(array)
+    sole = array.written and sole_writer(made.plan, array) is not None
     axes = [-1 if axis is None else axis for axis in array.axes] or [-1]
     size = array.element.size if made.lives_here(array) else 0
-    numbers = f"{{{', '.join(map(str, axes))}}}, {plane}, {int(given)}, {int(placed)}"
+    numbers = f"{{{', '.join(map(str, axes))}}}, {plane}, {int(given)}, {int(array.written)}, {int(sole)}"
     return f"{{{c_string(array.name)}, {size}, {len(array.axes)}, {numbers}}}"
 
 
