@@ -125,7 +125,7 @@ def _disorder(
         wrong, inside = check_forwarding(tree, order, copy, here, flow, first)
         yield from wrong
         pairs = pairs.union(inside)
-    left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
+    left = pairs.subtract(_ordered(tree.get_root(), pairs, None, "").coalesce())
     if not left.is_empty():
         yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
 
