@@ -6,10 +6,12 @@ for (i < count_i) for (j < count_j) buffer[i][j] = A[plane][first_i + i][first_j
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.diagnostics import NOWHERE
 from polytile.ir.arith import add
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import Access, Assign, CType, Expr, Name
@@ -76,23 +78,28 @@ class _Copies:
         within = " and ".join(f"0 <= {at[d]} < {_isl(counts[d])}" for d in dimensions)
         name = "P" if direction == "pack" else "U"
         instance = f"{name}[{', '.join(iterators)}]"
-        element = ", ".join(self.at if d == self.plane else self._counted(d, at[d]) for d in range(self.array.rank))
-        ends = {
-            self.array.name: isl.Map(f"{known} -> {{ {instance} -> {self.array.name}[{element}] }}"),
-            self.buffer: isl.Map(f"{known} -> {{ {instance} -> {self.buffer}[{', '.join(iterators)}] }}"),
+        places = {
+            self.array.name: [self.at if d == self.plane else self._counted(d, at[d]) for d in range(self.array.rank)],
+            self.buffer: list(iterators),
         }
+        elements = {self.array.name: self._element(at), self.buffer: self._buffered(at, dimensions)}
         reads, writes = (self.array.name, self.buffer) if direction == "pack" else (self.buffer, self.array.name)
-        accesses = tuple(
-            AccessRelation(array, kind, ends[array], self.array.location)
-            for array, kind in ((reads, AccessKind.READ), (writes, AccessKind.WRITE))
-        )
-        values = {self.array.name: self._element(at), self.buffer: self._buffered(at, dimensions)}
+        accesses: list[AccessRelation] = []
+        body: list[Assign] = []
+        for number, (field, element) in enumerate(self.array.fields or ((None, self.array.element),)):
+            for array, kind in ((reads, AccessKind.READ), (writes, AccessKind.WRITE)):
+                place = ", ".join([*places[array], *([str(number)] if self.array.fields else [])])
+                relation = isl.Map(f"{known} -> {{ {instance} -> {array}[{place}] }}")
+                accesses.append(AccessRelation(array, kind, relation, self.array.location))
+            target, value = (replace(elements[array], type=element, field=field) for array in (writes, reads))
+            body.append(Assign(target, "", value))
         domain = isl.Set(f"{known} -> {{ {instance} : {within} }}")
-        statement = Statement(name, iterators, domain, (Assign(values[writes], "", values[reads]),), accesses)
+        statement = Statement(name, iterators, domain, tuple(body), tuple(accesses))
         bands = "".join(f', child: {{ schedule: "[{{ {instance} -> [{i}] }}]"' for i in iterators)
         bands += " }" * len(iterators)
         tree = f'{{ domain: "{domain}"{bands} }}'
-        buffer = Array(self.buffer, self.array.element, tuple(counts[d] for d in dimensions))
+        extents = tuple(counts[d] for d in dimensions)
+        buffer = replace(self.array, name=self.buffer, extents=extents, holds="", location=NOWHERE)
         context = isl.Set(f"{known} -> {{ : }}")
         return Scop(
             f"{direction}_{self.array.name}",

@@ -27,7 +27,7 @@ class LocalPositions:
     """Positions of all ranks taken to those of one rank's arrays.
 
     `step` is the parameter that is the iteration of the time loop, "" where there is none. With `count`, another one,
-    the loop stays, over so many iterations from `step` on.
+    the loop stays, over so many iterations from `step` on. `private` are arrays whose values no phase hands on.
     """
 
     def __init__(
@@ -38,9 +38,10 @@ class LocalPositions:
         step: str,
         integer: CType,
         count: str = "",
+        private: frozenset[str] = frozenset(),
     ) -> None:
         self.scop, self.axes, self.boxes, self.step, self.integer = scop, axes, boxes, step, integer
-        self.count = count
+        self.count, self.private = count, private
         self.fixed = int(bool(step) and not count)  # iterators that are parameters
         names = [name for b in boxes for name in (b.first, b.end, b.offset, b.extent)]
         steps = [name for name in (step, count) if name]
@@ -74,15 +75,17 @@ class LocalPositions:
         return self.scop.context.align_params(more.get_space()).intersect(more)
 
     def array(self, array: Array) -> Array:
-        """An array with the extents that a rank has of it. Arrays of the SCoP's own live as long as others do."""
+        """An array with the extents that a rank has of it. What one phase writes the next one reads: arrays of the
+        SCoP's own live as long as others do."""
+        kept = replace(array, origin=Origin.EXTERNAL, live_in=True, live_out=True)
         cut = {axis.dimensions[array.name]: k for k, axis in enumerate(self.axes) if array.name in axis.dimensions}
         if not cut:
-            return array
+            return array if array.name in self.private else kept
         extents = tuple(
             Name(self.boxes[cut[d]].extent, self.integer) if d in cut else extent
             for d, extent in enumerate(array.extents)
         )
-        return replace(array, extents=extents, origin=Origin.EXTERNAL, rows_apart=False, elements=None, width="")
+        return replace(kept, extents=extents, rows_apart=False, elements=None, width="")
 
     def shift(self, statement: Statement) -> isl.MultiAff:
         """From an instance as the rank counts to that of the source: `{ S[i, j] -> S[t, i + offset, j] }`."""

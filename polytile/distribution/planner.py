@@ -27,11 +27,12 @@ from polytile.distribution.plan import (
 )
 from polytile.distribution.proof import prove
 from polytile.distribution.reads import find_reads
-from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, time_loop
+from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, step_distances, time_loop
 from polytile.ir.expr import INT, Expr, Name
 from polytile.ir.isl_expr import parameter_expression
+from polytile.ir.isl_util import maps
 from polytile.ir.name_supply import Names
-from polytile.ir.scop import Scop
+from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
@@ -63,7 +64,7 @@ def _check(scop: Scop) -> None:
     asked = {
         "tables of pointers to rows": scop.tables,
         "arrays whose size the data say": (*scop.reached, *scop.allocated),
-        "pointers that are exchanged": scop.rotations,
+        "arrays or structs inside of elements": [a for a in scop.arrays if any("[" in name for name, _ in a.fields)],
         "conditions that the host asks when it runs": scop.checked,
         "pointers that may be null": scop.optional,
     }
@@ -93,8 +94,8 @@ class _Planner:
         self, scop: Scop, axes: tuple[CutAxis, ...], found: Dependences, timed: bool, steps: int
     ) -> None:
         self.scop, self.axes, self.timed, self.steps = scop, axes, timed, steps
-        flow = {d.array: (d.values.flow, d.uninitialised) for d in found.by_array}
-        self.reads = find_reads(scop, axes, flow, timed=timed)
+        self.flow = {d.array: (d.values.flow, d.uninitialised) for d in found.by_array}
+        self.reads = find_reads(scop, axes, self.flow, timed=timed)
         across = conflicts(scop, axes, {d.array: d.values.all for d in found.by_array}, timed=timed)
         alone = frozenset(s.name for s in scop.statements if all(s.name not in axis.positions for axis in axes))
         self.groups = group_statements(scop, _order(scop), across, alone)
@@ -112,9 +113,9 @@ class _Planner:
         by_statement = {s: g for group, g in zip(self.groups, self.growth, strict=True) for s in group}
         exchanged = partial(exchanges, self.scop, self.axes, self.reads, by_statement, self.steps)
         before, between = exchanged(first=True), exchanged(first=False)
-        local = LocalPositions(self.scop, self.axes, boxes, step, self.integer)
+        local = LocalPositions(self.scop, self.axes, boxes, step, self.integer, private=self._private())
         count = names.fresh("count") if self.timed else ""
-        lead = LocalPositions(self.scop, self.axes, boxes, step, self.integer, count)
+        lead = LocalPositions(self.scop, self.axes, boxes, step, self.integer, count, self._private())
         return DistributionPlan(
             scop=self.scop,
             axes=tuple(self._extent(axis) for axis in self.axes),
@@ -137,6 +138,18 @@ class _Planner:
             count=count,
             margin=self._margin(),
         )
+
+    def _private(self) -> frozenset[str]:
+        """The arrays of the SCoP's own whose values stay in one phase and one step."""
+        own = {a.name for a in self.scop.arrays if a.origin is not Origin.EXTERNAL}
+        phase = {s: k for k, group in enumerate(self.groups) for s in group}
+        for array, (pairs, _) in self.flow.items():
+            for relation in maps(pairs):
+                ends = (relation.get_tuple_name(kind) for kind in (isl.dim_type.in_, isl.dim_type.out))
+                stays = len({phase[name] for name in ends}) == 1
+                if not stays or (self.timed and not step_distances(relation).is_subset(isl.Set("{ [0] }"))):
+                    own.discard(array)
+        return frozenset(own)
 
     def _margin(self) -> tuple[Reach, ...]:
         """How far any access is from where it runs."""
