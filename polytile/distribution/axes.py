@@ -18,8 +18,8 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location
 from polytile.ir.digraph import connected
-from polytile.ir.isl_util import pieces_of
-from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
+from polytile.ir.isl_util import maps, pieces_of
+from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
 
 _IN, _OUT, _SET, _PARAM, _DIV = (
     isl.dim_type.in_,
@@ -73,7 +73,10 @@ def bounds(values: isl.Set) -> tuple[int, int] | None:
     return (low.to_python(), high.to_python()) if low.is_int() and high.is_int() else None
 
 
-def find_axes(scop: Scop, *, timed: bool) -> tuple[tuple[CutAxis, ...], tuple[NotCut, ...]]:
+Flow = Mapping[str, isl.UnionMap]  # by array: pairs of writers and readers
+
+
+def find_axes(scop: Scop, flow: Flow, *, timed: bool) -> tuple[tuple[CutAxis, ...], tuple[NotCut, ...]]:
     """Return the axes that can be cut, outer loops first, and why others cannot.
 
     `timed` says that the first iterator of all statements is the time loop's.
@@ -81,8 +84,8 @@ def find_axes(scop: Scop, *, timed: bool) -> tuple[tuple[CutAxis, ...], tuple[No
     found: list[CutAxis] = []
     refused: list[NotCut] = []
     for dimensions in _classes(scop, timed):
-        axis = _axis(scop, dimensions, timed)
-        reason = axis if isinstance(axis, NotCut) else _obstacle(scop, axis, found)
+        axis = _axis(scop, dimensions, flow, timed)
+        reason = axis if isinstance(axis, NotCut) else _obstacle(scop, axis, flow, found)
         if reason is not None:
             refused.append(reason)
         elif isinstance(axis, CutAxis):
@@ -126,7 +129,7 @@ def _classes(scop: Scop, timed: bool) -> Iterator[frozenset[Dimension]]:
             yield cut
 
 
-def _axis(scop: Scop, dimensions: frozenset[Dimension], timed: bool) -> CutAxis | NotCut:
+def _axis(scop: Scop, dimensions: frozenset[Dimension], flow: Flow, timed: bool) -> CutAxis | NotCut:
     """The axis of a class of dimensions, with the position of each statement."""
     positions: dict[str, isl.Map] = {}
     iterators: dict[str, int] = {}
@@ -136,7 +139,7 @@ def _axis(scop: Scop, dimensions: frozenset[Dimension], timed: bool) -> CutAxis 
     if twice:
         return NotCut(name, f"two dimensions of {twice[0]} move along it", scop.array(twice[0]).location)
     for statement in scop.statements:
-        for access in _deciding(statement, by_array):
+        for access in _deciding(scop, statement, by_array):
             own = along(access.relation, by_array[access.array]).intersect_domain(statement.domain)
             known = positions.setdefault(statement.name, own)
             if not own.is_single_valued() or (access.writes and not own.is_equal(known)):
@@ -144,14 +147,44 @@ def _axis(scop: Scop, dimensions: frozenset[Dimension], timed: bool) -> CutAxis 
             moving = moving_iterator(access.relation, by_array[access.array])
             if moving is not None:
                 iterators.setdefault(statement.name, moving)
+    _add_writers_of_locals(scop, flow, positions, iterators, timed)
     return CutAxis(name, by_array, positions, iterators)
 
 
-def _deciding(statement: Statement, dimensions: Mapping[str, int]) -> list[AccessRelation]:
-    """The accesses that say where a statement runs: its writes of cut arrays, else the first of its reads."""
+def _deciding(scop: Scop, statement: Statement, dimensions: Mapping[str, int]) -> list[AccessRelation]:
+    """The accesses that say where a statement runs: its writes of cut arrays, else the first of its reads; none where
+    it only sets locals, which their readers say."""
     writes = [a for a in statement.accesses if a.writes and a.array in dimensions]
     reads = [a for a in statement.relations(AccessKind.READ) if a.array in dimensions]
-    return writes or reads[:1]
+    return writes or ([] if _sets_locals(scop, statement) else reads[:1])
+
+
+def _sets_locals(scop: Scop, statement: Statement) -> bool:
+    return all(scop.array(a.array).origin is not Origin.EXTERNAL for a in statement.accesses if a.writes)
+
+
+def _add_writers_of_locals(
+    scop: Scop, flow: Flow, positions: dict[str, isl.Map], iterators: dict[str, int], timed: bool
+) -> None:
+    """Let what sets locals run where these are read.
+
+    before: for (i) { S: s = 0; for (k) T: s += A[i - 1][k]; U: B[i] = s; }       U[t, i] runs at i
+    after:  S[t, i] and T[t, i, k] run at i, too
+    """
+    pairs = [m for array in flow.values() for m in maps(array)]
+    for _ in scop.statements:
+        for relation in pairs:
+            source, sink = relation.get_tuple_name(_IN), relation.get_tuple_name(_OUT)
+            statement = scop.statement(source)
+            if source in positions or sink not in positions or not _sets_locals(scop, statement):
+                continue
+            own = relation.apply_range(positions[sink])
+            pieces = pieces_of(own.as_pw_multi_aff().get_at(0)) if own.is_single_valued() else []
+            if len(pieces) == 1:  # the formula holds for instances whose values are not read, too
+                positions[source] = isl.Map.from_aff(pieces[0][1]).intersect_domain(statement.domain)
+                moving = moving_iterator(own, 0)
+                if moving is not None and not (timed and moving == 0):
+                    iterators[source] = moving
 
 
 def _name(scop: Scop, dimensions: Mapping[str, int], timed: bool) -> str:
@@ -165,29 +198,42 @@ def _name(scop: Scop, dimensions: Mapping[str, int], timed: bool) -> str:
     return "?"
 
 
-def _obstacle(scop: Scop, axis: CutAxis, others: list[CutAxis]) -> NotCut | None:
+def _obstacle(scop: Scop, axis: CutAxis, flow: Flow, others: list[CutAxis]) -> NotCut | None:
     """Why an axis cannot be cut: what is read too far away, or goes from one position to others by an uncut array."""
-    return next(chain(_far_reads(scop, axis), _sums(scop, axis), _uneven(scop, axis, others)), None)
+    return next(chain(_far_reads(scop, axis), _sums(scop, axis, flow), _uneven(scop, axis, others)), None)
 
 
 def _far_reads(scop: Scop, axis: CutAxis) -> Iterator[NotCut]:
     for statement in scop.statements:
         for access in statement.accesses:
             offsets = axis.offsets(statement, access)
+            if access.array in axis.dimensions and statement.name not in axis.positions:
+                yield NotCut(axis.name, f"a statement reads {access.array} along all of it", access.location)
             if offsets is not None and not offsets.is_empty() and bounds(offsets) is None:
                 yield NotCut(
                     axis.name, f"{access.array} is accessed at any distance from where its reader runs", access.location
                 )
 
 
-def _sums(scop: Scop, axis: CutAxis) -> Iterator[NotCut]:
-    """Statements that run along the axis and write what is not cut, or an array that data choose the elements of."""
+def _sums(scop: Scop, axis: CutAxis, flow: Flow) -> Iterator[NotCut]:
+    """Statements that run along the axis and write what is not cut, but for locals that are read where they are set."""
     for statement in scop.statements:
         for access in statement.accesses:
-            if access.writes and statement.name in axis.iterators and access.array not in axis.dimensions:
+            if not access.writes or access.array in axis.dimensions or statement.name not in axis.iterators:
+                continue
+            if scop.array(access.array).origin is Origin.EXTERNAL or _moves(axis, flow[access.array]):
                 yield NotCut(
                     axis.name, f"iterations along it write the same elements of {access.array}", access.location
                 )
+
+
+def _moves(axis: CutAxis, flow: isl.UnionMap) -> bool:
+    """Whether some value goes from one position to another."""
+    for pairs in maps(flow):
+        ends = [axis.positions.get(pairs.get_tuple_name(kind)) for kind in (_IN, _OUT)]
+        if ends[0] is None or ends[1] is None or not pairs.is_subset(ends[0].apply_range(ends[1].reverse())):
+            return True
+    return False
 
 
 def _uneven(scop: Scop, axis: CutAxis, others: list[CutAxis]) -> Iterator[NotCut]:

@@ -33,7 +33,10 @@ class Conflict:
 def conflicts(
     scop: Scop, axes: Sequence[CutAxis], dependences: Mapping[str, isl.UnionMap], *, timed: bool
 ) -> tuple[Conflict, ...]:
-    """Return what keeps statements of a step from running box by box together. `dependences` are all, by array."""
+    """Return what keeps statements of a step from running box by box together.
+
+    `dependences` are by array: all, but of locals the flow alone, as each box has its own.
+    """
     found = []
     for array, relation in dependences.items():
         for pairs in maps(relation):

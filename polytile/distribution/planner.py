@@ -52,7 +52,7 @@ def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> Distri
     timed = has_time_loop(own, found.flow)
     if steps > 1 and not timed:
         raise UsageError(f"{scop.name} has no time loop: {steps} steps per exchange", hint="leave it at 1")
-    axes, refused = find_axes(own, timed=timed)
+    axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
     if not axes:
         raise _nothing_to_cut(scop, refused)
     plan = _Planner(own, axes, found, timed, steps).plan()
@@ -96,11 +96,27 @@ class _Planner:
         self.scop, self.axes, self.timed, self.steps = scop, axes, timed, steps
         self.flow = {d.array: (d.values.flow, d.uninitialised) for d in found.by_array}
         self.reads = find_reads(scop, axes, self.flow, timed=timed)
-        across = conflicts(scop, axes, {d.array: d.values.all for d in found.by_array}, timed=timed)
+        cut = {name for axis in axes for name in axis.dimensions}
+        local = {a.name for a in scop.arrays if a.origin is not Origin.EXTERNAL} - cut
+        ordered = {d.array: d.values.flow if d.array in local else d.values.all for d in found.by_array}
+        across = conflicts(scop, axes, ordered, timed=timed)
         alone = frozenset(s.name for s in scop.statements if all(s.name not in axis.positions for axis in axes))
         self.groups = group_statements(scop, _order(scop), across, alone)
         self.growth = phase_growth(self.groups, self.reads, steps, len(axes))
         self.integer = scop.parameters[0].type if scop.parameters else INT
+        self._check_locals(local - self._private())
+
+    def _check_locals(self, kept: set[str]) -> None:
+        """Refuse locals that hold a value for each position across phases, as they have room for one."""
+        for statement in self.scop.statements:
+            for access in statement.accesses:
+                if access.array in kept and access.writes and any(statement.name in a.positions for a in self.axes):
+                    raise UserError(
+                        f"{self.scop.name} cannot be distributed: {access.array} is set at each position and read "
+                        "behind a loop that reads other positions",
+                        location=access.location,
+                        hint=f"make {access.array} an array with an element for each position",
+                    )
 
     def plan(self) -> DistributionPlan:
         """Put the plan together."""

@@ -34,7 +34,7 @@ from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloE
 from polytile.ir.expr import Name
 from polytile.ir.isl_util import maps
 from polytile.ir.name_supply import Names
-from polytile.ir.scop import AccessKind, AccessRelation, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Origin, Statement
 from polytile.scheduling.analysis.dependences import Dependences
 
 _IN, _OUT, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
@@ -267,12 +267,17 @@ class _Rank:
 
     def disorder(self) -> Iterator[isl.Map]:
         """Pairs of one step that must keep an order which phases and boxes do not keep."""
-        for found in self.by_array.values():
-            for pairs in maps(found.all):
+        for array, found in self.by_array.items():
+            per_call = self._is_per_call(array)
+            for pairs in maps(found.flow if per_call else found.all):
                 first, then = pairs.get_tuple_name(_IN), pairs.get_tuple_name(_OUT)
                 within = pairs.equate(_IN, 0, _OUT, 0) if self.timed else pairs
+                if per_call:
+                    yield pairs.subtract(within)
                 if self.phase[first] > self.phase[then]:
                     yield within
+                elif per_call and self.phase[first] != self.phase[then]:
+                    yield pairs
                 elif self.phase[first] == self.phase[then]:
                     places = (self.plan.placement(name).positions for name in (first, then))
                     for one, other in zip(*places, strict=True):
@@ -320,6 +325,11 @@ class _Rank:
                 below, above = self.plan.margin[axis]
                 offsets = position.reverse().apply_range(_dimension(own, d)).deltas()
                 yield offsets.subtract(isl.Set(f"{{ [p] : -{below} <= p <= {above} }}"))
+
+    def _is_per_call(self, array: str) -> bool:
+        """Whether each box of a phase has an array of its own, whose values end with it."""
+        own = [a.origin for local in self.plan.local for a in local.arrays if a.name == array]
+        return bool(own) and all(origin is not Origin.EXTERNAL for origin in own)
 
     def astray(self) -> Iterator[isl.Map]:
         """Writes of elements that another rank owns."""
