@@ -77,7 +77,8 @@ class LocalPositions:
     def array(self, array: Array) -> Array:
         """An array with the extents that a rank has of it. What one phase writes the next one reads: arrays of the
         SCoP's own live as long as others do."""
-        kept = replace(array, origin=Origin.EXTERNAL, live_in=True, live_out=True)
+        by_pointer = array.by_pointer or (array.rank == 0 and self.scop.written(array.name))
+        kept = replace(array, origin=Origin.EXTERNAL, live_in=True, live_out=True, by_pointer=by_pointer)
         cut = {axis.dimensions[array.name]: k for k, axis in enumerate(self.axes) if array.name in axis.dimensions}
         if not cut:
             return array if array.name in self.private else kept

@@ -16,7 +16,7 @@ from polytile.dataclass import dataclass
 from polytile.distribution.boxes import Box, Direction, Reach
 from polytile.distribution.copies import HaloCopy
 from polytile.ir.expr import CType, Expr
-from polytile.ir.scop import Scop
+from polytile.ir.scop import Origin, Scop
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,12 @@ class DistributionPlan:
     def array(self, name: str) -> DistributedArray:
         """Return what is decided about the array of this name."""
         return next(a for a in self.arrays if a.name == name)
+
+    @property
+    def scratch(self) -> tuple[str, ...]:
+        """The arrays of the SCoP's own that hold values between phases: each rank has memory for them."""
+        own = {a.name for a in self.scop.arrays if a.origin is not Origin.EXTERNAL}
+        return tuple(dict.fromkeys(a.name for s in self.local for a in s.external_arrays if a.name in own))
 
     def placement(self, statement: str) -> Placement:
         """Return where the instances of a statement run."""

@@ -17,6 +17,7 @@ from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloE
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.transfers import ArrayBox, ExchangeMode, rounds
 from polytile.ir.evaluate import evaluate
+from polytile.ir.expr import Expr
 from polytile.ir.scop import AccessKind, Scop
 
 Sizes = Mapping[str, int]
@@ -98,9 +99,16 @@ def whole_memory(plan: DistributionPlan, sizes: Sizes) -> Memory:
 
 def _extents(plan: DistributionPlan, array: DistributedArray, sizes: Sizes) -> list[int]:
     return [
-        evaluate(plan.axes[axis].extent if extent is None and axis is not None else extent, sizes)  # type: ignore[arg-type]
+        _extent(plan, extent, axis, sizes)
         for extent, axis in zip(array.extents, array.axes, strict=True)
     ]
+
+
+def _extent(plan: DistributionPlan, extent: Expr | None, axis: int | None, sizes: Sizes) -> int:
+    """How many elements a dimension has; one where nothing says it."""
+    if extent is not None:
+        return evaluate(extent, sizes)
+    return 1 if axis is None else evaluate(plan.axes[axis].extent, sizes)
 
 
 @dataclass

@@ -135,7 +135,7 @@ def local_grid(
     owned, stored = grid.owned(rank), grid.stored(rank, plan.halo)
     placed = layouts(plan.scop, sizes)
     arrays = tuple(_local(plan.array(name), layout, owned, stored) for name, layout in placed.items())
-    inner = [a for a in plan.scop.arrays if a.name not in placed and plan.array(a.name).is_cut]
+    inner = [plan.scop.array(name) for name in plan.scratch]
     scratch = tuple(_local(plan.array(a.name), _layout(a, sizes), owned, stored) for a in inner)
     return LocalGrid(rank, grid, owned, stored, dict(sizes), arrays, scratch, module)
 

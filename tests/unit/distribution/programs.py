@@ -51,11 +51,96 @@ void advect(int steps, int n, float a, float A[n], float B[n])
 }
 """
 
+# Values that do not stay in the arrays of the call: locals for each row, for each step, arrays of the function's own.
+ROW_SUMS = """
+void rows(int steps, int n, int m, double A[n][m], double B[n][m])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++) {
+            double sum = 0;
+            for (int k = 0; k < m; k++) sum += A[i - 1][k] * A[i + 1][k];
+            for (int j = 0; j < m; j++) B[i][j] = A[i][j] + sum * 0.001;
+        }
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 0; j < m; j++) A[i][j] = B[i][j];
+    }
+#pragma endscop
+}
+"""
+STEP_SIZES = """
+void damped(int steps, int n, double dt, double *energy, double A[n], double B[n])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        double c = dt * t + 0.5, d = c * c;
+        *energy = *energy * 0.9 + c;
+        for (int i = 1; i < n - 1; i++) B[i] = c * A[i - 1] + *energy * A[i + 1];
+        *energy = *energy + 1;
+        for (int i = 1; i < n - 1; i++) A[i] = B[i] * d + *energy;
+    }
+#pragma endscop
+}
+"""
+OWN_ARRAY = """
+void smooth(int steps, int n, int m, double A[n][m])
+{
+    double T[n][m];
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) T[i][j] = A[i - 1][j] + A[i + 1][j] + A[i][j - 1] + A[i][j + 1];
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) A[i][j] = 0.25 * T[i][j];
+        for (int j = 0; j < m; j++) A[0][j] = A[1][j];
+    }
+#pragma endscop
+}
+"""
+PROFILES = """
+void profiles(int steps, int n, int m, double c[n], double d[m], double A[2][n][m])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++)
+        for (int i = 2; i < n - 2; i++)
+            for (int j = 2; j < m - 2; j++)
+                A[(t + 1) % 2][i][j] = c[i + 1] * A[t % 2][i - 2][j + 1] + d[j - 1] * A[t % 2][i + 1][j - 2];
+#pragma endscop
+}
+"""
+SWAPPED = """
+void swapped(int steps, int n, int m, double (*A)[m], double (*B)[m])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) B[i][j] = 0.25 * (A[i - 1][j] + A[i + 1][j] + A[i][j - 1] + A[i][j + 1]);
+        double (*T)[m] = A; A = B; B = T;
+    }
+#pragma endscop
+}
+"""
+NAMED = {
+    "star": STAR,
+    "wave": WAVE,
+    "advection": ADVECTION,
+    "row sums": ROW_SUMS,
+    "step sizes": STEP_SIZES,
+    "own array": OWN_ARRAY,
+    "profiles": PROFILES,
+    "swapped": SWAPPED,
+}
+
 
 def scop_of(text: str, name: str = "program.c") -> Scop:
     """Return the only SCoP of a C text."""
     (found,) = read_program(name, text).scops
     return found
+
+
+def named(program: str) -> Scop:
+    """Return the SCoP of one of `NAMED`, or of a benchmark program."""
+    return scop_of(NAMED[program]) if program in NAMED else scop_of_file(program)
 
 
 def scop_of_file(path: str) -> Scop:

@@ -6,7 +6,7 @@ import pytest
 
 from polytile.diagnostics import UsageError, UserError
 from polytile.distribution.planner import distribute
-from tests.unit.distribution.programs import ADVECTION, STAR, WAVE, scop_of, scop_of_file
+from tests.unit.distribution.programs import ADVECTION, STAR, WAVE, named, scop_of, scop_of_file
 
 CORNERS = {(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)} - {(0, 0)}
 FACES = {(-1, 0), (1, 0), (0, -1), (0, 1)}
@@ -117,6 +117,33 @@ def test_steps_at_once_keep_off_the_ends_of_what_is_stored() -> None:
     assert plan.margin == ((1, 1), (2, 2))
     assert plan.lead_box(((0, 13), (4, 30)), (20, 30)) == ((0, 12), (6, 30))
     assert plan.lead is not None and plan.lead.statements[0].iterators == ("t", "i", "j")
+
+
+def test_locals_are_set_where_they_are_read() -> None:
+    """All of a row's sum runs with the row; a local that other phases read has memory of its own on each rank."""
+    plan = distribute(named("row sums"))
+    assert [axis.name for axis in plan.axes] == ["i"]
+    assert [len(p.statements) for p in plan.phases] == [3, 1]
+    assert plan.scratch == ()
+    assert distribute(named("step sizes")).scratch == ("c", "d")
+    assert distribute(named("own array")).scratch == ("T",)
+
+
+def test_a_local_of_each_position_is_not_handed_on() -> None:
+    text = """void f(int steps, int n, double A[n], double B[n])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++)
+        for (int i = 1; i < n - 1; i++) {
+            double c = A[i + 1];
+            B[i] = c;
+            A[i] = B[i - 1] + c;
+        }
+#pragma endscop
+}"""
+    with pytest.raises(UserError, match="cannot be distributed") as refused:
+        distribute(scop_of(text))
+    assert refused.value.location is not None and refused.value.location.line
 
 
 def test_steps_are_positive() -> None:
