@@ -29,8 +29,8 @@ INNERMOST = 1 << 16
 
 def kernel_versions(state: Compilation) -> tuple[tuple[str, ...], ...]:
     """The names of the kernels of the tree, in its order, each with those of the versions among which the host chooses
-    (`f_k0`, `f_k0_private`). Kernels of overlapped tiles come before them; split tiles in registers have one kernel for
-    all of the tree."""
+    (`f_k0`, `f_k0_private`). Kernels of overlapped tiles come before them, and leave nothing to them in some programs;
+    split tiles in registers have one kernel for all of the tree."""
     if state.program is None or state.schedule is None:
         return ()
     found: list[tuple[str, ...]] = []
@@ -39,6 +39,8 @@ def kernel_versions(state: Compilation) -> tuple[tuple[str, ...], ...]:
             found[-1] = (*found[-1], name)
         else:
             found.append((name,))
+    if state.stream is not None and len(found) == state.stream.kernels:
+        return ()
     marks = len(list(kernels(state.run.schedule.tree)))
     return tuple(found[:1] * marks) if state.split is not None else tuple(found[len(found) - marks :])
 
@@ -70,6 +72,8 @@ def mapped_kernels(state: Compilation) -> tuple[MappedKernel, ...]:
     if state.program is None or state.schedule is None:
         return ()
     versions = kernel_versions(state)
+    if state.stream is not None and not versions:
+        return ()
     return tuple(
         MappedKernel(versions[k] if k < len(versions) else (f"kernel {k}",), tuple(statements(mark)))
         for k, mark in enumerate(kernels(state.run.schedule.tree))

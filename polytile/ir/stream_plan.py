@@ -297,6 +297,11 @@ class StreamPlan:
         """How many blocks run one after another, a kernel each, until values are in the user's arrays again."""
         return 1 if self.once or self.in_place else 2
 
+    @property
+    def kernels(self) -> int:
+        """How many kernels run the blocks: one for each, or for each array that an iteration makes."""
+        return len(self.made) if self.exchange.is_one_step else self.blocks
+
     def reads_of(self, step: int) -> tuple[StreamRead, ...]:
         return tuple(r for r in self.reads if r.step == step)
 

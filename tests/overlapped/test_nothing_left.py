@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from polytile.facts.loop_mapping import mapped_kernels, mappings_of
 from tests.bitwise import same_as_c
 
 from .checks import compiled, plan_of
@@ -69,6 +70,15 @@ def test_kernels_of_one_step(where: str) -> None:
 def test_pairs_of_blocks(bound: str, left: list[str]) -> None:
     """24 iterations are four pairs of blocks of three, 26 leave two."""
     assert kernels(planes(bound), time_tile=3) == ["in", "out", *left]
+
+
+def test_loops_run_in_the_kernels_that_there_are() -> None:
+    """No sizes of the schedule of single iterations are named, which nothing runs."""
+    scop = compiled(planes("24"), time_tile=3)
+    mapped = {mapping.kernel for loop in scop.loops for mapping in mappings_of(scop.compilation, loop)}
+    assert mapped == {"f_scop0_in", "f_scop0_out"} and mapped_kernels(scop.compilation) == ()
+    left = compiled(planes("26"), time_tile=3)
+    assert [kernel.names for kernel in mapped_kernels(left.compilation)] == [("f_scop0_k0",)]
 
 
 def test_sizes_that_are_all_known() -> None:

@@ -85,8 +85,7 @@ class _Program:
         self.least_cells = Name(names.fresh("least_cells"), LLONG) if plan.least_cells else None
 
     def program(self) -> StreamProgram:
-        count = len(self.plan.made) if self.plan.exchange.is_one_step else self.plan.blocks
-        kernels = tuple(self._kernel(number) for number in range(count))
+        kernels = tuple(self._kernel(number) for number in range(self.plan.kernels))
         rest = Name(self.names.fresh("rest"), LLONG)
         prefix = (*self._sizes(), *self._host(kernels, rest))
         alone = self.least_cells is None and self.scop.main == self.scop.statements
