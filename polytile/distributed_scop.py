@@ -21,7 +21,7 @@ from polytile.distributed_parts import compiled_plan, planned
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
 from polytile.distribution.transfers import ExchangeMode
-from polytile.execution import check_place
+from polytile.execution import check_place, tell_of_the_emulator
 from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, KnownSizes, bind, names, names_by_position
 from polytile.runtime.cupy_engine import cupy_available, require_cupy
@@ -259,9 +259,12 @@ def distribute(
 
 
 def _place(on: str, comm: Intracomm) -> Place:
-    if on == "gpu":
+    if on == "gpu" or (on == "auto" and cupy_available()):
         require_cupy()
-    return DevicePlace(comm) if on == "gpu" or (on == "auto" and cupy_available()) else HostPlace()
+        return DevicePlace(comm)
+    if on == "auto" and comm.rank == 0:
+        tell_of_the_emulator()
+    return HostPlace()
 
 
 def _wanted(compilation: Compilation, choice: Choice, place: Place) -> dict[str, str]:

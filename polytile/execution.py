@@ -80,7 +80,7 @@ class Execution:
         gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
         place = "gpu" if gpu else "emulator"
         if on == "auto" and not gpu:
-            _tell_of_the_emulator()
+            tell_of_the_emulator()
         with _BUILDING:
             if place not in self.built:
                 self.built[place] = cupy_engine(program, options) if gpu else emulator_engine(scop, program, options)
@@ -275,8 +275,8 @@ def _with(unit: Unit, program: HostProgram) -> Unit:
 
 
 @cache
-def _tell_of_the_emulator() -> None:
-    """Once in a process: who does not ask for the emulator may not expect how slow it is."""
+def tell_of_the_emulator() -> None:
+    """Warn, once in a process: who does not ask for the emulator may not expect how slow it is."""
     message = 'polytile: there is no GPU, or no CuPy: kernels run in the emulator, slowly (on="emulator" means it)'
     warnings.warn(message, RuntimeWarning, stacklevel=8)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.execution import _tell_of_the_emulator
+from polytile.execution import tell_of_the_emulator
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.scop import Array
 from polytile.recursion_limit import deep_recursion
@@ -138,7 +138,7 @@ def test_the_emulator_in_place_of_a_gpu_is_told_of_once(
 ) -> None:
     monkeypatch.setattr("polytile.execution.cupy_available", lambda: False)
     a, b = np.zeros(20), np.arange(20.0)
-    _tell_of_the_emulator.cache_clear()
+    tell_of_the_emulator.cache_clear()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         program["twice_scop0"](a=a, b=b, on="emulator")
