@@ -18,8 +18,11 @@ void f(int steps, int n, int m, {type} A[2][n][3][m])
 #pragma scop
     for (int t = 0; t < steps; t++)
         for (int i = 1; i < n - 1; i++)
-            for (int j = 1; j < m - 1; j++)
+            for (int j = 1; j < m - 1; j++) {{
                 A[(t + 1) % 2][i][0][j]{field} = A[t % 2][i - 1][1][j]{field} + A[t % 2][i][2][j + 1]{field};
+                A[(t + 1) % 2][i][1][j]{field} = A[t % 2][i][0][j]{field};
+                A[(t + 1) % 2][i][2][j]{field} = A[t % 2][i][1][j]{field};
+            }}
 #pragma endscop
 }}
 """
