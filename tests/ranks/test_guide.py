@@ -17,6 +17,7 @@ BLOCKS = re.findall(r"```(\w+)\n(.*?)```\n", (REPOSITORY / "docs" / "ranks.md").
 @pytest.mark.slow
 def test_the_program_prints_what_the_guide_shows(emulator: None, tmp_path: Path) -> None:
     first, second = (text for kind, text in BLOCKS if kind == "python")
+    assert first == (REPOSITORY / "docs" / "examples" / "himeno.py").read_text()
     shown = next(text for kind, text in BLOCKS if kind == "text")
     program = tmp_path / "himeno.py"
     program.write_text(f"{first}\n{second}\nassert local.nbytes == himeno.record.array_bytes\n")
