@@ -125,6 +125,7 @@ def _disorder(
         wrong, inside = check_forwarding(tree, order, copy, here, flow, first)
         yield from wrong
         pairs = pairs.union(inside)
+    pairs = pairs.coalesce()  # subtracting takes a seventh of the time where both have few pieces
     left = pairs.subtract(_ordered(tree.get_root(), pairs, None, "").coalesce())
     if not left.is_empty():
         yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
