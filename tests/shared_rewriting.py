@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,12 @@ def import_own_part(config: pytest.Config) -> None:
     root, folders = config.rootpath, config.getini("testpaths")
     if given is None or config.args != folders:
         return
-    files = sorted(file for folder in folders for file in (root / folder).rglob("test_*.py"))
+    files = sorted(file for folder in folders for file in (root / folder).rglob("test_*.py") if _is_named_by_path(file))
     for file in files[int(given["workerid"].removeprefix("gw")) :: given["workercount"]]:
         with suppress(Exception):
             importlib.import_module(os.fspath(file.relative_to(root).with_suffix("")).replace(os.sep, "."))
+
+
+def _is_named_by_path(file: Path) -> bool:
+    """Whether pytest gives the module the name that it has from the root; packages are roots of their own to it."""
+    return not (file.parent / "__init__.py").exists()

@@ -101,7 +101,8 @@ def test_each_process_imports_a_part_of_all_modules(monkeypatch: pytest.MonkeyPa
             imported.clear()
         return found
 
-    files = {str(f.relative_to(TESTS.parent).with_suffix("")).replace("/", ".") for f in TESTS.rglob("test_*.py")}
+    modules = [f for f in TESTS.rglob("test_*.py") if not f.with_name("__init__.py").exists()]
+    files = {str(f.relative_to(TESTS.parent).with_suffix("")).replace("/", ".") for f in modules}
     assert sorted(name for part in parts("tests") for name in part) == sorted(files)
     assert parts("tests/unit") == [[], [], []]
 
