@@ -149,7 +149,8 @@ def distributed(program: Program, steps: int) -> DistributedScop:
 
 def shape_of(ranks: int, axes: int, dimensions: int) -> tuple[int, ...]:
     """A grid with as many dimensions of more than one rank as asked for, of several one by their number."""
-    every = [shape for shape in factorisations(ranks, axes) if cut(shape) == dimensions]
+    grids = list(factorisations(ranks, axes))
+    every = [shape for shape in grids if cut(shape) == dimensions] or grids
     return every[(ranks + dimensions) % len(every)]
 
 
@@ -198,9 +199,8 @@ def run_on_own(d: DistributedScop, sizes: dict[str, int], arrays: dict[str, Any]
     return arrays
 
 
-def run(case: Case, comm: Any) -> dict[str, Any]:
-    """Run a case on the ranks of a communicator; what is found on rank 0."""
-    program = next(p for p in PROGRAMS if p.name == case.program)
+def run(program: Program, case: Case, comm: Any) -> dict[str, Any]:
+    """Run a case of a program on the ranks of a communicator; what is found on rank 0."""
     f, whole = compiled(program), distributed(program, case.steps)
     if comm == MPI.COMM_NULL:
         return {}
@@ -253,23 +253,30 @@ def planned(d: DistributedScop, shape: tuple[int, ...], sizes: Mapping[str, int]
     }
 
 
-def main(names: Sequence[str]) -> None:
-    """Run all cases of these programs, or of all; each as soon as rank 0 has compiled it."""
+def run_all(cases: Sequence[tuple[Program, Case]]) -> None:
+    """Run cases, each on as many ranks as it wants, if there are so many."""
     world = MPI.COMM_WORLD
     end_all_on_uncaught_exceptions(world)
-    every = {*pairwise_cases([p.name for p in PROGRAMS]), *MOST_AT_ONCE}
-    cases = [c for c in every if not names or c.program in names]
-    for case in sorted(cases, key=lambda c: (c.program, c.steps, c.ranks, c.dimensions, c.mode, c.own_arrays)):
+    for program, case in cases:
         if case.ranks > world.size:
             continue
         comm = world.Split(0 if world.rank < case.ranks else MPI.UNDEFINED)
         start = perf_counter()
-        found = run(case, comm)
+        found = run(program, case, comm)
         if world.rank == 0:
             print(json.dumps({**found, "seconds": round(perf_counter() - start, 2)}), flush=True)
         if comm != MPI.COMM_NULL:
             comm.Free()
         wait_asleep(world)
+
+
+def main(names: Sequence[str]) -> None:
+    """Run all cases of these programs, or of all."""
+    every = {*pairwise_cases([p.name for p in PROGRAMS]), *MOST_AT_ONCE}
+    cases = [c for c in every if not names or c.program in names]
+    by_name = {p.name: p for p in PROGRAMS}
+    cases.sort(key=lambda c: (c.program, c.steps, c.ranks, c.dimensions, c.mode, c.own_arrays))
+    run_all([(by_name[c.program], c) for c in cases])
 
 
 if __name__ == "__main__":
