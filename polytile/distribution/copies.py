@@ -15,6 +15,7 @@ from polytile.diagnostics import NOWHERE
 from polytile.ir.arith import add
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import Access, Assign, CType, Expr, Name
+from polytile.ir.expr_trees import walk
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
 
@@ -116,8 +117,9 @@ class _Copies:
     def _parameters(self) -> tuple[Parameter, ...]:
         """Sizes that extents mention, then what says which box."""
         own = [name for name in (*self.first, *self.count, self.at) if name]
-        sizes = {p.name: p for p in self.scop.parameters}
-        local = [e.name for e in self.array.extents if isinstance(e, Name) and e.name not in sizes]
+        mentioned = [n.name for e in self.array.extents if e is not None for n in walk(e) if isinstance(n, Name)]
+        sizes = {p.name: p for p in self.scop.parameters if p.name in mentioned}
+        local = [name for name in mentioned if name not in sizes]
         return (*sizes.values(), *(Parameter(name, self.integer) for name in (*dict.fromkeys(local), *own)))
 
     def _counted(self, dimension: int, iterator: str) -> str:

@@ -14,6 +14,7 @@ from tests.ranks.mpirun import launcher
 
 COEFFICIENTS = ("a0", "a1", "a2", "a3", "b0", "b1", "b2", "c0", "c1", "c2", "wrk1", "bnd")
 SOURCES = Path(__file__).parent / "c_entry"
+HIMENO = Path(__file__).parents[2] / "docs" / "examples" / "himeno.c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +173,16 @@ def main_text(entry: Entry) -> str:
     )
 
 
+def source(entry: Entry) -> Path:
+    """The file of an entry's function."""
+    return HIMENO if entry.name == "himeno" else SOURCES / f"{entry.name}.c"
+
+
 def built(entry: Entry, steps: int, folder: Path) -> Path:
     """Build the program of an entry, with so many steps between two exchanges, by the command."""
     program, text = folder / f"{entry.name}_{steps}", folder / "main.c"
     text.write_text(main_text(entry))
-    words = [str(SOURCES / f"{entry.name}.c"), "--fp", "strict", "--on", "emulator", "-o", str(folder)]
+    words = [str(source(entry)), "--fp", "strict", "--on", "emulator", "-o", str(folder)]
     words += ["--ranks", "auto", "--steps-per-exchange", str(steps), "--build", str(program), "--link", str(text)]
     with contextlib.redirect_stdout(io.StringIO()):
         status = main(words)
