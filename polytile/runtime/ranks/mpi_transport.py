@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 KINDS = "mpi_memory_alloc_kinds"  # a list such as "mpi,system,cuda:device" (MPI 4.1, section 12.4.3)
 
 
-def takes_device_memory() -> bool:
-    """Whether the library says that it takes pointers to memory of a GPU."""
-    found = require_mpi().INFO_ENV.Get(KINDS) or ""
+def takes_device_memory(comm: Intracomm) -> bool:
+    """Whether the library says that it takes pointers to memory of a GPU.
+
+    Communicators say what there is, as of MPI 4.1; Open MPI 5.0 gives sessions back what they have asked for.
+    """
+    if require_mpi().Get_version() < (4, 1):
+        return False
+    found = comm.Get_info().Get(KINDS) or ""
     return any(kind in ("cuda", "cuda:device") for kind in found.split(","))
 
 

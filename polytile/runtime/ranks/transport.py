@@ -77,6 +77,6 @@ def transport_named(name: str, comm: Intracomm, place: Place) -> Transport:
     if name == "mpi" and not on_device:
         message = "the transport mpi passes memory of a GPU to MPI, and kernels run in the emulator"
         raise UsageError(message, hint="leave transport out, or take host")
-    if name == "mpi" or (name == "auto" and on_device and takes_device_memory()):
+    if name == "mpi" or (name == "auto" and on_device and takes_device_memory(comm)):
         return MpiTransport(comm, place)
     return HostTransport(comm, place)
