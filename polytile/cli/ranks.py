@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polytile.api import Program
 from polytile.cli.arguments import Request
 from polytile.cli.report import Report
 from polytile.distribution.c_program.distributed import Wish
-from polytile.distribution.explain import explained
+from polytile.distribution.explain import explained, most_messages
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.evaluate import evaluate
@@ -33,12 +33,31 @@ def distribute(request: Request, report: Report, program: Program, shape: tuple[
         report.diagnostic(replace(refusal.diagnostic, severity="remark"))
     for one in made.scops:
         report.line(_line(one))
+    report.add(distribution=[facts(one) for one in made.scops])
     if request.explain:
-        texts = {one.plan.scop.name: explained(one.plan, request.parameters, _grid(request, one)) for one in made.scops}
-        report.add(distribution=texts)
-        for text in texts.values():
+        texts = [explained(one.plan, request.parameters, _grid(request, one)) for one in made.scops]
+        for text in texts:
             report.text(text)
     return made
+
+
+def facts(made: Distributed) -> dict[str, Any]:
+    """Return what JSON says of a SCoP on ranks."""
+    plan, (at_once, in_turn) = made.plan, most_messages(made.plan)
+    return {
+        "scop": plan.scop.name,
+        "function": made.name,
+        "axes": [axis.name for axis in plan.axes],
+        "grid": list(made.wish.shape) or "auto",
+        "steps": plan.steps,
+        "exchange": made.wish.mode.value,
+        "phases": [list(phase.statements) for phase in plan.phases],
+        "halos": {a.name: [list(reach) for reach in a.halo] for a in plan.arrays if a.is_cut},
+        "whole": [a.name for a in plan.arrays if not a.is_cut],
+        "exchanged": [e.array for e in plan.between],
+        "messages": {"diagonal": at_once, "basic": in_turn},
+        "proof": plan.proof,
+    }
 
 
 def _line(made: Distributed) -> str:

@@ -45,7 +45,8 @@ def _said(plan: DistributionPlan) -> Iterator[str]:
     yield f"exchanged behind every period: {_exchanged(plan, plan.between)}"
     if any(map(any, plan.boundary)):
         yield f"computed in front of the interior: sides {_reaches(plan, plan.boundary)}"
-    yield _most_messages(plan)
+    at_once, in_turn = most_messages(plan)
+    yield f"messages of a rank in an exchange: at most {at_once}, or {in_turn} along axes in turn (basic)"
     if plan.proof:
         yield plan.proof
 
@@ -66,11 +67,10 @@ def _planes(exchange: HaloExchange) -> str:
     return f", {' or '.join(map(str, counts))} of {len(exchange.planes)} planes"
 
 
-def _most_messages(plan: DistributionPlan) -> str:
-    """The most messages of a rank for each exchange."""
+def most_messages(plan: DistributionPlan) -> tuple[int, int]:
+    """Return the most messages of a rank in an exchange with all neighbours at once, and along axes in turn."""
     directions = both_ways(dict.fromkeys(d for e in plan.between for d in e.directions))
-    along = len({k for d in directions for k, side in enumerate(d) if side})
-    return f"messages of a rank in an exchange: at most {len(directions)}, or {2 * along} along axes in turn (basic)"
+    return len(directions), 2 * len({k for d in directions for k, side in enumerate(d) if side})
 
 
 def _on_grid(plan: DistributionPlan, grid: ProcessGrid, sizes: Mapping[str, int]) -> Iterator[str]:
