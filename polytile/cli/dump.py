@@ -9,8 +9,8 @@ from polytile.codegen.passes.driver import LOWERING, all_passes
 from polytile.compilation import Compilation
 from polytile.ir.expr import Execution, For, If, Scope, Stmt, While
 from polytile.ir.host import HostProgram
+from polytile.ir.isl_util import in_block_style
 from polytile.ir.kernel import Kernel
-from polytile.ir.schedule import in_block_style
 from polytile.ir.scop import Array, Scop
 
 PLAIN = "Kernels as the schedule says, before any pass."

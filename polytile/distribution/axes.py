@@ -145,7 +145,7 @@ def _axis(scop: Scop, dimensions: frozenset[Dimension], flow: Flow, timed: bool)
             if not own.is_single_valued() or (access.writes and not own.is_equal(known)):
                 return NotCut(name, f"an instance writes elements of {access.array} at several places", access.location)
             moving = moving_iterator(access.relation, by_array[access.array])
-            if moving is not None:
+            if moving is not None and not (timed and moving == 0):
                 iterators.setdefault(statement.name, moving)
     _add_writers_of_locals(scop, flow, positions, iterators, timed)
     return CutAxis(name, by_array, positions, iterators)
@@ -219,19 +219,24 @@ def _sums(scop: Scop, axis: CutAxis, flow: Flow) -> Iterator[NotCut]:
     """Statements that run along the axis and write what is not cut, but for locals that are read where they are set."""
     for statement in scop.statements:
         for access in statement.accesses:
-            if not access.writes or access.array in axis.dimensions or statement.name not in axis.iterators:
+            if not access.writes or access.array in axis.dimensions or statement.name not in axis.positions:
                 continue
-            if scop.array(access.array).origin is Origin.EXTERNAL or _moves(axis, flow[access.array]):
-                yield NotCut(
-                    axis.name, f"iterations along it write the same elements of {access.array}", access.location
-                )
+            kept = scop.array(access.array).origin is Origin.EXTERNAL
+            if kept and statement.name in axis.iterators:
+                reason = f"iterations along it write the same elements of {access.array}"
+                yield NotCut(axis.name, reason, access.location)
+            elif kept and not axis.positions[statement.name].range().is_singleton():
+                yield NotCut(axis.name, f"{access.array} is written at several positions", access.location)
+            elif _moves(axis, flow[access.array]):
+                reason = f"{access.array} takes a value from one position to another"
+                yield NotCut(axis.name, reason, access.location)
 
 
 def _moves(axis: CutAxis, flow: isl.UnionMap) -> bool:
     """Whether some value goes from one position to another."""
     for pairs in maps(flow):
-        ends = [axis.positions.get(pairs.get_tuple_name(kind)) for kind in (_IN, _OUT)]
-        if ends[0] is None or ends[1] is None or not pairs.is_subset(ends[0].apply_range(ends[1].reverse())):
+        source, sink = (axis.positions.get(pairs.get_tuple_name(kind)) for kind in (_IN, _OUT))
+        if source is not None and (sink is None or not pairs.is_subset(source.apply_range(sink.reverse()))):
             return True
     return False
 

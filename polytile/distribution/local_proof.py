@@ -82,16 +82,15 @@ def _names(space: isl.Space) -> str:
     return ", ".join(space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param)))
 
 
-def _is_cut(plan: DistributionPlan, statement: str) -> bool:
-    """Whether a statement runs at positions."""
-    return any(position is not None for position in plan.placement(statement).positions)
-
-
 def unsent(plan: DistributionPlan) -> Iterator[isl.Set]:
     """Return the positions at each side that are sent but not computed in front of the interior."""
-    last = max(k for k, phase in enumerate(plan.phases) if _is_cut(plan, phase.statements[0]))
+    last = plan.split_phase
     written = {a.array for s in plan.phases[last].statements for a in plan.scop.statement(s).accesses if a.writes}
+    later = [s for phase in plan.phases[last + 1 :] for s in phase.statements]
+    behind = {a.array for s in later for a in plan.scop.statement(s).accesses if a.writes}
     for exchange in plan.between:
+        if exchange.array in behind:
+            yield isl.Set("{ [0] }")
         if exchange.array in written:
             for (below, above), (low, high) in zip(exchange.reach, plan.boundary, strict=True):
                 yield isl.Set(f"{{ [p] : {low} <= p < {above} }}")

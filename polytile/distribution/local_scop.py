@@ -16,7 +16,7 @@ import islpy as isl
 from polytile.distribution.axes import CutAxis
 from polytile.distribution.plan import BoxParameters
 from polytile.ir.arith import add, sub
-from polytile.ir.expr import Access, CType, Expr, Name, Stmt
+from polytile.ir.expr import Access, Binary, CType, Expr, Name, Stmt
 from polytile.ir.expr_trees import walk, with_children
 from polytile.ir.scop import AccessRelation, Array, Origin, Parameter, Scop, Statement
 
@@ -172,32 +172,48 @@ class LocalPositions:
         if self.fixed:
             values[statement.iterators[0]] = Name(self.step, self.integer)
 
-        def localised(node: Any) -> Any:
+        def localised(node: Any, kept: str = "") -> Any:
             if isinstance(node, Name):
-                return values.get(node.name, node)
+                return values.get(node.name, node) if node.name != kept else node
             if isinstance(node, Access):
                 return self._element(statement, node, localised)
-            return with_children(node, localised)
+            return with_children(node, lambda part: localised(part, kept))
 
         made: Stmt = localised(stmt)
         return made
 
-    def _element(self, statement: Statement, access: Access, localised: Callable[[Any], Any]) -> Access:
-        """An element of the rank's arrays: what counts positions stays, what names one is less the offset."""
+    def _element(self, statement: Statement, access: Access, localised: Callable[..., Any]) -> Access:
+        """An element of the rank's arrays: what counts positions stays, what names one is less the offset.
+
+        before: A[t % 2][i - 1][j + i % 2][3]
+        after:  A[step % 2][i - 1][j + (i + i_offset) % 2][3 - k_offset]
+        """
         cut = {axis.dimensions[access.array]: k for k, axis in enumerate(self.axes) if access.array in axis.dimensions}
         made: list[Expr] = []
         for d, subscript in enumerate(access.subscripts):
             if d not in cut:
                 made.append(localised(subscript))
             elif self._counts(statement, cut[d], subscript):
-                made.append(subscript)
+                own = statement.iterators[self.axes[cut[d]].iterators[statement.name]]
+                made.append(localised(subscript, own))
             else:
                 made.append(sub(localised(subscript), Name(self.boxes[cut[d]].offset, self.integer)))
         return replace(access, subscripts=tuple(made), inside=tuple(localised(e) for e in access.inside))
 
     def _counts(self, statement: Statement, axis: int, subscript: Expr) -> bool:
-        """Whether a subscript has the iterator that counts positions of an axis."""
+        """Whether a subscript is the iterator that counts positions of an axis and something else, in which that is
+        not: then it counts the rank's positions as it is."""
         iterator = self.axes[axis].iterators.get(statement.name)
-        return iterator is not None and any(
-            isinstance(n, Name) and n.name == statement.iterators[iterator] for n in walk(subscript)
-        )
+        return iterator is not None and _terms(subscript, statement.iterators[iterator]) == 1
+
+
+def _terms(subscript: Expr, name: str) -> int:
+    """How many times a subscript adds a name; 2 or more where it does anything else with it."""
+    match subscript:
+        case Name(name=used):
+            return int(used == name)
+        case Binary(op="+", left=left, right=right):
+            return _terms(left, name) + _terms(right, name)
+        case Binary(op="-", left=left, right=right):
+            return _terms(left, name) + 2 * _terms(right, name)
+    return 2 * any(isinstance(n, Name) and n.name == name for n in walk(subscript))

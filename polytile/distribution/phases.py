@@ -61,19 +61,27 @@ def elsewhere(pairs: isl.Map, axes: Sequence[CutAxis]) -> isl.Map:
 
 
 def group_statements(
-    scop: Scop, order: Sequence[str], found: Sequence[Conflict], alone: frozenset[str]
+    scop: Scop,
+    order: Sequence[str],
+    found: Sequence[Conflict],
+    alone: frozenset[str],
+    receivers: frozenset[str],
+    *,
+    timed: bool,
 ) -> list[list[str]]:
     """Return the phases of a step: statements in the source's order.
 
-    A new one begins where a statement conflicts with one of the last phase. Those of `alone` have phases of their own.
+    A new one begins where a statement conflicts with one of the last phase. Those of `alone` have phases of their own,
+    and so have `receivers` together: the rank that owns their position runs them, and no other one.
     Raises UserError where an instance depends on another one of its step that a later phase would run.
     """
     between = {(c.before, c.behind): c for c in found}
     phases: list[list[str]] = []
     for name in order:
         if (name, name) in between:
-            raise _inside(scop, between[name, name])
+            raise _inside(scop, between[name, name], timed)
         joins = phases and not {name, *phases[-1]} & alone
+        joins = joins and (name in receivers) == (phases[-1][0] in receivers)
         if joins and not any((other, name) in between for other in phases[-1]):
             phases[-1].append(name)
         else:
@@ -82,19 +90,23 @@ def group_statements(
         for earlier in phases[: k + 1]:
             for behind, before in product(earlier, phase):
                 if (before, behind) in between and (earlier is not phase or before != behind):
-                    raise _inside(scop, between[before, behind])
+                    raise _inside(scop, between[before, behind], timed)
     return phases
 
 
-def _inside(scop: Scop, conflict: Conflict) -> UserError:
+def _inside(scop: Scop, conflict: Conflict, timed: bool) -> UserError:
     location = scop.statement(conflict.behind).location
     pair = sample(conflict.pair)
     shown = f": {_instance(*pair[:2])} before {_instance(*pair[2:4])}" if pair is not None else ""
+    instances = "instances of one step" if timed else "instances"
+    hint = "ranks can cut loops whose iterations are independent within one iteration of the time loop"
+    if not timed:
+        hint = "a time loop is one that counts upwards and is around all statements: put the pragma around it alone"
     return UserError(
-        f"{scop.name} cannot be distributed: instances of one step at different positions depend on each other through "
+        f"{scop.name} cannot be distributed: {instances} at different positions depend on each other through "
         f"{conflict.array}{shown}",
         location=location if location.line else Location(scop.location.file, scop.location.line, 0),
-        hint="ranks can cut loops whose iterations are independent within one iteration of the time loop",
+        hint=hint,
     )
 
 

@@ -7,7 +7,7 @@ the period read, so that step s of T computes a box that shrinks with s (overlap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 import islpy as isl
@@ -16,7 +16,7 @@ from polytile.dataclass import dataclass
 from polytile.distribution.boxes import Box, Direction, Reach
 from polytile.distribution.copies import HaloCopy
 from polytile.ir.expr import CType, Expr
-from polytile.ir.scop import Origin, Scop
+from polytile.ir.scop import AccessRelation, Origin, Scop
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class DistributionPlan:
     """How a SCoP runs on ranks: `steps` iterations of its time loop between two exchanges.
 
     A period of `steps` iterations is: for each step s and phase, in order, the phase on its box; behind the last one
-    the exchanges `between`. In the last step the last phase runs at the sides of the owned box first (`boundary` is how
-    thick these are), and the exchange goes on while it computes the interior. `before` is exchanged once, in front of
-    the first step: arrays that are only read, and elements that no step writes, too.
+    the exchanges `between`. In the last step the `split_phase` runs at the sides of the owned box first (`boundary` is
+    how thick these are), and the exchange goes on while it computes the interior. `before` is exchanged once, in front
+    of the first step: arrays that are only read, and elements that no step writes, too.
     `placements` say where statements run; `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their
     parameters, an entry for each axis, and `step` the name of the one that is the iteration of the time loop. `copies`
     pack and unpack halos. `proof` says what was shown of all this (proof.py).
@@ -165,6 +165,21 @@ class DistributionPlan:
         """The arrays of the SCoP's own that hold values between phases: each rank has memory for them."""
         own = {a.name for a in self.scop.arrays if a.origin is not Origin.EXTERNAL}
         return tuple(dict.fromkeys(a.name for s in self.local for a in s.external_arrays if a.name in own))
+
+    @property
+    def split_phase(self) -> int:
+        """The phase that runs at the sides first in the last step of a period, then in the interior: the last one that
+        writes what is exchanged, or else that runs at positions. Those behind it run behind the interior."""
+        exchanged = {e.array for e in self.between}
+        cut = [k for k, phase in enumerate(self.phases) if self._is_cut(phase)]
+        written = [k for k in cut if any(a.writes and a.array in exchanged for a in self._accesses(self.phases[k]))]
+        return max(written or cut)
+
+    def _is_cut(self, phase: Phase) -> bool:
+        return any(position is not None for s in phase.statements for position in self.placement(s).positions)
+
+    def _accesses(self, phase: Phase) -> Iterator[AccessRelation]:
+        return (access for s in phase.statements for access in self.scop.statement(s).accesses)
 
     def placement(self, statement: str) -> Placement:
         """Return where the instances of a statement run."""

@@ -51,7 +51,8 @@ def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> Distri
     found = analyse(own, max_operations)
     timed = has_time_loop(own, found.flow)
     if steps > 1 and not timed:
-        raise UsageError(f"{scop.name} has no time loop: {steps} steps per exchange", hint="leave it at 1")
+        hint = "leave it at 1, or put the pragma around a loop that counts upwards, with all statements in it"
+        raise UsageError(f"{scop.name} has no time loop: {steps} steps per exchange", hint=hint)
     axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
     if not axes:
         raise _nothing_to_cut(scop, refused)
@@ -101,10 +102,26 @@ class _Planner:
         ordered = {d.array: d.values.flow if d.array in local else d.values.all for d in found.by_array}
         across = conflicts(scop, axes, ordered, timed=timed)
         alone = frozenset(s.name for s in scop.statements if all(s.name not in axis.positions for axis in axes))
-        self.groups = group_statements(scop, _order(scop), across, alone)
+        self.groups = group_statements(scop, _order(scop), across, alone, self._receivers(), timed=timed)
         self.growth = phase_growth(self.groups, self.reads, steps, len(axes))
         self.integer = scop.parameters[0].type if scop.parameters else INT
         self._check_locals(local - self._private())
+        self._check_received()
+
+    def _check_received(self) -> None:
+        """Refuse values that one rank alone has where ranks compute beyond their part what reads them."""
+        beyond = {s for group, g in zip(self.groups, self.growth, strict=True) if any(map(any, g[-1])) for s in group}
+        receivers = self._receivers()
+        for array, (pairs, _) in self.flow.items():
+            for relation in maps(pairs):
+                source, sink = (relation.get_tuple_name(kind) for kind in (isl.dim_type.in_, isl.dim_type.out))
+                if source in receivers and sink in beyond:
+                    raise UserError(
+                        f"{self.scop.name} cannot be distributed: {array} is set on the rank that owns a position, and "
+                        "read where others compute the same position",
+                        location=self.scop.statement(sink).location,
+                        hint="1 step per exchange" if self.steps > 1 else f"give {array} the dimensions of the grid",
+                    )
 
     def _check_locals(self, kept: set[str]) -> None:
         """Refuse locals that hold a value for each position across phases, as they have room for one."""
@@ -132,7 +149,7 @@ class _Planner:
         local = LocalPositions(self.scop, self.axes, boxes, step, self.integer, private=self._private())
         count = names.fresh("count") if self.timed else ""
         lead = LocalPositions(self.scop, self.axes, boxes, step, self.integer, count, self._private())
-        return DistributionPlan(
+        plan = DistributionPlan(
             scop=self.scop,
             axes=tuple(self._extent(axis) for axis in self.axes),
             time=time_loop(self.scop) if self.timed else NO_TIME_LOOP,
@@ -141,7 +158,7 @@ class _Planner:
             phases=tuple(Phase(tuple(g), growth) for g, growth in zip(self.groups, self.growth, strict=True)),
             before=before,
             between=between,
-            boundary=self._boundary(between),
+            boundary=(),
             boxes=boxes,
             step=step,
             placements=tuple(
@@ -154,6 +171,19 @@ class _Planner:
             count=count,
             margin=self._margin(),
         )
+        return replace(plan, boundary=self._boundary(between, plan.split_phase))
+
+    def _receivers(self) -> frozenset[str]:
+        """The statements that write nothing but arrays which an axis does not cut along which they have a position:
+        such an array, or a line of it, belongs to the rank at that position."""
+        found = set()
+        for statement in self.scop.statements:
+            written = [a.array for a in statement.accesses if a.writes]
+            along = [axis for axis in self.axes if statement.name in axis.positions]
+            own = all(self.scop.array(name).origin is not Origin.EXTERNAL for name in written)
+            if not own and all(any(name not in axis.dimensions for axis in along) for name in written):
+                found.add(statement.name)
+        return frozenset(found)
 
     def _private(self) -> frozenset[str]:
         """The arrays of the SCoP's own whose values stay in one phase and one step."""
@@ -236,22 +266,14 @@ class _Planner:
                 return parameter_expression(at.dim_max(0).gist(known), known, self.integer)
         return None
 
-    def _boundary(self, between: Sequence[HaloExchange]) -> tuple[Reach, ...]:
-        """How thick the sides are that a neighbour waits for, of what the last phase writes."""
+    def _boundary(self, between: Sequence[HaloExchange], phase: int) -> tuple[Reach, ...]:
+        """How thick the sides are that a neighbour waits for, of what a phase writes."""
         thick: tuple[Reach, ...] = tuple((0, 0) for _ in self.axes)
-        last = self.last_cut_phase
-        written = {a.array for s in self.groups[last] for a in self.scop.statement(s).accesses if a.writes}
+        written = {a.array for s in self.groups[phase] for a in self.scop.statement(s).accesses if a.writes}
         for exchange in between:
             if exchange.array in written:
                 thick = widest(thick, [(above, below) for below, above in exchange.reach])
         return thick
-
-    @property
-    def last_cut_phase(self) -> int:
-        """The last phase that runs at positions."""
-        return max(
-            k for k, group in enumerate(self.groups) if any(group[0] in axis.positions for axis in self.axes)
-        )
 
     def _copies(
         self, local: LocalPositions, before: Sequence[HaloExchange], between: Sequence[HaloExchange]

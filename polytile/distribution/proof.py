@@ -187,13 +187,23 @@ class _Rank:
 
     def stale(self) -> Iterator[isl.Map]:
         """Reads of what this period computes elsewhere."""
-        for _, pairs in self.flows():
+        for array, pairs in self.flows():
             source, sink = pairs.get_tuple_name(_IN), pairs.get_tuple_name(_OUT)
+            yield from self._foreign(array, pairs)
             for steps in range(1, self.plan.steps + 1):
                 taken = pairs.intersect_range(self.useful(sink, steps))
                 if self.timed:
                     taken = taken.intersect_domain(self.at_step(source, f"t >= {self.start}"))
                 yield taken.subtract_domain(self.runs(source, steps))
+
+    def _foreign(self, array: DistributedArray, pairs: isl.Map) -> Iterator[isl.Map]:
+        """Reads, at positions that others own, of what only their owner has: arrays that an axis does not cut."""
+        source, sink = (pairs.get_tuple_name(kind) for kind in (_IN, _OUT))
+        for axis, position in enumerate(self.plan.placement(source).positions):
+            if position is not None and axis not in array.axes and not self._is_per_call(array.name):
+                for steps in range(1, self.plan.steps + 1):
+                    nothing = tuple((0, 0) for _ in self.plan.axes)
+                    yield pairs.intersect_range(self.useful(sink, steps).subtract(self.within(sink, nothing)))
 
     def missing(self) -> Iterator[isl.Map]:
         """Reads of what is not there when the period begins."""

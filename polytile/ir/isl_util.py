@@ -5,6 +5,7 @@ isl objects compare by meaning but hash by structure: nothing here uses them as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
@@ -127,6 +128,26 @@ def _tuple(m: isl.Map, kind: isl.dim_type) -> str:
 
 def _tuple_of_set(s: isl.Set) -> str:
     return (s.get_tuple_name() if s.has_tuple_name() else "") or ""
+
+
+# isl prints a mark above a leaf without a child, but does not read it so.
+_LONE_MARK = r'(?m)^(( *)mark: "[^"]*")\n(?!\2child:)'
+
+
+def in_block_style(tree: isl.Schedule) -> str:
+    """A tree as isl writes it, a node a line."""
+    printer = isl.Printer.to_str(CONTEXT).set_yaml_style(isl.yaml_style.BLOCK)
+    return str(printer.print_schedule(tree).get_str())
+
+
+def readable_schedule(tree: isl.Schedule) -> str:
+    """A tree in isl's block style, as isl reads it again.
+
+    before: mark: "kernel"
+    after:  mark: "kernel"
+            child: "leaf"
+    """
+    return re.sub(_LONE_MARK, r'\1\n\2child: "leaf"\n', in_block_style(tree))
 
 
 def transform_node(node: isl.ScheduleNode, change: Callable[[isl.ScheduleNode], isl.ScheduleNode]) -> isl.ScheduleNode:

@@ -29,15 +29,13 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
-from polytile.ir.isl_util import mark_name
+from polytile.ir.isl_util import mark_name, readable_schedule
 from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS
 
 KERNEL = "kernel"
 BLOCK = "block"
 SYNC = "sync"
 REGISTER_TILE = "register_tile"  # the label of the band of points that a thread has all at once
-# isl prints a mark above a leaf without a child, but does not read it so.
-_LONE_MARK = r'(?m)^(( *)mark: "[^"]*")\n(?!\2child:)'
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
 _LOOP = re.compile(r"loop\[([A-Za-z_]\w*)\]")
 
@@ -99,13 +97,7 @@ class MappedSchedule:
 
     def to_text(self) -> str:
         """The tree in isl's block style, which `--save-schedule` writes."""
-        return re.sub(_LONE_MARK, r'\1\n\2child: "leaf"\n', in_block_style(self.tree))
-
-
-def in_block_style(tree: isl.Schedule) -> str:
-    """A tree as isl writes it, a node a line."""
-    printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_yaml_style(isl.yaml_style.BLOCK)
-    return str(printer.print_schedule(tree).get_str())
+        return readable_schedule(self.tree)
 
 
 def nodes(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:

@@ -21,7 +21,7 @@ from polytile.ir.alias_checks import AliasCheck
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
-from polytile.ir.isl_util import union_of
+from polytile.ir.isl_util import readable_schedule, union_of
 from polytile.ir.partial_results import Combination, Privatised, Reversed
 from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_region import SourceRegion
@@ -35,7 +35,7 @@ def _read_schedule(text: str) -> isl.Schedule:
 
 
 # Sets and maps know how; without this, no Scop could be copied or pickled.
-copyreg.pickle(isl.Schedule, lambda schedule: (_read_schedule, (schedule.to_str(),)))
+copyreg.pickle(isl.Schedule, lambda schedule: (_read_schedule, (readable_schedule(schedule),)))
 
 
 class AccessKind(Enum):

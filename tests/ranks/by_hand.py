@@ -28,6 +28,7 @@ from polytile.distribution.plan import (
     DistributionPlan,
     HaloExchange,
     Phase,
+    Placement,
     TimeLoop,
 )
 from polytile.distribution.process_grid import ProcessGrid
@@ -104,7 +105,14 @@ def plan(steps: int) -> DistributionPlan:
         boundary=((2 * steps,) * 2,) * 2,
         boxes=BOXES,
         step="t",
-        placements=(),
+        placements=tuple(
+            Placement(
+                s,
+                (isl.Map(f"{{ {s}[t, i, j] -> [i] }}"), isl.Map(f"{{ {s}[t, i, j] -> [j] }}")),
+                isl.MultiAff(f"{{ {s}[t, i, j] -> {s}[t, i, j] }}"),
+            )
+            for s in ("S0", "S1", "S2")
+        ),
         local=(),
         copies=(),
     )

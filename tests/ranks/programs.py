@@ -56,6 +56,29 @@ void wave(int steps, int nx, int ny, int si, int sj, int ri, int rj, int qi, int
 """
 
 
+HEXAGONS = """
+void hexagons(int steps, int n, int m, double A[n][m], double B[n][m], double line[n], double last[2], double count[1])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 2; i < n - 2; i++)
+            for (int j = 2; j < m - 2; j++)
+                B[i][j] = 0.2 * (A[i][j] + A[i - 1][j + i % 2] + A[i + 1][j + (i + t) % 2] + A[i][j - 1 + j % 2]
+                                 + A[i + j % 2][j + 1]) + 0.001 * i + 0.002 * j;
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                A[i][j] = B[i][j];
+        for (int i = 0; i < n; i++)
+            line[i] += A[i][m / 2];
+        last[0] = A[n / 2][m / 2] + t % 2;
+        last[1] = A[1][1];
+        count[0] += 1;
+    }
+#pragma endscop
+}
+"""
+
+
 @dataclass(frozen=True)
 class Program:
     """A program: C text or a file of the suite, its sizes by axis, the name of its number of steps."""
@@ -78,6 +101,7 @@ PROGRAMS = (
     Program("stencil-7pt in time tiles", "cluster/stencil-7pt.c", ("nx", "ny", "nz"), "tsteps", "overlapped"),
     Program("heat-3d", "polybench/heat-3d.c", ("n", "n", "n"), "tsteps"),
     Program("fdtd-2d", "polybench/fdtd-2d.c", ("nx", "ny"), "tmax"),
+    Program("hexagons", HEXAGONS, ("n", "m"), "steps"),
     Program("wave", WAVE, ("nx", "ny"), "steps", points=tuple((p + x, k) for p in "srq" for k, x in enumerate("ij"))),
 )
 RANKS, STEPS, MODES = (1, 2, 3, 4, 6, 8), (1, 2, 3), ("basic", "diagonal", "overlap")

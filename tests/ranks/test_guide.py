@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,9 @@ def test_the_program_prints_what_the_guide_shows(emulator: None, tmp_path: Path)
     program = tmp_path / "himeno.py"
     program.write_text(f"{first}\n{second}\nassert local.nbytes == himeno.record.array_bytes\n")
     command = [str(launcher()), "-n", "4", sys.executable, str(program)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
+    whole_lines = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=whole_lines, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert sorted(done.stdout.splitlines()) == shown.splitlines()

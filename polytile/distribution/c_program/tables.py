@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import islpy as isl
-
 from polytile.codegen.targets.line_wrap import wrapped
 from polytile.distribution.boxes import Reach
 from polytile.distribution.c_program.distributed import Distributed, sole_writer
 from polytile.distribution.c_program.legs import Leg, legs
-from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloExchange
+from polytile.distribution.plan import DistributedArray, HaloExchange
 from polytile.ir.c_text import c_string
 
 MODES = {"basic": "BASIC", "diagonal": "DIAGONAL", "overlap": "OVERLAP"}
@@ -30,21 +28,6 @@ def tables(made: Distributed) -> str:
     return "\n".join(lines)
 
 
-def last_cut_phase(plan: DistributionPlan) -> int:
-    """Return the last phase that runs at positions; what is behind it each rank does as a whole."""
-    bounds = [name for box in plan.boxes for name in (box.first, box.end)]
-    return max(
-        number
-        for number, scop in enumerate(plan.local)
-        if any(_involves(s.domain, name) for s in scop.statements for name in bounds)
-    )
-
-
-def _involves(domain: isl.Set, parameter: str) -> bool:
-    position = domain.find_dim_by_name(isl.dim_type.param, parameter)
-    return position >= 0 and domain.involves_dims(isl.dim_type.param, position, 1)
-
-
 def program(made: Distributed, digest: int) -> str:
     """Return the table that names all others."""
     plan, name = made.plan, made.name
@@ -58,7 +41,7 @@ def program(made: Distributed, digest: int) -> str:
         _reaches(plan.boundary),
         f"{{{', '.join(map(str, shape))}}}",
         MODES[made.wish.mode.value],
-        *(str(n) for n in (plan.steps, len(plan.arrays), len(plan.phases), last_cut_phase(plan))),
+        *(str(n) for n in (plan.steps, len(plan.arrays), len(plan.phases), plan.split_phase)),
         str(len(plan.scop.parameters)),
         str(int(made.lead is not None)),
         _reaches(plan.margin or [(0, 0) for _ in plan.axes]),

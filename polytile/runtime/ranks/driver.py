@@ -52,12 +52,6 @@ class RankProgram:
         return _Run(self, arrays).run()
 
     @property
-    def last_cut_phase(self) -> int:
-        """The last phase that computes boxes; what is behind it each rank does once, on what all have."""
-        boxes = {names.first for names in self.compiled.plan.boxes}
-        return max(k for k, kernels in enumerate(self.compiled.phases) if boxes & kernels.names)
-
-    @property
     def sides(self) -> tuple[Reach, ...]:
         """How thick the boundary is at each side: nothing where there is no neighbour."""
         there = zip(self.compiled.plan.boundary, self.local.coordinates, self.local.grid.shape, strict=True)
@@ -96,7 +90,7 @@ class _Run:
         start = self.place.mark(side=False)
         done = self._at_once(first, steps - overlapped)
         launches = [(step, phase) for step in range(done, steps) for phase in range(len(self.plan.phases))]
-        at = len(launches) - len(self.plan.phases) + self.program.last_cut_phase
+        at = len(launches) - len(self.plan.phases) + self.plan.split_phase
         for step, phase in launches[: max(at, 0)]:
             self._compute(phase, first + step, self._box(phase, steps - 1 - step), side=False)
         self._note("steps", first, start)
@@ -117,7 +111,7 @@ class _Run:
 
     def _last_step(self, first: int, step: int, overlapped: bool) -> None:
         """Run the last phase that computes boxes in the last step of a period, and what is behind it."""
-        last = self.program.last_cut_phase
+        last = self.plan.split_phase
         if overlapped:
             self._overlapped(first, step, last)
         else:

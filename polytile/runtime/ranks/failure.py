@@ -52,6 +52,8 @@ def end_all_on_uncaught_exceptions(comm: Intracomm) -> None:
         if error in _AGREED:
             if _WATCHED[0] == 0:
                 usual(kind, error, trace)
+            else:  # rank 0 says it for all, unless it has caught it
+                print(f"rank {_WATCHED[0]} ends: {str(error).splitlines()[0]}\n", end="", file=sys.stderr, flush=True)
             return
         _abort(_WATCHED[0], error.with_traceback(trace))
 
@@ -63,6 +65,6 @@ def _abort(rank: int, error: BaseException) -> None:
 
     known = isinstance(error, PolytileError)
     text = str(error) if known else "".join(traceback.format_exception(error)).rstrip()
-    print(f"rank {rank}: {text}", file=sys.stderr, flush=True)
+    print(f"rank {rank}: {text}\n", end="", file=sys.stderr, flush=True)
     sys.stdout.flush()
     MPI.COMM_WORLD.Abort(error.exit_status if isinstance(error, PolytileError) else EXIT_BUG)

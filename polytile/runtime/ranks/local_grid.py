@@ -109,11 +109,17 @@ class LocalGrid:
             if array.name not in given:
                 raise UsageError(f"missing: {array.name}", hint="give all arrays by name")
             data = given[array.name]
-            if array.shape == () and not array.written:  # a number
+            if array.shape == () and not array.written:
+                if not np.isscalar(data) and not isinstance(data, self.module.ndarray | np.ndarray):
+                    raise UsageError(f"{array.name} is {type(data).__name__}, not a number", hint="give a number")
+                if isinstance(data, str | bytes):
+                    raise UsageError(f"{array.name} is {data!r}, not a number", hint="give a number")
                 continue
             if not isinstance(data, self.module.ndarray):
                 kind = f"{self.module.__name__}.ndarray"
                 raise UsageError(f"{array.name} is {type(data).__name__}, not {kind}", hint="LocalGrid.zeros makes one")
+            if array.written and isinstance(data, np.ndarray) and not data.flags.writeable:
+                raise UsageError(f"{array.name} is read-only, and is written", hint="give an array that can be changed")
             if data.shape != array.shape or data.dtype != array.dtype or not data.flags.c_contiguous:
                 order = "" if data.flags.c_contiguous else ", not contiguous"
                 raise UsageError(

@@ -8,6 +8,7 @@ import sys
 import warnings
 from typing import Any
 
+import islpy as isl
 import numpy as np
 import pytest
 
@@ -191,3 +192,9 @@ def test_the_limit_on_recursion_is_for_whoever_still_needs_it() -> None:
             pass
         assert sys.getrecursionlimit() > limit
     assert sys.getrecursionlimit() == limit
+
+
+def test_a_kernel_of_one_instance_is_pickled() -> None:
+    """isl prints a mark above a leaf as it does not read it."""
+    tree = isl.Schedule('{ domain: "{ S[] }" }').get_root().first_child().insert_mark(isl.Id("kernel")).get_schedule()
+    assert pickle.loads(pickle.dumps(tree)).to_str() == tree.to_str()

@@ -120,6 +120,61 @@ void swapped(int steps, int n, int m, double (*A)[m], double (*B)[m])
 #pragma endscop
 }
 """
+# What is received at each step goes on from one step to the next one: ranks that compute beyond their part must not.
+LINES = """
+void lines(int steps, int n, int m, double A[2][n][m], double line[n], double last[1])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                A[(t + 1) % 2][i][j] = 0.3 * (A[t % 2][i - 1][j] + A[t % 2][i + 1][j] + A[t % 2][i][j - 1]);
+        for (int i = 0; i < n; i++) line[i] += A[(t + 1) % 2][i][6];
+        last[0] = A[(t + 1) % 2][7][6];
+    }
+#pragma endscop
+}
+"""
+# A source that moves, a counter, and what a position hands on to the next step.
+SOURCES = """
+void sources(int steps, int n, double A[2][n][n], double count[1])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                A[(t + 1) % 2][i][j] = 0.25 * (A[t % 2][i - 1][j] + A[t % 2][i + 1][j + t % 2]);
+        A[(t + 1) % 2][t + 1][3] += 1.0;
+        count[0] += 1;
+    }
+#pragma endscop
+}
+"""
+HANDED_ON = """
+void handed_on(int steps, int n, double A[n], double B[n], double w[steps + 1])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++) B[i] = 0.5 * (A[i - 1] + A[i + 1]);
+        for (int i = 1; i < n - 1; i++) A[i] = B[i];
+        w[t + 1] = w[t] + A[n / 2];
+        A[n / 2] += w[t + 1];
+    }
+#pragma endscop
+}
+"""
+ELSEWHERE = """
+void elsewhere(int steps, int n, double A[2][n], double w[1])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++) A[(t + 1) % 2][i] = A[t % 2][i - 1];
+        w[0] = A[(t + 1) % 2][3];
+        A[(t + 1) % 2][6] = w[0];
+    }
+#pragma endscop
+}
+"""
 NAMED = {
     "star": STAR,
     "wave": WAVE,
@@ -129,6 +184,8 @@ NAMED = {
     "own array": OWN_ARRAY,
     "profiles": PROFILES,
     "swapped": SWAPPED,
+    "lines": LINES,
+    "sources": SOURCES,
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from polytile.diagnostics import UsageError, UserError
 from polytile.distribution.planner import distribute
-from tests.unit.distribution.programs import ADVECTION, STAR, WAVE, named, scop_of, scop_of_file
+from tests.unit.distribution.programs import ADVECTION, ELSEWHERE, HANDED_ON, STAR, WAVE, named, scop_of, scop_of_file
 
 CORNERS = {(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)} - {(0, 0)}
 FACES = {(-1, 0), (1, 0), (0, -1), (0, 1)}
@@ -59,7 +59,8 @@ def test_fields_in_turn_reach_to_one_side() -> None:
 
 def test_sources_and_receivers_run_where_their_element_is() -> None:
     plan = distribute(scop_of(WAVE))
-    assert [len(p.statements) for p in plan.phases] == [3]
+    assert [len(p.statements) for p in plan.phases] == [2, 1]
+    assert (plan.split_phase, plan.boundary) == (0, ((1, 1), (1, 1)))
     receiver = plan.array("rec")
     assert (receiver.is_cut, [str(getattr(p, "name", p)) for p in receiver.position]) == (False, ["rx", "ry"])
     assert {e.array for e in plan.between} == {"u"}
@@ -144,6 +145,23 @@ def test_a_local_of_each_position_is_not_handed_on() -> None:
     with pytest.raises(UserError, match="cannot be distributed") as refused:
         distribute(scop_of(text))
     assert refused.value.location is not None and refused.value.location.line
+
+
+def test_what_one_rank_has_is_read_there_alone() -> None:
+    """With two steps of a period a neighbour would compute A[n / 2], too, and has no w."""
+    assert distribute(scop_of(HANDED_ON)).split_phase == 3
+    with pytest.raises(UserError, match="w is set on the rank that owns a position") as refused:
+        distribute(scop_of(HANDED_ON), 2)
+    assert refused.value.location is not None and refused.value.location.line
+    with pytest.raises(UserError, match="w takes a value from one position to another"):
+        distribute(scop_of(ELSEWHERE))
+
+
+def test_loops_that_count_downwards_are_no_time_loops() -> None:
+    text = STAR.replace("int t = 0; t < steps; t++", "int t = steps - 1; t >= 0; t--")
+    with pytest.raises(UserError, match="instances at different positions") as refused:
+        distribute(scop_of(text))
+    assert refused.value.hint is not None and "counts upwards" in refused.value.hint
 
 
 def test_steps_are_positive() -> None:
