@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from polytile.choices import CLASSIC, OVERLAPPED
 from polytile.compilation import Compilation
-from polytile.distribution.assumed_parts import assumed_options
 from polytile.distribution.copies import kind_of
-from polytile.distribution.part_options import copy_options, phase_options
+from polytile.distribution.kernel_options import copy_options, phase_options, steps_options
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute
 from polytile.ir.isl_util import one_at_a_time
@@ -25,13 +24,13 @@ def planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, lis
     """Return the plan of a SCoP and its programs, as far as it takes to run them: phases, pairs of packing and
     unpacking, and several steps at once where the plan keeps them. Raises UserError for what is not distributed."""
     plan = distribute(compilation.source, steps)
-    options = assumed_options(plan, compilation.options)
-    one_step = replace(phase_options(options), parameters=options.parameters)
+    options = compilation.options
+    one_step = phase_options(plan, options)
     found = [compiled_part(scop, one_step) for scop in plan.local]
     distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}.values()
     copies = copy_options(options)
     found += [compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
-    lead = compiled_lead(plan, options)
+    lead = compiled_lead(plan, steps_options(plan, options))
     return (plan, [*found, lead]) if lead else (replace(plan, lead=None), found)
 
 

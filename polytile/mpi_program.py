@@ -16,11 +16,10 @@ from polytile.api import Program
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError, UsageError, UserError
 from polytile.distributed_parts import compiled_lead, compiled_part
-from polytile.distribution.assumed_parts import assumed_options
 from polytile.distribution.c_program.distributed import Distributed, Wish, check, function_name
 from polytile.distribution.c_program.driver import driver_files
 from polytile.distribution.copies import kind_of
-from polytile.distribution.part_options import copy_options, phase_options
+from polytile.distribution.kernel_options import copy_options, phase_options, steps_options
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute
 from polytile.generated_files import title
@@ -109,13 +108,12 @@ def distributed(scop: Scop, wish: Wish, options: Options, function: str) -> Dist
             hint=f"{many} number{'s' * (many != 1)}, or --ranks auto",
         )
     plan = _as_in_c(plan)
-    asked = assumed_options(plan, options)
-    one_step = replace(phase_options(asked), parameters=asked.parameters)
+    one_step = phase_options(plan, options)
     phases = tuple(_kernels(one, one_step) for one in plan.local)
     distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}
-    halos = copy_options(asked)
+    halos = copy_options(options)
     pairs = {kind: (_kernels(c.pack, halos), _kernels(c.unpack, halos)) for kind, c in distinct.items()}
-    lead = compiled_lead(plan, asked)
+    lead = compiled_lead(plan, steps_options(plan, options))
     copies = {c.array: pairs[kind_of(c)] for c in plan.copies}
     made = Distributed(plan, wish, function, phases, copies, lead.program if lead else None)
     check(made)

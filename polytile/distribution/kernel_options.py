@@ -1,10 +1,14 @@
-"""Sizes that kernels of ranks are chosen for: a part in the middle, as large as one GPU's program would be."""
+"""Options that kernels of ranks are compiled with: phases, several steps at once, and copies of halos.
+
+Estimates take the sizes of a part in the middle, as large as one GPU's program would be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from polytile.choices import CLASSIC, Choices
 from polytile.distribution.plan import DistributionPlan
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import Name
@@ -16,11 +20,24 @@ from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 UNKNOWN = 2000  # positions along an axis whose size nobody knows
 
 
-def assumed_options(plan: DistributionPlan, options: Options) -> Options:
-    """Return the options that the SCoPs of phases, and of steps at once, are compiled with."""
+def steps_options(plan: DistributionPlan, options: Options) -> Options:
+    """Return the options that several steps at once are compiled with: the program's, for the sizes of a part."""
     elements = machine_of(options.arch).tuning.tiles.assumed_elements
     sizes = {**assumed_sizes(plan.scop, elements, least_rank=2), **options.parameters}
     return replace(options, parameters=assumed_part(plan, sizes), specialize=False, load_schedule=None, tuned=None)
+
+
+def phase_options(plan: DistributionPlan, options: Options) -> Options:
+    """Return the options that one step on a box is compiled with: schedules of the whole program and tiles over time
+    are left out."""
+    schedule = options.schedule if options.schedule == CLASSIC else "auto"
+    plain = replace(steps_options(plan, options), schedule=schedule, min_compute=0)
+    return replace(plain, sizes=None, time_tile=Choices().time_tile)
+
+
+def copy_options(options: Options) -> Options:
+    """Return the options that packing and unpacking are compiled with."""
+    return Options(cflags=options.cflags, strict=options.strict, arch=options.arch, schedule=CLASSIC)
 
 
 def assumed_part(plan: DistributionPlan, sizes: Mapping[str, int]) -> dict[str, int]:
