@@ -36,17 +36,17 @@ from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.expr import Literal, Name
 from polytile.ir.scop import Scop
 from polytile.runtime.ranks import place as place_module
+from polytile.runtime.ranks import transport as transport_module
 from polytile.runtime.ranks.agreement import from_root
 from polytile.runtime.ranks.driver import RankProgram
 from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
-from polytile.runtime.ranks.host_transport import HostTransport
 from polytile.runtime.ranks.kernels import CompiledCopy, CompiledPlan, Kernels, kernels_of
 from polytile.runtime.ranks.local_grid import extents_of, local_grid
-from polytile.runtime.ranks.mpi_transport import MpiTransport
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
 from polytile.runtime.ranks.records import RunRecord
 from polytile.runtime.ranks.root_arrays import RootArrays
 from polytile.runtime.ranks.shared_arrays import SharedArrays
+from polytile.runtime.ranks.transport import transport_named
 from tests.ranks import lazy_device
 
 SOURCE = """
@@ -67,6 +67,7 @@ void jacobi(int steps, int n, int m, double A[n][m], double B[n][m], double seen
 }
 """
 BOXES = tuple(BoxParameters(f"{x}_first", f"{x}_end", f"{x}_offset", f"{x}_extent") for x in "ij")
+DEVICE_TRANSPORTS = ("host", "mpi", "ipc", "nccl")  # taken in turns by the cases
 COPY_FIRST, COPY_COUNT = ("i0", "j0"), ("in", "jn")
 
 
@@ -208,16 +209,19 @@ def on_lazy_device(plan: CompiledPlan) -> CompiledPlan:
 
 
 def run(
-    comm: Any, shape: tuple[int, ...], steps: int, mode: ExchangeMode, sizes: dict[str, int], on_device: bool
+    comm: Any, shape: tuple[int, ...], steps: int, mode: ExchangeMode, sizes: dict[str, int], device: str
 ) -> Any:
     """Run one case; returns rank 0's arrays and the records of all ranks."""
-    made, place = compiled(steps), _place(comm, on_device)
-    if on_device:
+    made, place = compiled(steps), _place(comm, bool(device))
+    if device:
         made = on_lazy_device(made)
     grid = ProcessGrid(shape, extents_of(made.plan, sizes))
     grid.check(made.plan.halo, "ij")
     local = local_grid(made.plan, grid, comm.rank, sizes, place.arrays)
-    transport = (MpiTransport if steps == 2 else HostTransport)(comm, place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transport_module, "PeerMemory", lazy_device.PeerMemory)
+        transport = transport_named(device or "host", comm, place)
+    assert transport.name == (device or "host")
     arrays = initial(sizes) if comm.rank == 0 else {}
     root = RootArrays(comm, made.plan, local, place, arrays)
     mine = root.scatter()
@@ -256,17 +260,19 @@ def main(on_device: bool) -> None:
     world = MPI.COMM_WORLD
     end_all_on_uncaught_exceptions(world)
     program()
-    for shape, steps, mode, sizes in cases():
+    for number, (shape, steps, mode, sizes) in enumerate(cases()):
         ranks = shape[0] * shape[1]
         if ranks > world.size:
             continue
         comm = world.Split(0 if world.rank < ranks else MPI.UNDEFINED)
         if comm != MPI.COMM_NULL:
-            arrays, records, same = run(comm, shape, steps, mode, sizes, on_device)
+            device = DEVICE_TRANSPORTS[number % len(DEVICE_TRANSPORTS)] if on_device else ""
+            arrays, records, same = run(comm, shape, steps, mode, sizes, device)
             if comm.rank == 0:
                 wanted = expected(sizes)
                 equal = all(arrays[name].tobytes() == wanted[name].tobytes() for name in wanted)
                 case = {"shape": shape, "steps": steps, "mode": mode.value, "iterations": sizes["steps"]}
+                case["transport"] = device
                 print(json.dumps(case | {"equal": equal, "again": same} | summary(records)), flush=True)
             comm.Free()
 

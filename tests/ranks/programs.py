@@ -1,10 +1,12 @@
 """Programs on all numbers of ranks, grids, modes and steps of a period, against C, bit by bit, in the emulator.
 
-`mpirun -n 8 python -m tests.ranks.programs [PROGRAM..]` prints a line of JSON for each case.
+`mpirun -n 8 python -m tests.ranks.programs [PROGRAM..]` prints a line of JSON for each case; with `--transport ipc`, or
+another one, kernels run on GPUs.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,7 +32,7 @@ from polytile.runtime.layout import layouts
 from polytile.runtime.ranks.agreement import from_root, wait_asleep
 from polytile.runtime.ranks.failure import end_all_on_uncaught_exceptions
 from polytile.runtime.ranks.local_grid import extents_of
-from polytile.runtime.ranks.place import HostPlace
+from polytile.runtime.ranks.place import DevicePlace, HostPlace
 from polytile.runtime.reference import reference
 
 SUITE = Path(__file__).resolve().parents[2] / "polybench"
@@ -166,9 +168,9 @@ def compiled(program: Program) -> CompiledScop:
 
 
 @cache
-def distributed(program: Program, steps: int) -> DistributedScop:
+def distributed(program: Program, steps: int, on: str) -> DistributedScop:
     """The program on all ranks, of which cases take what is compiled."""
-    return compiled(program).distribute(MPI.COMM_WORLD, steps_per_exchange=steps, on="emulator")
+    return compiled(program).distribute(MPI.COMM_WORLD, steps_per_exchange=steps, on=on)
 
 
 def shape_of(ranks: int, axes: int, dimensions: int) -> tuple[int, ...]:
@@ -215,23 +217,24 @@ def run_on_own(d: DistributedScop, sizes: dict[str, int], arrays: dict[str, Any]
     mine = {}
     for array in local.arrays:
         mine[array.name] = local.unset(array.name)
-        mine[array.name][array.own] = arrays[array.name][array.of_whole]
+        mine[array.name][array.own] = d._place.arrays.asarray(arrays[array.name][array.of_whole])
     d.run(**sizes, **mine)
-    parts = comm.gather([(a.name, a.of_whole, mine[a.name][a.own]) for a in local.arrays])
+    parts = comm.gather([(a.name, a.of_whole, d._place.to_host(mine[a.name][a.own])) for a in local.arrays])
     for name, where, part in (piece for each in parts or () for piece in each):
         arrays[name][where] = part
     return arrays
 
 
-def run(program: Program, case: Case, comm: Any) -> dict[str, Any]:
+def run(program: Program, case: Case, comm: Any, transport: str) -> dict[str, Any]:
     """Run a case of a program on the ranks of a communicator; what is found on rank 0."""
-    f, whole = compiled(program), distributed(program, case.steps)
+    on = "gpu" if transport else "emulator"
+    f, whole = compiled(program), distributed(program, case.steps, on)
     if comm == MPI.COMM_NULL:
         return {}
     shape = shape_of(case.ranks, len(whole.plan.axes), case.dimensions)
     sizes = sizes_of(program, whole, shape)
-    chosen = Choice.of(shape, case.steps, case.mode, "auto", "emulator")
-    d = DistributedScop(f.scop, whole.compiled, comm, chosen, HostPlace())
+    chosen = Choice.of(shape, case.steps, case.mode, transport or "auto", on)
+    d = DistributedScop(f.scop, whole.compiled, comm, chosen, DevicePlace(comm) if transport else HostPlace())
     arrays = (run_on_own if case.own_arrays else run_on_root)(d, sizes, inputs(f, sizes), comm)
     assert d.record is not None
     records = comm.gather(d.record)
@@ -250,6 +253,7 @@ def run(program: Program, case: Case, comm: Any) -> dict[str, Any]:
         "messages": [r.between.messages for r in records],
         "bytes": [r.between.bytes for r in records],
         "array_bytes": [r.array_bytes for r in records],
+        "transport": d._transport.name,
         "at_once": d.compiled.lead is not None,
         **planned(d, shape, sizes, wanted),
     }
@@ -277,7 +281,7 @@ def planned(d: DistributedScop, shape: tuple[int, ...], sizes: Mapping[str, int]
     }
 
 
-def run_all(cases: Sequence[tuple[Program, Case]]) -> None:
+def run_all(cases: Sequence[tuple[Program, Case]], transport: str = "") -> None:
     """Run cases, each on as many ranks as it wants, if there are so many."""
     world = MPI.COMM_WORLD
     end_all_on_uncaught_exceptions(world)
@@ -286,7 +290,7 @@ def run_all(cases: Sequence[tuple[Program, Case]]) -> None:
             continue
         comm = world.Split(0 if world.rank < case.ranks else MPI.UNDEFINED)
         start = perf_counter()
-        found = run(program, case, comm)
+        found = run(program, case, comm, transport)
         if world.rank == 0:
             print(json.dumps({**found, "seconds": round(perf_counter() - start, 2)}), flush=True)
         if comm != MPI.COMM_NULL:
@@ -294,13 +298,17 @@ def run_all(cases: Sequence[tuple[Program, Case]]) -> None:
         wait_asleep(world)
 
 
-def main(names: Sequence[str]) -> None:
-    """Run all cases of these programs, or of all."""
+def main(words: Sequence[str]) -> None:
+    """Run all cases of some programs, or of all."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--transport", default="")
+    given = parser.parse_args(words)
     every = {*pairwise_cases([p.name for p in PROGRAMS]), *MOST_AT_ONCE}
-    cases = [c for c in every if not names or c.program in names]
+    cases = [c for c in every if not given.programs or c.program in given.programs]
     by_name = {p.name: p for p in PROGRAMS}
     cases.sort(key=lambda c: (c.program, c.steps, c.ranks, c.dimensions, c.mode, c.own_arrays))
-    run_all([(by_name[c.program], c) for c in cases])
+    run_all([(by_name[c.program], c) for c in cases], given.transport)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from polytile.ir.evaluate import evaluate
 from polytile.runtime.ranks.exchange import Exchange, fixed_arguments
 from polytile.runtime.ranks.kernels import CompiledPlan
 from polytile.runtime.ranks.local_grid import LocalGrid
+from polytile.runtime.ranks.messages import Transport
 from polytile.runtime.ranks.place import Place
 from polytile.runtime.ranks.records import RunRecord, Span, Traffic
-from polytile.runtime.ranks.transport import Transport
 
 MOST_SPANS = 6000  # that are kept of a run
 MOST_DIRECTIONS = 27

@@ -16,9 +16,9 @@ from polytile.distribution.plan import DistributionPlan, HaloExchange
 from polytile.distribution.transfers import ArrayBox, ExchangeMode, Transfer, rounds
 from polytile.runtime.ranks.kernels import CompiledPlan
 from polytile.runtime.ranks.local_grid import LocalGrid
+from polytile.runtime.ranks.messages import Messages, Route, Transport
 from polytile.runtime.ranks.place import Place
 from polytile.runtime.ranks.records import Traffic
-from polytile.runtime.ranks.transport import Messages, Route, Transport
 
 
 @dataclass(frozen=True, slots=True)

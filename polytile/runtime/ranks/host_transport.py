@@ -13,8 +13,8 @@ from polytile.runtime.ranks.persistent_requests import PersistentRequests
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
+    from polytile.runtime.ranks.messages import Route
     from polytile.runtime.ranks.place import Place
-    from polytile.runtime.ranks.transport import Route
 
 
 @dataclass(frozen=True, slots=True)

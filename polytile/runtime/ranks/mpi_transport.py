@@ -14,8 +14,8 @@ from polytile.runtime.ranks.persistent_requests import PersistentRequests
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
+    from polytile.runtime.ranks.messages import Route
     from polytile.runtime.ranks.place import Place
-    from polytile.runtime.ranks.transport import Route
 
 KINDS = "mpi_memory_alloc_kinds"  # a list such as "mpi,system,cuda:device" (MPI 4.1, section 12.4.3)
 

@@ -12,7 +12,7 @@ from polytile.runtime.ranks.mpi import require_mpi
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
-    from polytile.runtime.ranks.transport import Route
+    from polytile.runtime.ranks.messages import Route
 
 
 class PersistentRequests:

@@ -20,6 +20,7 @@ class Place(Protocol):
 
     on: str
     arrays: Any  # the module: numpy or cupy
+    gpu: str  # which one, of all hosts; "" in the emulator
 
     def queue(self, *, side: bool) -> dict[str, Any]:
         """Arguments with which a compiled SCoP is called to run in a queue."""
@@ -64,6 +65,7 @@ class HostPlace:
 
     on = "emulator"
     arrays: Any = np
+    gpu = ""
 
     def queue(self, *, side: bool) -> dict[str, Any]:
         return {"on": self.on}
@@ -102,6 +104,7 @@ class DevicePlace:
         here = comm.Split_type(MPI.COMM_TYPE_SHARED)
         cuda.Device(here.rank % cuda.runtime.getDeviceCount()).use()
         here.Free()
+        self.gpu = f"{MPI.Get_processor_name()} {cuda.Device().pci_bus_id}"
         self.streams = cuda.Stream(non_blocking=True), _urgent_stream(cuda)
 
     def queue(self, *, side: bool) -> dict[str, Any]:

@@ -1,82 +1,58 @@
-"""Transports: ways for the bytes of messages from the memory of one rank to that of another.
-
-before: for each exchange: allocate, pack, MPI_Isend, MPI_Irecv, MPI_Waitall, unpack, free
-after:  once: buffers and persistent requests (MPI 4.1, section 3.9); for each exchange: pack, start, wait, unpack
-"""
+"""Transports: ways for the bytes of messages from the memory of one rank to that of another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.runtime.ranks.host_transport import HostTransport
+from polytile.runtime.ranks.ipc_transport import IpcTransport, why_not_shared
+from polytile.runtime.ranks.messages import Transport
 from polytile.runtime.ranks.mpi_transport import MpiTransport, takes_device_memory
+from polytile.runtime.ranks.nccl_transport import nccl_transport
+from polytile.runtime.ranks.peer_memory import PeerMemory
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
     from polytile.runtime.ranks.place import Place
 
-TRANSPORTS = ("auto", "host", "mpi")
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One message each way between this rank and another: sizes in bytes, 0 for none, and the tags of both."""
-
-    neighbour: int
-    sends: int
-    receives: int
-    send_tag: int
-    receive_tag: int
-
-
-class Messages(Protocol):
-    """The messages of one round of an exchange, one each way for each route, exchanged any number of times.
-
-    `sending` and `receiving` are bytes in the memory where kernels run; `sending` must be complete before `start`, and
-    `receiving` is after `wait`.
-    """
-
-    @property
-    def sending(self) -> Sequence[Any]: ...
-
-    @property
-    def receiving(self) -> Sequence[Any]: ...
-
-    def start(self) -> None:
-        """Begin to send and to receive."""
-        ...
-
-    def wait(self) -> None:
-        """Wait until all is sent and received; raises DeviceError where a message has another length."""
-        ...
-
-
-class Transport(Protocol):
-    """Makes messages."""
-
-    @property
-    def name(self) -> str: ...
-
-    def messages(self, routes: Sequence[Route]) -> Messages:
-        """Allocate the buffers of a round, and make its requests."""
-        ...
+TRANSPORTS = ("auto", "host", "mpi", "ipc", "nccl")
 
 
 def transport_named(name: str, comm: Intracomm, place: Place) -> Transport:
-    """Return the transport of this name; `auto` passes device memory where the library of MPI says that it takes it.
+    """Return the transport of this name; all ranks ask for the same one.
 
-    Raises UsageError for another name, or where it cannot be.
+    `auto` passes device memory to MPI where the library says that it takes it, and is `host` otherwise. `ipc` becomes
+    `host`, with a remark, where ranks cannot open each other's memory. Raises UsageError for another name, or where it
+    cannot be.
     """
     if name not in TRANSPORTS:
         raise UsageError(f"there is no transport {name!r}", hint=f"one of {', '.join(TRANSPORTS)}")
-    on_device = place.on == "gpu"
-    if name == "mpi" and not on_device:
-        message = "the transport mpi passes memory of a GPU to MPI, and kernels run in the emulator"
-        raise UsageError(message, hint="leave transport out, or take host")
-    if name == "mpi" or (name == "auto" and on_device and takes_device_memory(comm)):
-        return MpiTransport(comm, place)
+    if place.on != "gpu":
+        if name in _OF_A_GPU:
+            message = f"the transport {name} passes memory of a GPU, and kernels run in the emulator"
+            raise UsageError(message, hint="leave transport out, or take host")
+        return HostTransport(comm, place)
+    if name == "auto":
+        name = "mpi" if takes_device_memory(comm) else "host"
+    return _OF_A_GPU.get(name, HostTransport)(comm, place)
+
+
+def _ipc_or_host(comm: Intracomm, place: Place) -> Transport:
+    memory = PeerMemory(place.arrays)
+    if (why := why_not_shared(comm, place, memory)) is None:
+        return IpcTransport(comm, place, memory)
+    if comm.rank == 0:
+        message = f"polytile: ranks cannot read each other's device memory ({why}): messages go through the host"
+        warnings.warn(message, RuntimeWarning, stacklevel=5)
     return HostTransport(comm, place)
+
+
+_OF_A_GPU: dict[str, Callable[[Intracomm, Place], Transport]] = {
+    "mpi": MpiTransport,
+    "ipc": _ipc_or_host,
+    "nccl": nccl_transport,
+}
