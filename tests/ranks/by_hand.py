@@ -67,6 +67,7 @@ void jacobi(int steps, int n, int m, double A[n][m], double B[n][m], double seen
 }
 """
 BOXES = tuple(BoxParameters(f"{x}_first", f"{x}_end", f"{x}_offset", f"{x}_extent") for x in "ij")
+PEER_MEMORY = cache(lambda: lazy_device.PeerMemory(lazy_device.cupy()))
 DEVICE_TRANSPORTS = ("host", "mpi", "ipc", "nccl")  # taken in turns by the cases
 COPY_FIRST, COPY_COUNT = ("i0", "j0"), ("in", "jn")
 
@@ -219,7 +220,7 @@ def run(
     grid.check(made.plan.halo, "ij")
     local = local_grid(made.plan, grid, comm.rank, sizes, place.arrays)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transport_module, "PeerMemory", lazy_device.PeerMemory)
+        patch.setattr(transport_module, "peer_memory", PEER_MEMORY)
         transport = transport_named(device or "host", comm, place)
     assert transport.name == (device or "host")
     arrays = initial(sizes) if comm.rank == 0 else {}

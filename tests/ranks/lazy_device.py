@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
+from polytile.runtime.ranks import peer_memory
 from polytile.runtime.ranks.kernels import Launch
 
 STREAMS: list[Stream] = []
@@ -91,30 +93,64 @@ def synchronize() -> None:
         stream.synchronize()
 
 
-class PeerMemory:
+class SharedEvent:
+    """An event that processes share: how often it has been recorded, and how often what is before it has been done."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.counts = np.memmap(path, np.int64, "r+", shape=(2,))
+
+    def record(self, stream: Stream) -> None:
+        self.counts[0] += 1
+        number = int(self.counts[0])
+        stream.later(lambda: self.counts.__setitem__(1, number))
+
+    def pass_by(self, number: int) -> None:
+        while self.counts[1] < number:
+            sleep(1e-5)
+
+
+class PeerMemory(peer_memory.PeerMemory):
     """Device memory that processes share: files that all of them map; a handle is a path."""
 
     files = 0
 
-    def __init__(self, cupy: Any) -> None: ...
-
-    def allocate(self, size: int) -> Any:
-        path = Path(gettempdir()) / f"lazy-{os.getpid()}-{PeerMemory.files}"
-        PeerMemory.files += 1
-        path.write_bytes(bytes(max(size, 1)))
-        atexit.register(path.unlink)
-        made = np.memmap(path, np.uint8, "r+", shape=(max(size, 1),))[:size].view(Array)
-        made.path = path  # type: ignore[attr-defined]
-        return made
-
-    def handle(self, buffer: Any) -> bytes:
-        return str(buffer.path).encode().ljust(64, b"\0")
-
-    def open(self, handle: bytes, size: int) -> Any:
-        return np.memmap(handle.rstrip(b"\0").decode(), np.uint8, "r+", shape=(size,)).view(Array)
+    def open(self, handle: bytes, block: int) -> Any:
+        return np.memmap(_path(handle), np.uint8, "r+", shape=(block,)).view(Array)
 
     def copy(self, to: Any, source: Any, stream: Stream) -> None:
         stream.later(lambda: np.copyto(to, source))
+
+    def event(self) -> SharedEvent:
+        return SharedEvent(self._file(bytes(16)))
+
+    def event_handle(self, event: SharedEvent) -> bytes:
+        return _handle(event.path)
+
+    def open_event(self, handle: bytes) -> SharedEvent:
+        return SharedEvent(_path(handle))
+
+    def wait(self, stream: Stream, event: SharedEvent) -> None:
+        stream.later(partial(event.pass_by, int(event.counts[0])))
+
+    def new_block(self, size: int) -> peer_memory.SharedBytes:
+        path = self._file(bytes(size))
+        return peer_memory.SharedBytes(self.open(_handle(path), size), _handle(path), size, 0)
+
+    def _file(self, data: bytes) -> Path:
+        path = Path(gettempdir()) / f"lazy-{os.getpid()}-{PeerMemory.files}"
+        PeerMemory.files += 1
+        path.write_bytes(data)
+        atexit.register(path.unlink)
+        return path
+
+
+def _handle(path: Path) -> bytes:
+    return str(path).encode().ljust(peer_memory.HANDLE, b"\0")
+
+
+def _path(handle: bytes) -> Path:
+    return Path(handle.rstrip(b"\0").decode())
 
 
 class Nccl:

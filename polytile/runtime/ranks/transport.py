@@ -12,7 +12,7 @@ from polytile.runtime.ranks.ipc_transport import IpcTransport, why_not_shared
 from polytile.runtime.ranks.messages import Transport
 from polytile.runtime.ranks.mpi_transport import MpiTransport, takes_device_memory
 from polytile.runtime.ranks.nccl_transport import nccl_transport
-from polytile.runtime.ranks.peer_memory import PeerMemory
+from polytile.runtime.ranks.peer_memory import peer_memory
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -42,7 +42,7 @@ def transport_named(name: str, comm: Intracomm, place: Place) -> Transport:
 
 
 def _ipc_or_host(comm: Intracomm, place: Place) -> Transport:
-    memory = PeerMemory(place.arrays)
+    memory = peer_memory()
     if (why := why_not_shared(comm, place, memory)) is None:
         return IpcTransport(comm, place, memory)
     if comm.rank == 0:
