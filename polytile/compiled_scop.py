@@ -61,6 +61,7 @@ class CompiledScop:
     _engines: dict[str, Engine] = field(default_factory=dict, init=False, repr=False, compare=False)
     _known_sizes: list[KnownSizes] = field(default_factory=list, init=False, repr=False, compare=False)
     _repeated: list[RepeatedCalls] = field(default_factory=list, init=False, repr=False, compare=False)
+    _names: list[frozenset[str]] = field(default_factory=list, init=False, repr=False, compare=False)
     _loops: list[tuple[LoopFacts, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -238,35 +239,38 @@ class CompiledScop:
         `__cuda_stream__`: kernels run there, and where all arrays are on the GPU a call returns before they end.
         (Both are arguments of the C where that has some of these names.)
         """
-        on = self._taken("on", named, "auto")
-        stream = self._taken("stream", named, None)
-        if stream is None:
-            return self._called(on, arguments, named)
-        from polytile.runtime.cuda_streams import as_current
-
-        with as_current(stream):
-            self._called(on, arguments, named, wait=False)
+        on = self._taken("on", named, "auto") if "on" in named else "auto"
+        stream = self._taken("stream", named, None) if "stream" in named else None
+        self._called(on, arguments, named, stream)
 
     def _taken(self, name: str, named: dict[str, Any], default: T) -> T:
         """Take what a call says by this name, unless it is an argument of the C."""
-        if name not in named:
-            return default
-        from polytile.runtime.binding import names
+        if not self._names:
+            from polytile.runtime.binding import names
 
-        return default if name in names(self.scop) else named.pop(name)
+            self._names.append(frozenset(names(self.scop)))
+        return default if name in self._names[0] else named.pop(name)
 
-    def _called(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], *, wait: bool = True) -> None:
-        if self._repeated and self._repeated[0].run(on, arguments, named, wait=wait):
+    def _called(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], stream: Any = None) -> None:
+        if self._repeated and self._repeated[0].run(on, arguments, named, stream):
             return
+        if stream is None:
+            return self._bound_and_run(on, arguments, named)
+        from polytile.runtime.cuda_streams import as_current
+
+        with as_current(stream):
+            self._bound_and_run(on, arguments, named, wait=False)
+
+    def _bound_and_run(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], wait: bool = True) -> None:
         with deep_recursion():
             call = self._bind(arguments, named)
-            self.run(call, on=on)
-        if on != "emulator" and (engine := self._engines.get("gpu")):
-            from polytile.runtime.repeated_calls import RepeatedCalls
+            self._execution.run(call, on, wait=wait)
+            if on != "emulator" and (engine := self._engines.get("gpu")):
+                from polytile.runtime.repeated_calls import RepeatedCalls
 
-            if not self._repeated:
-                self._repeated.append(RepeatedCalls(self.scop))
-            self._repeated[0].remember(on, arguments, named, call, engine)
+                if not self._repeated:
+                    self._repeated.append(RepeatedCalls(self.scop))
+                self._repeated[0].remember(on, arguments, named, call, engine)
 
     @for_callers
     def distribute(

@@ -11,7 +11,7 @@ from polytile.runtime.cupy_engine import require_cupy
 
 def as_current(stream: Any) -> Any:
     """A context in which CuPy's current stream is this one; raises UsageError for what is no stream."""
-    return _of(require_cupy(), _handle(stream))
+    return _of(require_cupy(), handle_of(stream))
 
 
 @lru_cache(maxsize=64)
@@ -19,8 +19,9 @@ def _of(cupy: Any, handle: int) -> Any:
     return cupy.cuda.ExternalStream(handle)
 
 
-def _handle(stream: Any) -> int:
-    """CUDA's number of a stream; `__cuda_stream__` gives (version 0, handle)."""
+def handle_of(stream: Any) -> int:
+    """Return CUDA's number of a stream, of which `__cuda_stream__` gives (version 0, handle); raises UsageError for
+    what is none."""
     if (protocol := getattr(stream, "__cuda_stream__", None)) is not None:
         return int((protocol() if callable(protocol) else protocol)[1])
     for name in ("cuda_stream", "ptr"):  # of torch's, and of CuPy's before it knew the protocol

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from importlib import import_module
@@ -23,6 +23,7 @@ from polytile.machine import MAX_GRID
 from polytile.options import Options
 from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.device_buffers import DeviceBuffer, device_buffers
+from polytile.runtime.host_copies import HostCopies
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.launches import KernelRuns, launches_of
@@ -112,10 +113,7 @@ class Bound:
     def _launch(
         self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int], *, early: bool = False
     ) -> Callable[[], None]:
-        kernel = self.engine.program.kernel(name)
-        if grid[0] > MAX_GRID[0]:
-            raise UserError(f"the kernel {name} needs {grid[0]} blocks, more than a grid can have")
-        clamped = (grid[0], min(grid[1], MAX_GRID[1]), min(grid[2], MAX_GRID[2]))
+        kernel, clamped = self.engine.program.kernel(name), clamped_grid(name, grid)
         shared = dynamic_shared_bytes(kernel)
         function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
         if early and kernel.starts_early:
@@ -135,6 +133,14 @@ class Bound:
             else:
                 result.append(scalar_dtype(p.type).type(scope[p.name]))
         return tuple(result)
+
+
+def clamped_grid(kernel: str, grid: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Return a grid that a device has: kernels stride over what lies beyond its limits of y and z; raises UserError
+    beyond that of x."""
+    if grid[0] > MAX_GRID[0]:
+        raise UserError(f"the kernel {kernel} needs {grid[0]} blocks, more than a grid can have")
+    return grid[0], min(grid[1], MAX_GRID[1]), min(grid[2], MAX_GRID[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +182,7 @@ class CupyEngine:
         copies: dict[str, Any],
     ) -> Bound:
         """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host."""
-        return self.sized(layouts, values).bound(*self._divided(layouts, memory), copies, {})
+        return self.sized(layouts, values).bound(*self._divided(layouts, memory), copies)
 
     def _divided(
         self, layouts: Mapping[str, Layout], memory: Mapping[str, Any]
@@ -204,29 +210,56 @@ class SizedRun:
 
         Without `wait` kernels may still run behind it, where no array is the host's. Raises DeviceError.
         """
+
+        def launch(_: int, pointers: Sequence[int]) -> None:
+            by_name = {b.name: pointer for b, pointer in zip(self.buffers, pointers, strict=True)}
+            Bound(self.engine, self.values, by_name, scalars, ()).launch_all()
+
+        self.around(launch, addresses, host, wait=wait)
+
+    def around(
+        self,
+        launch: Callable[[int, Sequence[int]], None],
+        addresses: Mapping[str, int],
+        host: Mapping[str, Any],
+        *,
+        wait: bool,
+    ) -> None:
+        """Run what launches the kernels in a stream, CuPy's current one, on the bases of all buffers."""
         cupy = require_cupy()
         try:
-            copies: dict[str, Any] = {}
-            before: dict[str, Bytes] = {}
-            self.bound(addresses, host, scalars, copies, before).launch_all()
-            if wait or copies:  # for the stream, not the device: another thread may be recording a graph
-                cupy.cuda.get_current_stream().synchronize()
-            for b in self.buffers if copies else ():
-                if b.buffer.copy_out and b.name in copies:
-                    _copy_back(b, b.part(host[b.name]), copies[b.name], before)
+            stream = cupy.cuda.get_current_stream().ptr
+            copied = [b for b in self.buffers if not b.temporary and b.name not in addresses]
+            blocks = self._blocks(cupy, addresses, stream, poisoned=bool(copied))
+            pointers = [
+                addresses[b.name] + b.lead if b.name in addresses else blocks[b.name].ptr - b.first
+                for b in self.buffers
+            ]
+            if copied:
+                with HostCopies(cupy, stream) as copies:
+                    before = _copied_in(copies, copied, blocks, host)
+                    launch(stream, pointers)
+                    _copy_back(copies, copied, blocks, host, before)
+            else:
+                launch(stream, pointers)
+            if wait or copied:  # for the stream, not the device: another thread may be recording a graph
+                cupy.cuda.runtime.streamSynchronize(stream)
         except device_failures() as error:
             raise DeviceError(f"running {self.engine.program.name} failed: {error}") from error
 
+    def _blocks(self, cupy: Any, addresses: Mapping[str, int], stream: int, *, poisoned: bool) -> dict[str, Any]:
+        """Take memory for temporaries and for copies; poison is no value that a program could use by accident."""
+        blocks = {b.name: cupy.cuda.alloc(b.size) for b in self.buffers if b.name not in addresses}
+        for b in self.buffers if poisoned else ():
+            if b.name in blocks and b.size and (b.temporary or not b.buffer.copy_in):
+                cupy.cuda.runtime.memsetAsync(blocks[b.name].ptr, POISON_FLOAT, b.size, stream)
+        return blocks
+
     def bound(
-        self,
-        addresses: Mapping[str, int],
-        host: Mapping[str, Any],
-        scalars: Mapping[str, Any],
-        copies: dict[str, Any],
-        before: dict[str, Bytes],
+        self, addresses: Mapping[str, int], host: Mapping[str, Any], scalars: Mapping[str, Any], copies: dict[str, Any]
     ) -> Bound:
-        """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host, and `before`
-        what was copied to those of which not all is copied back."""
+        """Put every buffer into device memory, for runs without copies; `copies` receives the blocks made for arrays of
+        the host."""
         cupy = require_cupy()
         pointers: dict[str, int] = {}
         blocks: list[Any] = []
@@ -237,14 +270,11 @@ class SizedRun:
                 pointers[b.name] = address + b.lead
                 continue
             poisoned = copied and (b.temporary or not b.buffer.copy_in)
-            block = _fresh(cupy, b.size) if poisoned else cupy.empty(b.size, np.uint8)
+            block = cupy.full(b.size, POISON_FLOAT, dtype=np.uint8) if poisoned else cupy.empty(b.size, np.uint8)
             if not b.temporary:
                 copies[b.name] = block
                 if b.buffer.copy_in:
-                    part = b.part(host[b.name])
-                    if b.buffer.copy_out and not b.buffer.whole_back:
-                        part = before[b.name] = part.copy()
-                    block.set(part)
+                    block.set(b.part(host[b.name]))
             blocks.append(block)
             pointers[b.name] = int(block.data.ptr) - b.first
         return Bound(self.engine, self.values, pointers, scalars, tuple(blocks))
@@ -256,19 +286,32 @@ def _number(data: Any) -> np.generic:
     return host.reshape(-1)[0]  # type: ignore[no-any-return]
 
 
-def _fresh(cupy: Any, size: int) -> Any:
-    """Device memory that holds no value a program could use by accident."""
-    return cupy.full(size, POISON_FLOAT, dtype=np.uint8)
+def _copied_in(
+    copies: HostCopies, buffers: Iterable[DeviceBuffer], blocks: Mapping[str, Any], host: Mapping[str, Any]
+) -> dict[str, Bytes]:
+    """Copy arrays of the host to their blocks; returns what was in those of which changes come back."""
+    before: dict[str, Bytes] = {}
+    for b in buffers:
+        if b.buffer.copy_in:
+            part = b.part(host[b.name])
+            if b.changes:
+                part = before[b.name] = part.copy()
+            copies.to_device(blocks[b.name].ptr, part)
+    return before
 
 
-def _copy_back(b: DeviceBuffer, part: Bytes, block: Any, before: Mapping[str, Bytes]) -> None:
-    """All of it, or what has changed: other threads may change the rest meanwhile."""
-    known = before.get(b.name)
-    if known is None:
-        block.get(out=part)
-    else:
-        now = block.get()
-        np.copyto(part, now, where=known != now)
+def _copy_back(
+    copies: HostCopies,
+    buffers: Iterable[DeviceBuffer],
+    blocks: Mapping[str, Any],
+    host: Mapping[str, Any],
+    before: Mapping[str, Bytes],
+) -> None:
+    for b in buffers:
+        if b.name in before:
+            copies.changes_back(b.part(host[b.name]), blocks[b.name].ptr, before[b.name], b.unit)
+        elif b.back is not None:
+            copies.back(b.part(host[b.name]), blocks[b.name].ptr, b.back)
 
 
 def flags_of(options: Options) -> tuple[str, ...]:

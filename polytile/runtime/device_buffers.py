@@ -14,13 +14,14 @@ import numpy as np
 from polytile.dataclass import dataclass
 from polytile.ir.evaluate import evaluate
 from polytile.ir.host import Buffer, HostProgram
+from polytile.runtime.host_copies import Box, box_back
 from polytile.runtime.layout import Layout, element_dtype
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceBuffer:
     """One buffer at given sizes. `lead` is what the caller's array has in front of element 0, `first` where the buffer
-    begins behind that element."""
+    begins behind that element. `back` is what comes back as it is, by rows of the buffer, to an array of the host."""
 
     buffer: Buffer
     name: str
@@ -28,6 +29,18 @@ class DeviceBuffer:
     lead: int
     first: int
     size: int
+    back: Box | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether what the kernels have changed alone comes back."""
+        return self.buffer.copy_out and self.buffer.copy_in and self.buffer.back is None
+
+    @property
+    def unit(self) -> int:
+        """Return in how many bytes at once it is looked for changes: no element has others beside its own."""
+        size = element_dtype(self.buffer.array).itemsize
+        return size if size in (2, 4, 8) and not self.buffer.array.fields else 1
 
     def part(self, data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the bytes of a host array that it holds; a view."""
@@ -47,4 +60,15 @@ def _device_buffer(buffer: Buffer, layouts: Mapping[str, Layout], values: Mappin
     name, size = buffer.array.name, element_dtype(buffer.array).itemsize
     first, elements = evaluate(buffer.first, values), max(0, evaluate(buffer.elements, values))
     lead = 0 if buffer.temporary else layouts[name].lead
-    return DeviceBuffer(buffer, name, buffer.temporary, lead * size, first * size, elements * size)
+    first, elements = first * size, elements * size
+    return DeviceBuffer(
+        buffer, name, buffer.temporary, lead * size, first, elements, _back(buffer, first, elements, values)
+    )
+
+
+def _back(buffer: Buffer, first: int, size: int, values: Mapping[str, int]) -> Box | None:
+    if buffer.temporary or not buffer.copy_out:
+        return None
+    if buffer.back is None:
+        return None if buffer.copy_in else Box(0, (), (), size)
+    return box_back(buffer, first, values)

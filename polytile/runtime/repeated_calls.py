@@ -6,20 +6,27 @@ asks whether arrays overlap, and launches. Whatever is not known to be alike is 
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from polytile.dataclass import dataclass
+from polytile.diagnostics import DeviceError
 from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, names_by_position
-from polytile.runtime.cupy_engine import CupyEngine, SizedRun, require_cupy
+from polytile.runtime.cuda_streams import as_current, handle_of
+from polytile.runtime.cupy_engine import CupyEngine, SizedRun, device_failures, require_cupy
+from polytile.runtime.few_launches import FewLaunches
 from polytile.runtime.layout import element_dtype
+from polytile.runtime.sized_launches import few_launches
 
 MOST = 64  # kinds of calls that are kept, the latest ones
+MISFITS = (struct.error, OverflowError, TypeError, ValueError)  # of numbers that are not of their type
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,20 @@ class _Passed:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What calls of one kind have in common; `apart` are pairs of `arrays` that must not overlap, by number."""
+    """What calls of one kind have in common: `addresses` are the places of arrays among the arguments, with what reads
+    their addresses, and `apart` pairs of these that must not overlap, by number, with their sizes in bytes.
+
+    `numbers` are those that kernels get by value: their places, and how they are converted where `few` does not do
+    that. With `in_place`, numbers of addresses and what is added to them, the run has no memory of its own.
+    """
 
     run: SizedRun
+    few: FewLaunches | None
     arrays: tuple[_Passed, ...]
+    addresses: tuple[tuple[int, Callable[[Any], int]], ...]
+    apart: tuple[tuple[int, int, int, int], ...]
     numbers: tuple[tuple[str, int, Callable[[Any], np.generic]], ...]
-    apart: tuple[tuple[int, int], ...]
+    in_place: tuple[tuple[int, int], ...] | None
 
 
 class RepeatedCalls:
@@ -61,29 +76,21 @@ class RepeatedCalls:
         self.readers: dict[type, _Reader] = {}
         self.found: dict[Hashable, _Known] = {}
 
-    def run(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], *, wait: bool) -> bool:
-        """Run a call of a known kind; False, and nothing has happened, for any other. Raises DeviceError."""
+    def run(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], stream: Any = None) -> bool:
+        """Run a call of a known kind, in a stream without waiting for its end where one is given; False, and nothing
+        has happened, for any other. Raises DeviceError."""
         known = self.found.get(self._kind(on, arguments, named)) if self.found else None
         if known is None:
             return False
-        given = (*arguments, *named.values())
-        addresses = [passed.reader.address(given[passed.place]) for passed in known.arrays]
-        for k, other in known.apart:
+        given = (*arguments, *named.values()) if named else arguments
+        addresses = [address(given[place]) for place, address in known.addresses]
+        for k, other, size, other_size in known.apart:
             here, there = addresses[k], addresses[other]
-            if here < there + known.arrays[other].size and there < here + known.arrays[k].size:
+            if here < there + other_size and there < here + size:
                 return False
-        try:
-            numbers = {name: number(given[place]) for name, place, number in known.numbers}
-        except OverflowError:
-            return False
-        resident, host = {}, {}
-        for passed, address in zip(known.arrays, addresses, strict=True):
-            if passed.reader.on_device:
-                resident[passed.name] = address
-            else:
-                host[passed.name] = given[passed.place]
-        known.run.run(resident, host, numbers, wait=wait)
-        return True
+        if known.in_place is not None and known.few is not None:
+            return _in_place(known, known.few, known.in_place, addresses, given, stream)
+        return _around(known, addresses, given, stream)
 
     def remember(
         self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any], call: Call, engine: object
@@ -107,12 +114,24 @@ class RepeatedCalls:
         by_value = [(name, places[name], element_dtype(self.scop.array(name))) for name in engine.program.by_value]
         if not all(dtype.kind == "f" or (dtype.kind in "iu" and type(given[k]) is int) for _, k, dtype in by_value):
             return
-        numbers = tuple((name, place, _converter(dtype)) for name, place, dtype in by_value)
-        self.found[key] = _Known(
-            engine.sized(call.layouts, call.values), arrays, numbers, tuple(self._must_be_apart(arrays))
-        )
+        self.found[key] = self._known(engine.sized(call.layouts, call.values), arrays, by_value)
         for old in list(self.found)[:-MOST]:
             self.found.pop(old, None)  # another thread may have been faster
+
+    def _known(
+        self, run: SizedRun, arrays: tuple[_Passed, ...], by_value: Sequence[tuple[str, int, np.dtype[Any]]]
+    ) -> _Known:
+        number = {passed.name: k for k, passed in enumerate(arrays)}
+        resident = all(b.name in number and arrays[number[b.name]].reader.on_device for b in run.buffers)
+        return _Known(
+            run,
+            few_launches(run, [(name, dtype) for name, _, dtype in by_value]),
+            arrays,
+            tuple((passed.place, passed.reader.address) for passed in arrays),
+            tuple(self._must_be_apart(arrays)),
+            tuple((name, place, _converter(dtype)) for name, place, dtype in by_value),
+            tuple((number[b.name], b.lead) for b in run.buffers) if resident else None,
+        )
 
     def _kind(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Hashable:
         """Return all of a call but addresses and numbers that are passed by value; None where what decides is not
@@ -122,28 +141,83 @@ class RepeatedCalls:
             by_position = names_by_position(self.scop, len(arguments))
             if len(arguments) > len(by_position):
                 return None
+        readers, by_value = self.readers, self.by_value
         kinds: list[Hashable] = [on, *named]
-        for name, value in zip(by_position, arguments, strict=False):
-            kinds.append(self._kind_of(name, value))
-        for name, value in named.items():
-            kinds.append(self._kind_of(name, value))
-        return None if None in kinds else tuple(kinds)
+        for names, values in ((by_position, arguments), (named, named.values())):
+            for name, value in zip(names, values, strict=False):
+                found: Any = type(value)
+                if found is int or found is float:
+                    if name in by_value:
+                        kinds.append(found)
+                    elif found is int:
+                        kinds.append(value)
+                    else:
+                        return None
+                    continue
+                reader = readers.get(type(value))
+                kind = None if reader is None else reader.kind(value)
+                if kind is None:
+                    return None
+                kinds.append(kind)
+        return tuple(kinds)
 
-    def _kind_of(self, name: str, value: Any) -> Any:
-        found = type(value)
-        if (found is int or found is float) and name in self.by_value:
-            return found
-        if found is int:
-            return value
-        reader = self.readers.get(found)
-        return None if reader is None else reader.kind(value)
-
-    def _must_be_apart(self, arrays: Sequence[_Passed]) -> Iterator[tuple[int, int]]:
+    def _must_be_apart(self, arrays: Sequence[_Passed]) -> Iterator[tuple[int, int, int, int]]:
         for (k, one), (other, another) in combinations(enumerate(arrays), 2):
             same_side = one.reader.on_device == another.reader.on_device
             written = self.scop.written(one.name) or self.scop.written(another.name)
             if same_side and written and one.size and another.size:
-                yield k, other
+                yield k, other, one.size, another.size
+
+
+def _in_place(
+    known: _Known,
+    few: FewLaunches,
+    in_place: Sequence[tuple[int, int]],
+    addresses: Sequence[int],
+    given: Sequence[Any],
+    stream: Any,
+) -> bool:
+    """Write addresses and numbers where the launches read them, and launch."""
+    cupy = require_cupy()
+    values = [addresses[k] + lead for k, lead in in_place]
+    values += [given[place] for _, place, _ in known.numbers]
+    handle = cupy.cuda.get_current_stream().ptr if stream is None else handle_of(stream)
+    try:
+        try:
+            few.run(cupy, handle, values)
+        except MISFITS:
+            return False
+        if stream is None:  # for the stream, not the device: another thread may be recording a graph
+            cupy.cuda.runtime.streamSynchronize(handle)
+    except device_failures() as error:
+        raise DeviceError(f"running {known.run.engine.program.name} failed: {error}") from error
+    return True
+
+
+def _around(known: _Known, addresses: Sequence[int], given: Sequence[Any], stream: Any) -> bool:
+    """Take memory, copy what lies on the host, and launch."""
+    try:
+        numbers = {name: number(given[place]) for name, place, number in known.numbers}
+    except MISFITS:
+        return False
+    resident, host = {}, {}
+    for passed, address in zip(known.arrays, addresses, strict=True):
+        if passed.reader.on_device:
+            resident[passed.name] = address
+        else:
+            host[passed.name] = given[passed.place]
+    with nullcontext() if stream is None else as_current(stream):
+        if known.few is None:
+            known.run.run(resident, host, numbers, wait=stream is None)
+        else:
+            few, values, cupy = known.few, tuple(numbers.values()), require_cupy()
+            known.run.around(
+                lambda handle, pointers: few.run(cupy, handle, (*pointers, *values)),
+                resident,
+                host,
+                wait=stream is None,
+            )
+    return True
 
 
 def _converter(dtype: np.dtype[Any]) -> Callable[[Any], np.generic]:
@@ -164,11 +238,9 @@ def _converter(dtype: np.dtype[Any]) -> Callable[[Any], np.generic]:
 def _readers() -> dict[type, _Reader]:
     found = {
         np.ndarray: _Reader(
-            lambda a: (a.shape, a.dtype, a.flags.c_contiguous, a.flags.writeable), lambda a: a.ctypes.data, False
+            lambda a: (a.shape, a.strides, a.dtype, a.flags.writeable), lambda a: a.ctypes.data, False
         ),
-        require_cupy().ndarray: _Reader(
-            lambda a: (a.shape, a.dtype, a.flags.c_contiguous), lambda a: a.data.ptr, True
-        ),
+        require_cupy().ndarray: _Reader(lambda a: (a.shape, a.strides, a.dtype), lambda a: a.data.ptr, True),
     }
     torch = sys.modules.get("torch")
     if torch is not None:

@@ -13,7 +13,6 @@ from typing import Any
 
 from polytile.diagnostics import UsageError
 from polytile.ir.scop import Array, Scop
-from polytile.runtime.cuda_streams import as_current
 from polytile.runtime.layout import element_dtype
 from polytile.runtime.torch_tensors import check_type, torch_type
 
@@ -22,7 +21,7 @@ _LIBRARIES: dict[str, Any] = {}  # an operator goes with its library; `custom_op
 
 
 def torch_op(scop: Scop, name: str, run: Callable[..., None]) -> Any:
-    """Register `run`, which takes the arguments of a call by name, and `wait`, as the operator `name`,
+    """Register `run`, which takes the arguments of a call by name, and a stream, as the operator `name`,
     "namespace::operator"."""
     _check_name(name)
     torch = _torch()
@@ -41,8 +40,7 @@ def torch_op(scop: Scop, name: str, run: Callable[..., None]) -> Any:
         if device is None:
             run(given)
         else:
-            with as_current(torch.cuda.current_stream(device)):
-                run(given, wait=False)
+            run(given, torch.cuda.current_stream(device))
 
     def fake(*values: Any, **sizes: Any) -> None:
         for array, value in zip(arrays.values(), values, strict=True):

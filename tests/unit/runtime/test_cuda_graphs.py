@@ -41,6 +41,10 @@ class Gpu:
         return Stream(self)
 
 
+class Failure(Exception):
+    pass
+
+
 class Stream:
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
@@ -71,17 +75,17 @@ def gpu() -> Gpu:
 
 @pytest.fixture
 def cupy(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Any:
-    none: tuple[type[Exception], ...] = ()
     failing = SimpleNamespace(
-        CUDARuntimeError=none, CUDADriverError=none, OutOfMemoryError=none, getDevice=lambda: 0
+        CUDARuntimeError=Failure, CUDADriverError=Failure, OutOfMemoryError=Failure, getDevice=lambda: 0,
+        streamSynchronize=lambda _: None,
     )
     cuda = SimpleNamespace(
         runtime=failing,
         driver=failing,
         memory=failing,
-        compiler=SimpleNamespace(CompileException=none),
+        compiler=SimpleNamespace(CompileException=Failure),
         Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
-        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
+        get_current_stream=lambda: SimpleNamespace(ptr=0),
         Stream=gpu.stream,
     )
     module = SimpleNamespace(ndarray=Resident, cuda=cuda)
@@ -319,7 +323,7 @@ def test_an_early_launch_goes_to_the_stream_of_its_own_thread(monkeypatch: pytes
         streams.append(config._obj.stream)
         return 0
 
-    monkeypatch.setattr(programmatic_dependent_launch, "_driver", lambda: driver)
+    monkeypatch.setattr(programmatic_dependent_launch, "driver_launch", lambda: driver)
     stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=current))
     launch = programmatic_dependent_launch.programmatic_launch(
         SimpleNamespace(cuda=stream), 1, (1, 1, 1), (32, 1, 1), 0, ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,51 +15,19 @@ from polytile.ir.kernel import Launch
 from polytile.runtime import cupy_engine
 from polytile.runtime.cupy_engine import CupyEngine, require_cupy
 from polytile.runtime.layout import layouts
+from tests.unit.runtime.deferred_cupy import Block, Device, Failure, playing
 
 VALUES = {"n": 3, "m": 4}
 
 
-class Block:
-    """Device memory, on the host."""
-
-    def __init__(self, data: np.ndarray[Any, Any]) -> None:
-        self.host = data
-        self.dtype, self.shape = data.dtype, data.shape
-        self.data = SimpleNamespace(ptr=data.ctypes.data)
-
-    def set(self, data: np.ndarray[Any, Any]) -> None:
-        self.host[...] = data
-
-    def get(self, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
-        if out is None:
-            return self.host.copy()
-        out[...] = self.host
-        return out
-
-
-class Failure(Exception):
-    pass
+@pytest.fixture
+def device() -> Device:
+    return Device(late=False)
 
 
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    failing = SimpleNamespace(
-        CUDARuntimeError=Failure, CUDADriverError=Failure, OutOfMemoryError=Failure, getDevice=lambda: 0
-    )
-    cuda = SimpleNamespace(
-        runtime=failing,
-        driver=failing,
-        memory=failing,
-        compiler=SimpleNamespace(CompileException=Failure),
-        Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
-        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
-    )
-    module = SimpleNamespace(
-        ndarray=Block,
-        full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)),
-        empty=lambda size, dtype: Block(np.empty(size, dtype)),
-        cuda=cuda,
-    )
+def cupy(device: Device, monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = playing(device)
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
     return module
 

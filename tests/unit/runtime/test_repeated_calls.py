@@ -36,6 +36,7 @@ class Array:
         self.shape, self.dtype = shape, np.dtype(dtype)
         self.nbytes = int(np.prod(shape)) * self.dtype.itemsize
         self.flags = SimpleNamespace(c_contiguous=contiguous)
+        self.strides = (self.dtype.itemsize * (1 if contiguous else 2),)
 
 
 class Failure(Exception):
@@ -70,14 +71,15 @@ class Gpu:
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     gpu = Gpu()
     runtime = SimpleNamespace(
-        CUDARuntimeError=Failure, CUDADriverError=Failure, OutOfMemoryError=Failure, getDevice=lambda: 0
+        CUDARuntimeError=Failure, CUDADriverError=Failure, OutOfMemoryError=Failure, getDevice=lambda: 0,
+        streamSynchronize=lambda _: gpu.wait(),
     )
     cuda = SimpleNamespace(
         runtime=runtime,
         driver=runtime,
         memory=runtime,
         compiler=SimpleNamespace(CompileException=Failure),
-        get_current_stream=lambda: SimpleNamespace(synchronize=gpu.wait),
+        get_current_stream=lambda: SimpleNamespace(ptr=gpu.streams[-1]),
         ExternalStream=gpu.stream,
     )
 
