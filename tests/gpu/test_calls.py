@@ -1,4 +1,4 @@
-"""Calls from Python on a GPU: launches by the driver, streams, threads, large arrays of the host; and what they leave."""
+"""Calls from Python on a GPU: launches by the driver, streams, threads, large arrays of the host, what is left."""
 
 from __future__ import annotations
 
