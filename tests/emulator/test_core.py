@@ -21,7 +21,13 @@ from polytile.runtime.emulator.findings import Reader
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, PLAIN, Instrumentation, checked
 
 KERNELS = Path(__file__).parent / "kernels"
+TEMPLATES = Path(polytile.__file__).parent / "codegen" / "targets" / "templates"
+UNITS = [TEMPLATES / "unit.cu.j2", *sorted((Path(__file__).parents[1] / "golden").rglob("*.cu"))]
 CHECKED_FILES = ("grids", "addresses", "undefined", "uninitialised", "races")
+NAMED = {name: name for name in ("chrono", "initializer_list", "map", "mutex", "string")} | {
+    **{"fprintf": "cstdio", "getenv": "cstdlib", "int": "cstdint", "memcmp": "cstring", "memcpy": "cstring"},
+    **{"lock_guard": "mutex", "nothrow": "new", "unique_ptr": "memory"},
+}
 STRICT = ["-Wall", "-Werror", "-Wno-sign-compare", "-Winvalid-pch"]
 Pair = Callable[[str, Instrumentation], list[EmulatorLibrary]]
 
@@ -43,6 +49,22 @@ def pair(emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pai
         return libraries
 
     return build
+
+
+def test_headers_of_generated_files_are_read_once() -> None:
+    """All but a small one of the emulator's own are in the header that is precompiled."""
+    texts = "".join(file.read_text() for file in UNITS)
+    named = set(re.findall(r"^#include <(\w+(?:\.h)?)>", texts, re.MULTILINE))
+    assert {"cuda_runtime.h", "map", "mutex", "string"} <= named
+    assert named - {"cooperative_groups.h"} <= set(re.findall(r"<(.*)>", core._TEXT))
+
+
+@pytest.mark.parametrize("file", UNITS[1:], ids=lambda file: file.stem)
+def test_generated_files_include_what_they_name(file: Path) -> None:
+    """Builds against what is precompiled would not see that a header is missing."""
+    text = file.read_text()
+    for name, header in NAMED.items():
+        assert f"std::{name}" not in text or f"#include <{header}>" in text
 
 
 def without_addresses(text: str) -> str:

@@ -22,13 +22,20 @@ from polytile.runtime.emulator.process import run_to_end
 VARIABLE = "POLYTILE_EMULATOR_CORES"  # names a folder that processes share, which stays
 APART = "-DPOLYTILE_EMULATOR_APART=1"  # a .cu is compiled against declarations
 _OBJECT = "-DPOLYTILE_EMULATOR_OBJECT=1"  # what they declare is compiled
-# What every generated .cu includes. Nothing is defined here: what an inline function uses of templates would be
-# instantiated in each build.
+# What generated .cu files include: reading <map> and <mutex> anew takes 0.15 s of each build. Nothing is defined here:
+# what an inline function uses of templates would be instantiated in each build.
 _TEXT = """#include <cuda_runtime.h>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
 """
 
 
