@@ -295,8 +295,8 @@ def _copied_in(
         if b.buffer.copy_in:
             part = b.part(host[b.name])
             if b.changes:
-                part = before[b.name] = part.copy()
-            copies.to_device(blocks[b.name].ptr, part)
+                before[b.name] = np.empty_like(part)
+            copies.to_device(blocks[b.name].ptr, part, before.get(b.name))
     return before
 
 

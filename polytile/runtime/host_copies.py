@@ -99,10 +99,14 @@ class HostCopies:
     def __exit__(self, *error: Any) -> None:
         self.stack.__exit__(*error)
 
-    def to_device(self, target: int, source: Bytes) -> None:
-        """Copy an array to an address of the device; it may be changed behind it."""
-        if (slots := self._ring_for(source)) is not None:
-            return slots.to_device(target, source, self.stream)
+    def to_device(self, target: int, source: Bytes, kept: Bytes | None = None) -> None:
+        """Copy an array to an address of the device; it may be changed behind it. What goes there is left in `kept` as
+        well."""
+        if (slots := self._ring_for(source, direct=kept is None)) is not None:
+            return slots.to_device(target, source, self.stream, kept)
+        if kept is not None:
+            np.copyto(kept, source)
+            source = kept
         if source.size:
             kind = self.runtime.memcpyHostToDevice
             self.runtime.memcpyAsync(target, source.ctypes.data, source.size, kind, self.stream)

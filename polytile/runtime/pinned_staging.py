@@ -25,10 +25,10 @@ import numpy as np
 from polytile.dataclass import dataclass
 
 Bytes: TypeAlias = np.ndarray[Any, Any]
-PIECE = 4 << 20  # bytes, 80 microseconds at 50 GB/s: what a piece costs besides is a tenth of that
-SLOTS = 8
-AHEAD = 4  # pieces that threads copy, or that are on their way, at once
-LEAST = 1 << 20  # bytes from which on pieces are faster
+PIECE = 2 << 20  # bytes: a thread of the host copies them in 200 microseconds, what a piece costs besides is a tenth
+SLOTS = 16
+AHEAD = 8  # pieces that threads copy, or that are on their way, at once
+LEAST = 2 * PIECE  # bytes from which on pieces are faster
 MOST_COPIERS = 4
 MOST_IDLE = 8
 
@@ -86,8 +86,9 @@ class Ring:
         self.address = self.runtime.hostAlloc(SLOTS * PIECE, self.runtime.hostAllocPortable)
         self.slots = [Slot(cupy, self.address + k * PIECE, PIECE) for k in range(SLOTS)]
 
-    def to_device(self, target: int, source: Bytes, stream: int) -> None:
-        """Copy bytes of the host to an address of the device, in a stream; they may be changed behind it."""
+    def to_device(self, target: int, source: Bytes, stream: int, kept: Bytes | None = None) -> None:
+        """Copy bytes of the host to an address of the device, in a stream; they may be changed behind it. What goes
+        there is left in `kept` as well."""
         filling: deque[tuple[Slot, int, int]] = deque()
 
         def send() -> None:
@@ -98,7 +99,7 @@ class Ring:
         for k, start in enumerate(range(0, source.size, PIECE)):
             slot, part = self.slots[k % SLOTS], source[start : start + PIECE]
             slot.moved()
-            slot.copy(np.copyto, slot.bytes[: part.size], part)
+            slot.copy(_copied, part, *(() if kept is None else (kept[start : start + PIECE],)), slot.bytes[: part.size])
             filling.append((slot, start, part.size))
             if len(filling) == AHEAD:
                 send()
@@ -139,6 +140,13 @@ class Ring:
         """Give its memory back, once nothing of the host uses it; CUDA waits for the device."""
         with suppress(self.runtime.CUDARuntimeError):  # the device has failed, or ends
             self.runtime.freeHost(self.address)
+
+
+def _copied(source: Bytes, *targets: Bytes) -> None:
+    """Copy to the first, and from there to the next: the source may change meanwhile."""
+    for target in targets:
+        np.copyto(target, source)
+        source = target
 
 
 _IDLE: dict[int, list[Ring]] = {}  # by device

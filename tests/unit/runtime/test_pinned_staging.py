@@ -49,7 +49,7 @@ def test_what_goes_to_the_device_may_be_changed_behind_it(size: int, cupy: Any, 
         copies.to_device(block.ptr, source)
         source[:] = 0
         device.wait()
-    assert np.array_equal(block.host, expected)
+    assert np.array_equal(block.host, expected) and not source.any()
     assert [piece for _, piece in device.copies] == [min(PIECE, size - k) for k in range(0, size, PIECE)]
 
 
@@ -60,6 +60,19 @@ def test_what_comes_from_the_device_is_behind_the_kernels(size: int, cupy: Any, 
     with HostCopies(cupy, 0) as copies:
         copies.back(target, block.ptr, Box(0, (), (), size))
     assert np.array_equal(target, expected)
+
+
+@pytest.mark.parametrize("least", [1, 1 << 40])
+@pytest.mark.parametrize("size", SIZES)
+def test_what_went_to_the_device_is_kept(
+    size: int, least: int, cupy: Any, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_copies, "LEAST", least)
+    source, block, kept = numbers(size), Block(np.zeros(size, np.uint8)), np.zeros(size, np.uint8)
+    with HostCopies(cupy, 0) as copies:
+        copies.to_device(block.ptr, source, kept)
+        device.wait()
+    assert np.array_equal(block.host, source) and np.array_equal(kept, source)
 
 
 def test_slots_are_used_again_when_they_are_free(cupy: Any, device: Device) -> None:
@@ -111,13 +124,13 @@ def test_idle_memory_is_given_back_when_there_is_no_more(cupy: Any, device: Devi
 
 
 def test_what_fails_leaves_no_memory(cupy: Any, device: Device) -> None:
-    block = Block(np.zeros(20 * PIECE, np.uint8))
-    for fails_behind in range(12):
+    block = Block(np.zeros(40 * PIECE, np.uint8))
+    for fails_behind in range(SLOTS + 4):
         device.copies.clear()
         device.fails_behind = fails_behind
         with pytest.raises(Failure), HostCopies(cupy, 0) as copies:
             copies.to_device(block.ptr, numbers(4 * PIECE))
-            copies.back(np.zeros(20 * PIECE, np.uint8), block.ptr, Box(0, (), (), 20 * PIECE))
+            copies.back(np.zeros(40 * PIECE, np.uint8), block.ptr, Box(0, (), (), 40 * PIECE))
         assert not device.pinned
 
 
