@@ -225,35 +225,36 @@ class SizedRun:
         *,
         wait: bool,
     ) -> None:
-        """Run what launches the kernels in a stream, CuPy's current one, on the bases of all buffers."""
+        """Run what launches the kernels in a stream, CuPy's current one, on the bases of all buffers. Raises
+        DeviceError."""
         cupy = require_cupy()
         try:
             stream = cupy.cuda.get_current_stream().ptr
-            copied = [b for b in self.buffers if not b.temporary and b.name not in addresses]
-            blocks = self._blocks(cupy, addresses, stream, poisoned=bool(copied))
-            pointers = [
-                addresses[b.name] + b.lead if b.name in addresses else blocks[b.name].ptr - b.first
-                for b in self.buffers
-            ]
+            pointers: list[int] = []
+            taken: list[tuple[DeviceBuffer, Any]] = []  # memory for temporaries and for copies
+            copied: list[tuple[DeviceBuffer, Any]] = []
+            for b in self.buffers:
+                address = addresses.get(b.name)
+                if address is not None:
+                    pointers.append(address + b.lead)
+                    continue
+                block = cupy.cuda.alloc(b.size)
+                pointers.append(block.ptr - b.first)
+                taken.append((b, block))
+                if not b.temporary:
+                    copied.append((b, block))
             if copied:
+                _poison(cupy, taken, stream)
                 with HostCopies(cupy, stream) as copies:
-                    before = _copied_in(copies, copied, blocks, host)
+                    before = _copied_in(copies, copied, host)
                     launch(stream, pointers)
-                    _copy_back(copies, copied, blocks, host, before)
+                    _copy_back(copies, copied, host, before)
             else:
                 launch(stream, pointers)
             if wait or copied:  # for the stream, not the device: another thread may be recording a graph
                 cupy.cuda.runtime.streamSynchronize(stream)
         except device_failures() as error:
             raise DeviceError(f"running {self.engine.program.name} failed: {error}") from error
-
-    def _blocks(self, cupy: Any, addresses: Mapping[str, int], stream: int, *, poisoned: bool) -> dict[str, Any]:
-        """Take memory for temporaries and for copies; poison is no value that a program could use by accident."""
-        blocks = {b.name: cupy.cuda.alloc(b.size) for b in self.buffers if b.name not in addresses}
-        for b in self.buffers if poisoned else ():
-            if b.name in blocks and b.size and (b.temporary or not b.buffer.copy_in):
-                cupy.cuda.runtime.memsetAsync(blocks[b.name].ptr, POISON_FLOAT, b.size, stream)
-        return blocks
 
     def bound(
         self, addresses: Mapping[str, int], host: Mapping[str, Any], scalars: Mapping[str, Any], copies: dict[str, Any]
@@ -286,32 +287,38 @@ def _number(data: Any) -> np.generic:
     return host.reshape(-1)[0]  # type: ignore[no-any-return]
 
 
+def _poison(cupy: Any, taken: Iterable[tuple[DeviceBuffer, Any]], stream: int) -> None:
+    """Fill what is not copied in with what is no value that a program could use by accident."""
+    for b, block in taken:
+        if b.size and not b.buffer.copy_in:
+            cupy.cuda.runtime.memsetAsync(block.ptr, POISON_FLOAT, b.size, stream)
+
+
 def _copied_in(
-    copies: HostCopies, buffers: Iterable[DeviceBuffer], blocks: Mapping[str, Any], host: Mapping[str, Any]
+    copies: HostCopies, copied: Iterable[tuple[DeviceBuffer, Any]], host: Mapping[str, Any]
 ) -> dict[str, Bytes]:
     """Copy arrays of the host to their blocks; returns what was in those of which changes come back."""
     before: dict[str, Bytes] = {}
-    for b in buffers:
+    for b, block in copied:
         if b.buffer.copy_in:
             part = b.part(host[b.name])
             if b.changes:
                 before[b.name] = np.empty_like(part)
-            copies.to_device(blocks[b.name].ptr, part, before.get(b.name))
+            copies.to_device(block.ptr, part, before.get(b.name))
     return before
 
 
 def _copy_back(
     copies: HostCopies,
-    buffers: Iterable[DeviceBuffer],
-    blocks: Mapping[str, Any],
+    copied: Iterable[tuple[DeviceBuffer, Any]],
     host: Mapping[str, Any],
     before: Mapping[str, Bytes],
 ) -> None:
-    for b in buffers:
-        if b.name in before:
-            copies.changes_back(b.part(host[b.name]), blocks[b.name].ptr, before[b.name], b.unit)
+    for b, block in copied:
+        if b.changes:
+            copies.changes_back(b.part(host[b.name]), block.ptr, before[b.name], b.unit)
         elif b.back is not None:
-            copies.back(b.part(host[b.name]), blocks[b.name].ptr, b.back)
+            copies.back(b.part(host[b.name]), block.ptr, b.back)
 
 
 def flags_of(options: Options) -> tuple[str, ...]:

@@ -30,11 +30,7 @@ class DeviceBuffer:
     first: int
     size: int
     back: Box | None = None
-
-    @property
-    def changes(self) -> bool:
-        """Whether what the kernels have changed alone comes back."""
-        return self.buffer.copy_out and self.buffer.copy_in and self.buffer.back is None
+    changes: bool = False  # what the kernels have changed alone comes back
 
     @property
     def unit(self) -> int:
@@ -46,7 +42,7 @@ class DeviceBuffer:
         """Return the bytes of a host array that it holds; a view."""
         start = self.lead + self.first
         flat: np.ndarray[Any, Any] = data.reshape(-1).view(np.uint8)
-        return flat[start : start + self.size]
+        return flat if flat.size == self.size else flat[start : start + self.size]
 
 
 def device_buffers(
@@ -61,9 +57,9 @@ def _device_buffer(buffer: Buffer, layouts: Mapping[str, Layout], values: Mappin
     first, elements = evaluate(buffer.first, values), max(0, evaluate(buffer.elements, values))
     lead = 0 if buffer.temporary else layouts[name].lead
     first, elements = first * size, elements * size
-    return DeviceBuffer(
-        buffer, name, buffer.temporary, lead * size, first, elements, _back(buffer, first, elements, values)
-    )
+    back = _back(buffer, first, elements, values)
+    changes = buffer.copy_in and buffer.copy_out and not buffer.temporary and buffer.back is None
+    return DeviceBuffer(buffer, name, buffer.temporary, lead * size, first, elements, back, changes)
 
 
 def _back(buffer: Buffer, first: int, size: int, values: Mapping[str, int]) -> Box | None:

@@ -10,7 +10,7 @@ Threads may change the rest of an array meanwhile. Large arrays go through pinne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -89,15 +89,15 @@ class HostCopies:
 
     def __init__(self, cupy: Any, stream: int) -> None:
         self.cupy, self.runtime, self.stream = cupy, cupy.cuda.runtime, stream
-        self.stack = ExitStack()
+        self.rings: AbstractContextManager[Ring | None] | None = None
         self.ring: Ring | None = None
-        self.asked = False
 
     def __enter__(self) -> HostCopies:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.stack.__exit__(*error)
+        if self.rings is not None:
+            self.rings.__exit__(*error)
 
     def to_device(self, target: int, source: Bytes, kept: Bytes | None = None) -> None:
         """Copy an array to an address of the device; it may be changed behind it. What goes there is left in `kept` as
@@ -174,9 +174,9 @@ class HostCopies:
         """Return slots for large arrays; not where the device can copy them as fast itself, from pinned memory."""
         if array.size < LEAST or (direct and not self._is_pageable(array)):
             return None
-        if not self.asked:
-            self.asked = True
-            self.ring = self.stack.enter_context(ring(self.cupy))
+        if self.rings is None:
+            self.rings = ring(self.cupy)
+            self.ring = self.rings.__enter__()
         return self.ring
 
     def _is_pageable(self, array: Bytes) -> bool:

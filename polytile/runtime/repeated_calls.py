@@ -196,8 +196,9 @@ def _in_place(
 
 def _around(known: _Known, addresses: Sequence[int], given: Sequence[Any], stream: Any) -> bool:
     """Take memory, copy what lies on the host, and launch."""
+    few, cupy = known.few, require_cupy()
     try:
-        numbers = {name: number(given[place]) for name, place, number in known.numbers}
+        numbers = [number(given[place]) for _, place, number in known.numbers]
     except MISFITS:
         return False
     resident, host = {}, {}
@@ -207,12 +208,13 @@ def _around(known: _Known, addresses: Sequence[int], given: Sequence[Any], strea
         else:
             host[passed.name] = given[passed.place]
     with nullcontext() if stream is None else as_current(stream):
-        if known.few is None:
-            known.run.run(resident, host, numbers, wait=stream is None)
+        if few is None:
+            by_name = {name: number for (name, *_), number in zip(known.numbers, numbers, strict=True)}
+            known.run.run(resident, host, by_name, wait=stream is None)
         else:
-            few, values, cupy = known.few, tuple(numbers.values()), require_cupy()
+            launches = few
             known.run.around(
-                lambda handle, pointers: few.run(cupy, handle, (*pointers, *values)),
+                lambda handle, pointers: launches.run(cupy, handle, (*pointers, *numbers)),
                 resident,
                 host,
                 wait=stream is None,
