@@ -279,7 +279,7 @@ class CompiledScop:
         *,
         ranks: Ranks = "auto",
         steps_per_exchange: int = 1,
-        exchange: str = "overlap",
+        exchange: str = "auto",
         transport: str = "auto",
         on: str = "auto",
     ) -> DistributedScop:

@@ -20,7 +20,7 @@ from polytile.diagnostics import UsageError
 from polytile.distributed_parts import compiled_plan, planned
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
-from polytile.distribution.transfers import ExchangeMode
+from polytile.distribution.transfers import ExchangeMode, exchange_mode
 from polytile.execution import check_place, tell_of_the_emulator
 from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, KnownSizes, bind, names, names_by_position
@@ -32,7 +32,7 @@ from polytile.runtime.ranks.failure import aborting, end_all_on_uncaught_excepti
 from polytile.runtime.ranks.kernels import CompiledPlan, Kernels, ScopLaunch
 from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
-from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
+from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place, ranks_share_gpus
 from polytile.runtime.ranks.records import RunRecord
 from polytile.runtime.ranks.root_arrays import RootArrays, shaped
 from polytile.runtime.ranks.shared_arrays import SharedArrays
@@ -62,11 +62,11 @@ class Runnable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a SCoP is distributed; `grid` is None where it is chosen for the sizes of a call."""
+    """How a SCoP is distributed; `grid` is None where it is chosen for the sizes of a call, `mode` by the GPUs."""
 
     grid: tuple[int, ...] | None
     steps: int
-    mode: ExchangeMode
+    mode: ExchangeMode | None
     transport: str
     on: str
 
@@ -77,10 +77,11 @@ class Choice:
         if isinstance(steps_per_exchange, bool) or not isinstance(steps_per_exchange, int) or steps_per_exchange < 1:
             hint = "1 exchanges halos in each step; 2 or 3 do half or a third of the messages, with thicker halos"
             raise UsageError(f"steps_per_exchange must be a positive integer, not {steps_per_exchange!r}", hint=hint)
-        modes = [mode.value for mode in ExchangeMode]
+        modes = ["auto", *(mode.value for mode in ExchangeMode)]
         if exchange not in modes:
             raise UsageError(f"there is no exchange {exchange!r}", hint=f"one of {', '.join(modes)}")
-        return Choice(_grid(ranks), steps_per_exchange, ExchangeMode(exchange), transport, on)
+        mode = None if exchange == "auto" else ExchangeMode(exchange)
+        return Choice(_grid(ranks), steps_per_exchange, mode, transport, on)
 
 
 def _grid(ranks: Ranks) -> tuple[int, ...] | None:
@@ -109,6 +110,7 @@ class DistributedScop:
         self.record: RunRecord | None = None
         self.compiled = compiled
         self._scop, self._comm, self._choice, self._place = scop, comm, choice, place
+        self._mode = exchange_mode(choice.mode, shared=ranks_share_gpus(comm, place))
         self._transport = transport_named(choice.transport, comm, place)
         self._known = KnownSizes()
         self._programs: dict[tuple[tuple[str, int], ...], RankProgram] = {}
@@ -116,7 +118,7 @@ class DistributedScop:
     @property
     def mode(self) -> str:
         """How halos are exchanged."""
-        return self._choice.mode.value
+        return self._mode.value
 
     def __repr__(self) -> str:
         axes = ", ".join(axis.name for axis in self.plan.axes)
@@ -221,7 +223,7 @@ class DistributedScop:
         found = self._programs.pop(key, None)
         if found is None:
             local = self._local(sizes)
-            found = RankProgram(self.compiled, local, self._choice.mode, self._transport, self._place)
+            found = RankProgram(self.compiled, local, self._mode, self._transport, self._place)
         self._programs[key] = found  # the latest is last
         for old in list(self._programs)[:-MOST]:
             del self._programs[old]
@@ -277,7 +279,7 @@ def _wanted(compilation: Compilation, choice: Choice, place: Place) -> dict[str,
         "options": _digest(repr(compilation.options)),
         "ranks": "auto" if choice.grid is None else ",".join(map(str, choice.grid)),
         "steps_per_exchange": str(choice.steps),
-        "exchange": choice.mode.value,
+        "exchange": choice.mode.value if choice.mode else "auto",
         "transport": choice.transport,
         "place": place.on,
     }

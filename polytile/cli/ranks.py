@@ -26,7 +26,8 @@ def distribute(request: Request, report: Report, program: Program, shape: tuple[
 
     Raises UserError or UsageError where none can.
     """
-    wish = Wish(shape, request.steps_per_exchange, ExchangeMode(request.exchange))
+    mode = None if request.exchange == "auto" else ExchangeMode(request.exchange)
+    wish = Wish(shape, request.steps_per_exchange, mode)
     with report.stage("distribute"):
         made = mpi_program(program, wish)
     for refusal in made.refusals:
@@ -50,7 +51,7 @@ def facts(made: Distributed) -> dict[str, Any]:
         "axes": [axis.name for axis in plan.axes],
         "grid": list(made.wish.shape) or "auto",
         "steps": plan.steps,
-        "exchange": made.wish.mode.value,
+        "exchange": made.wish.mode.value if made.wish.mode else "auto",
         "phases": [list(phase.statements) for phase in plan.phases],
         "halos": {a.name: [list(reach) for reach in a.halo] for a in plan.arrays if a.is_cut},
         "whole": [a.name for a in plan.arrays if not a.is_cut],

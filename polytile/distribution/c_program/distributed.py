@@ -29,7 +29,7 @@ class Wish:
 
     shape: tuple[int, ...] = ()
     steps: int = 1
-    mode: ExchangeMode = ExchangeMode.OVERLAP
+    mode: ExchangeMode | None = None
 
 
 @dataclass(frozen=True, slots=True)

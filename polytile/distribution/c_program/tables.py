@@ -11,8 +11,6 @@ from polytile.distribution.c_program.legs import Leg, legs
 from polytile.distribution.plan import DistributedArray, HaloExchange
 from polytile.ir.c_text import c_string
 
-MODES = {"basic": "BASIC", "diagonal": "DIAGONAL", "overlap": "OVERLAP"}
-
 
 def tables(made: Distributed) -> str:
     """Return the tables in front of the functions of a SCoP."""
@@ -40,7 +38,7 @@ def program(made: Distributed, digest: int) -> str:
         _reaches(plan.halo),
         _reaches(plan.boundary),
         f"{{{', '.join(map(str, shape))}}}",
-        MODES[made.wish.mode.value],
+        made.wish.mode.name if made.wish.mode else "AUTO",
         *(str(n) for n in (plan.steps, len(plan.arrays), len(plan.phases), plan.split_phase)),
         str(len(plan.scop.parameters)),
         str(int(made.lead is not None)),

@@ -145,6 +145,12 @@ class DevicePlace:
         return found
 
 
+def ranks_share_gpus(comm: Intracomm, place: Place) -> bool:
+    """Whether two ranks have the same GPU; all ranks ask."""
+    gpus = comm.allgather(place.gpu)
+    return place.on == "gpu" and len(set(gpus)) < len(gpus)
+
+
 def _urgent_stream(cuda: Any) -> Any:
     """A stream whose blocks come first, where CuPy has such."""
     try:

@@ -25,33 +25,36 @@ TRANSPORTS = ("auto", "host", "mpi", "ipc", "nccl")
 def transport_named(name: str, comm: Intracomm, place: Place) -> Transport:
     """Return the transport of this name; all ranks ask for the same one.
 
-    `auto` passes device memory to MPI where the library says that it takes it, and is `host` otherwise. `ipc` becomes
-    `host`, with a remark, where ranks cannot open each other's memory. Raises UsageError for another name, or where it
-    cannot be.
+    `auto` passes device memory to MPI where the library says that it takes it, is `ipc` where ranks can open each
+    other's memory, and `host` otherwise. `ipc` becomes `host`, with a remark, where they cannot. Raises UsageError for
+    another name, or where it cannot be.
     """
     if name not in TRANSPORTS:
         raise UsageError(f"there is no transport {name!r}", hint=f"one of {', '.join(TRANSPORTS)}")
     if place.on != "gpu":
-        if name in _OF_A_GPU:
+        if name not in ("auto", "host"):
             message = f"the transport {name} passes memory of a GPU, and kernels run in the emulator"
             raise UsageError(message, hint="leave transport out, or take host")
         return HostTransport(comm, place)
-    if name == "auto":
-        name = "mpi" if takes_device_memory(comm) else "host"
     return _OF_A_GPU.get(name, HostTransport)(comm, place)
 
 
-def _ipc_or_host(comm: Intracomm, place: Place) -> Transport:
+def _auto(comm: Intracomm, place: Place) -> Transport:
+    return MpiTransport(comm, place) if takes_device_memory(comm) else _ipc_or_host(comm, place, remark=False)
+
+
+def _ipc_or_host(comm: Intracomm, place: Place, *, remark: bool = True) -> Transport:
     memory = peer_memory()
     if (why := why_not_shared(comm, place, memory)) is None:
         return IpcTransport(comm, place, memory)
-    if comm.rank == 0:
+    if remark and comm.rank == 0:
         message = f"polytile: ranks cannot read each other's device memory ({why}): messages go through the host"
         warnings.warn(message, RuntimeWarning, stacklevel=5)
     return HostTransport(comm, place)
 
 
 _OF_A_GPU: dict[str, Callable[[Intracomm, Place], Transport]] = {
+    "auto": _auto,
     "mpi": MpiTransport,
     "ipc": _ipc_or_host,
     "nccl": nccl_transport,
