@@ -182,6 +182,19 @@ def test_eight_threads_with_arrays_of_their_own(program: Any) -> None:
         assert all(threads.map(work, range(8)))
 
 
+def test_a_thread_whose_first_use_of_the_device_is_a_call(program: Any) -> None:
+    import cupy
+
+    a, b = cupy.zeros(1000), cupy.ones(1000)
+    for _ in range(2):
+        program["scale"](1000, 1, 2.0, a, b)
+    a.fill(0)
+    cupy.cuda.Device().synchronize()
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(program["scale"], 1000, 1, 2.0, a, b).result()
+    assert bool((a == 3).all())
+
+
 def test_calls_leave_nothing(program: Any) -> None:
     import cupy
 
