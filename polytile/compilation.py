@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from itertools import pairwise
+from textwrap import indent
 
 from polytile.codegen.passes.driver import After
 from polytile.dataclass import dataclass
@@ -141,6 +142,11 @@ class Compilation:
         """The plans of kernels, for a person."""
         return "\n".join(line for plan in self.kernel_plans for line in plan.lines())
 
+    def time_tile_text(self) -> str:
+        """The plan of time tiles, for a person; empty where there is none."""
+        found = [("stream", self.stream), ("split tiles", self.split)]
+        return "\n".join(f"{what}:\n" + indent("\n".join(plan.lines()), "  ") for what, plan in found if plan)
+
     @property
     def run(self) -> Executions:
         """What kernels are made of; there is a schedule."""
@@ -209,10 +215,7 @@ class Compilation:
             lines.append(f"  sizes: kernels run where {' && '.join(map(str, self.program.limits))}, the C elsewhere")
         if self.program:
             lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
-        if self.stream:
-            lines += ["  stream:", *(f"    {line}" for line in self.stream.lines())]
-        if self.split:
-            lines += ["  split tiles:", *(f"    {line}" for line in self.split.lines())]
+        lines += [f"  {line}" for line in self.time_tile_text().splitlines()]
         for version in self.versions:
             lines += version.lines()
         if self.schedule:

@@ -6,49 +6,32 @@ schedule that a later stage refuses gives way to the next candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING
 
-from polytile.codegen.lowering.constant_parameters import kernels_with_constants, with_constant_parameters
-from polytile.codegen.lowering.device_buffers import buffers, second_buffer
 from polytile.codegen.lowering.given_plans import with_loops
-from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
-from polytile.codegen.lowering.lower import LoweringInput, index_type, lower, lower_sequential
+from polytile.codegen.lowering.lower import lower_sequential
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import REGISTER_LIMIT, SCALAR_REPLACEMENT
 from polytile.codegen.passes.basic_blocks import LEAST_LIVE, is_short_of_registers
-from polytile.codegen.passes.dependent_launch import start_early
-from polytile.codegen.passes.driver import Versions, check_disabled, improvements
+from polytile.codegen.passes.driver import Versions, asked_by, check_disabled, improvements
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.size_limits import can_hold, size_limits
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.atomic_updates import with_updates
-from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.isl_memoization import memoizing
 from polytile.ir.isl_util import OverBudgetError, budget
-from polytile.ir.kernel import Kernel
-from polytile.ir.name_supply import Names
-from polytile.ir.placed_storage import tile_plans
-from polytile.ir.schedule import MappedSchedule, Path
 from polytile.ir.scop import Scop
 from polytile.ir.specialization import specialized
-from polytile.ir.split_plan import SplitPlan
 from polytile.ir.statement_names import in_source_words
-from polytile.ir.stream_plan import shadow_arrays
 from polytile.ir.verify.kernel import check_kernel
 from polytile.ir.version_conditions import FewerCells
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options, TunedVersion
-from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.candidate import SmallGrids
 from polytile.scheduling.cost.strides import has_serial_part
-from polytile.scheduling.proof.atomics import indivisible
-from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stage_times import each_in_stage, stage
 from polytile.stages.analysis import (
     expand_storage,
@@ -58,23 +41,10 @@ from polytile.stages.analysis import (
     separate_purposes,
 )
 from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality, without_kernel_tiles
+from polytile.stages.plain_programs import plain_program
 from polytile.stages.select_schedule import candidates, find_schedule
-from polytile.tuning import LoadTuning
-
-if TYPE_CHECKING:
-    from polytile.codegen.lowering.streaming.stream_program import StreamProgram
 
 Observer = Callable[[str, object], None]
-
-
-def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
-    """The statements that accumulate partial results, or add them up, where one iterator at most tells results apart,
-    and how many iterations may load at once: threads are few then. More results are more threads, some of which run
-    while others wait for memory; lanes that share out chunks have few each."""
-    few = [p for p in scop.privatised if len(p.group) <= 1]
-    many = tuning.max_batch_iterations
-    sums = {p.update: many for p in few}
-    return sums | {p.finish: tuning.few_iterations if p.gathering else many for p in few if p.finish is not None}
 
 
 def generate_program(state: Compilation) -> Compilation:
@@ -172,50 +142,30 @@ def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Com
 
 
 def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
-    assert state.schedule is not None
-    assert state.proof is not None
-    run, without = state.run, without.union(state.options.disable_pass)
-    if state.split is not None:
-        return _with_split_program(state, state.split)
-    scop, schedule, first = run.scop, run.schedule, _first_iterations(state)
-    if schedule.relaxed:
-        raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
-    if first is not None:
-        scop, schedule = _left_over(state, first)
-    memory = cache(partial(_memory, state, first))  # asked for behind the loops, which fail first
-    barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
-    given = LoweringInput(memory, barriers, state.homes, state.kernel_plans, indivisible(run))
-    lowered = lower(scop, schedule, given)
-    tuning = state.machine.tuning.loads
-    sums = _sums_of_few(state.scop, tuning)
-    obeyed = None if state.given is None else {plan.kernel: plan for plan in state.given}
-    tiles = {plan.kernel: plan for plan in tile_plans(state.kernel_plans)}
-    asked = state.options
-    decided = Decisions(
-        state.homes,
-        state.handovers,
-        last_reads(scop, schedule),
-        sums,
-        obeyed,
-        tiles,
-        "" if asked.order == "source" else asked.order,
-        asked.registers,
-        not asked.strict,
-    )
-    plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
-    plain = with_constant_parameters(lowered.program, scop.context)
-    versions = Versions(plain, Context(state.machine, lowered.names), without, state.options.verify_passes)
-    plans, bounds = _with_bounds(state, versions, plans)
+    assert state.plans is not None
+    without = without.union(state.options.disable_pass)
+    plain = plain_program(state, promote=SCALAR_REPLACEMENT not in without)
+    versions = Versions(plain.program, Context(state.machine, plain.names), without, state.options.verify_passes)
+    plans, bounds = _with_bounds(state, versions, plain.plans)
     program, steps = versions.of(plans)
-    if first is not None:
-        program = _behind(program, first, memory(), state)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
-    assert state.plans is not None
-    kernels = with_loops(state.plans.kernels, [shape.number for shape in lowered.shapes], plans)
+    kernels = with_loops(state.plans.kernels, plain.numbers, [plan for plan in plans if not plan.time_tile])
     found = replace(state.plans, kernels=kernels)
+    state = _with_passes_in_vain(state, plain.plans)
     return replace(state, program=program, steps=steps, plans=found, bounds=bounds)
+
+
+def _with_passes_in_vain(state: Compilation, plans: Sequence[LoweredPlan]) -> Compilation:
+    """Say which passes are left out although no kernel asks for them; of loops, promotion to registers and bounds of
+    these are not planned where their passes are left out."""
+    unknown = {SCALAR_REPLACEMENT, REGISTER_LIMIT} if any(not plan.time_tile for plan in plans) else set()
+    for name in state.options.disable_pass:
+        if name not in unknown and not asked_by(name, plans):
+            said = f"--disable-pass {name} changes nothing, as no kernel asks for this pass"
+            state = state.with_remark(f"{state.scop.name}: {said}")
+    return state
 
 
 def _with_bounds(
@@ -224,7 +174,7 @@ def _with_bounds(
     """Plans with bounds on registers for large bodies, and what is said of them; only those pay for the import."""
     program, _ = versions.of(plans)
     kernels = program.kernels[: len(plans)]
-    pairs = zip(kernels, plans, strict=True)
+    pairs = [(k, plan) for k, plan in zip(kernels, plans, strict=True) if not plan.time_tile]
     large = [k.name for k, plan in pairs if plan.points or is_short_of_registers(k, LEAST_LIVE)]
     if state.options.registers or not large or REGISTER_LIMIT in versions.without:
         return plans, ()
@@ -232,91 +182,6 @@ def _with_bounds(
 
     found, choices = choose_bounds(program, plans, large, state.machine, lambda tried: versions.of(tried)[0])
     return found, tuple(map(str, choices))
-
-
-def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
-    """The program of tiles in registers, which needs no loops of isl's."""
-    from polytile.codegen.lowering.split.split_program import split_program
-
-    scop = state.run.scop
-    memory = buffers(scop, state.transfers, frozenset())
-    program = with_constant_parameters(split_program(scop, plan, memory, index_type(scop)), scop.context)
-    program = start_early(replace(program, kernels=_bounded(program.kernels, state)))
-    for kernel in program.kernels:
-        require_machine(kernel, state.machine)
-        check_kernel(kernel)
-    return replace(state, program=program, steps=())
-
-
-def _bounded(kernels: tuple[Kernel, ...], state: Compilation) -> tuple[Kernel, ...]:
-    """Kernels that no pass sees, with as many registers as were asked for."""
-    registers = state.options.registers
-    if not registers:
-        return kernels
-    from polytile.codegen.passes.launch_bounds import bounded
-
-    return tuple(bounded(kernel, registers, state.machine) for kernel in kernels)
-
-
-def _first_iterations(state: Compilation) -> StreamProgram | None:
-    """The kernels of a stream plan, and the host's loop around them."""
-    if state.stream is None:
-        return None
-    from polytile.codegen.lowering.streaming.stream_program import stream_kernels
-
-    scop = state.run.scop
-    scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.stream)))
-    return stream_kernels(scop, state.stream, Names.of(scop), index_type(scop))
-
-
-def _left_over(state: Compilation, first: StreamProgram) -> tuple[Scop, MappedSchedule]:
-    """What the kernels of a stream plan leave to plain ones."""
-    from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done, without_any
-
-    scop, schedule = state.run.scop, state.run.schedule
-    if first.leaves_none:
-        return without_any(scop, schedule)
-    once = state.stream is not None and state.stream.once
-    return (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
-
-
-def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ...]:
-    """The buffers of arrays that some kernel has in device memory."""
-    used = {home.array for kernel in first.kernels for home in kernel.storage} if first is not None else set()
-    inside = {array for homes in state.homes.values() for array in homes}
-    return buffers(state.run.scop, state.transfers, frozenset(inside - used))
-
-
-def _behind(program: HostProgram, first: StreamProgram, memory: tuple[Buffer, ...], state: Compilation) -> HostProgram:
-    """The program of the iterations that are left, behind the first ones, which it starts from."""
-    assert state.stream is not None
-    scop = state.run.scop
-    homes = {t.array.name: t for t in state.transfers}
-    pairs = zip(state.stream.shadows, shadow_arrays(scop, state.stream), strict=True)
-    shadows = (second_buffer(scop, array, homes[state.stream.steps[k].array]) for (k, _), array in pairs)
-    return replace(
-        program,
-        parameters=tuple(p for p in program.parameters if p.name != first.rest.name),
-        buffers=(*memory, *shadows),
-        kernels=(*kernels_with_constants(_bounded(first.kernels, state), scop.context), *program.kernels),
-        body=(*first.prefix, *program.body),
-        bounds=() if first.least_cells is None else (first.least_cells.name,),
-    )
-
-
-def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:
-    """`S1 (x.c:12) needs A from S0 (x.c:10)`, for the barrier of each sync mark."""
-    reasons: dict[Path, str] = {}
-    for barrier in barriers:
-        arrays = " and ".join(dependences.arrays_between(barrier.source, barrier.sink)) or "memory"
-        first, then = (_named(scop, name) for name in (barrier.source, barrier.sink))
-        reasons.setdefault(barrier.path, f"{then} depends on {first} through {arrays}")
-    return reasons
-
-
-def _named(scop: Scop, name: str) -> str:
-    location = scop.statement(name).location
-    return location.short if location.line else name
 
 
 Stages = tuple[tuple[str, Callable[[Compilation], Compilation]], ...]
@@ -351,7 +216,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
         return made
     from polytile.stages.versions import for_tuned_sizes  # for few programs
 
-    return for_tuned_sizes(scop, options, tuned, made, _compiled)
+    return _shown(for_tuned_sizes(scop, options, tuned, made, _compiled), observe or (lambda name, state: None))
 
 
 def _with_saved_version(options: Options) -> tuple[Options, TunedVersion | None]:
@@ -378,7 +243,7 @@ def _compiled(scop: Scop, options: Options, observe: Observer | None = None) -> 
         chosen = state.taking(candidate, _kept_sums(state) if serial else ())
         seen("schedule", chosen)
         try:
-            return _with_small_grids(state, candidate.small_grids, _through(REALISATION, chosen, seen))
+            return _with_small_grids(state, candidate.small_grids, _through(REALISATION, chosen, seen), seen)
         except _RefusedError as error:
             refused = error
             state = _with_refusal(state, candidate.strategy, error)
@@ -399,7 +264,9 @@ def _with_saved_choices(scop: Scop, options: Options) -> Options:
         raise UserError(message, location=scop.location, hint=error.hint) from None
 
 
-def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compilation) -> Compilation:
+def _with_small_grids(
+    state: Compilation, asked: SmallGrids | None, large: Compilation, observe: Observer
+) -> Compilation:
     """Add another version for small grids, proven like any, where that was proposed and is not
     refused."""
     if asked is None or large.program is None or large.stream is None:
@@ -410,7 +277,15 @@ def _with_small_grids(state: Compilation, asked: SmallGrids | None, large: Compi
         small = _through(REALISATION, state.taking(asked.candidate), lambda name, state: None)
     except _RefusedError as error:
         return _with_refusal(large, asked.candidate.strategy, error)
-    return for_small_grids(large, small, FewerCells(asked.cells, asked.least))
+    return _shown(for_small_grids(large, small, FewerCells(asked.cells, asked.least)), observe)
+
+
+def _shown(state: Compilation, observe: Observer) -> Compilation:
+    """Show the stages in which versions differ again, with all of these."""
+    if state.versions:
+        for name in ("schedule", "ast"):
+            observe(name, state)
+    return state
 
 
 def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> Compilation:

@@ -31,13 +31,7 @@ def with_constant_parameters(program: HostProgram, context: isl.Set) -> HostProg
     if not values:
         return program
     buffers = tuple(replace(b, elements=_with_values(b.elements, values)) for b in program.buffers)
-    return replace(program, buffers=buffers, kernels=kernels_with_constants(program.kernels, context))
-
-
-def kernels_with_constants(kernels: tuple[Kernel, ...], context: isl.Set) -> tuple[Kernel, ...]:
-    """Kernels in which parameters with one value are constants."""
-    values = constant_parameters(context)
-    return tuple(_kernel(kernel, values) for kernel in kernels) if values else kernels
+    return replace(program, buffers=buffers, kernels=tuple(_kernel(kernel, values) for kernel in program.kernels))
 
 
 def constant_parameters(context: isl.Set) -> dict[str, int]:

@@ -6,7 +6,7 @@ the kernel after any of them can be printed (`--dump`), checked (`--verify-passe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from polytile.codegen.passes import (
     block_order,
@@ -28,8 +28,13 @@ SCALAR_REPLACEMENT = "scalar-replacement"
 REGISTER_LIMIT = "register-limit"
 
 
-def always(_: Sequence[LoweredPlan]) -> bool:
+def always(_: LoweredPlan) -> bool:
     return True
+
+
+def of_loops(plan: LoweredPlan) -> bool:
+    """Whether a kernel is made of a schedule's loops."""
+    return not plan.time_tile
 
 
 def improving(name: str, asked: Callable[[LoweredPlan], bool], run: Run) -> Pass:
@@ -84,9 +89,9 @@ PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("subwarp-loops", always, subwarp_loops.subwarp_loops),
     ProgramPass("warp-aggregation", always, warp_aggregation.warp_aggregation),
     ProgramPass("privatization", always, privatization.privatization),
-    ProgramPass("block-order", always, block_order.block_order),
-    ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
-    ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),
-    ProgramPass("merged-loads", always, merged_loads.merged_loads, improves=False),
-    ProgramPass("offset-addressing", always, offset_addressing.offset_addressing),
+    ProgramPass("block-order", of_loops, block_order.block_order),
+    ProgramPass("cache-hints-across-kernels", of_loops, kernel_cache_hints.kernel_cache_hints),
+    ProgramPass("dependent-launch", lambda plan: plan.early, dependent_launch.dependent_launch),
+    ProgramPass("merged-loads", of_loops, merged_loads.merged_loads, improves=False),
+    ProgramPass("offset-addressing", of_loops, offset_addressing.offset_addressing),
 )

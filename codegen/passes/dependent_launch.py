@@ -33,12 +33,7 @@ from polytile.machine import Machine
 
 def dependent_launch(program: HostProgram, _: Sequence[LoweredPlan], __: Machine) -> HostProgram:
     """Kernels are launched while the one before them ends, and wait for it themselves."""
-    return start_early(program)
-
-
-def start_early(program: HostProgram) -> HostProgram:
-    """The program with kernels that wait, where it can make more than one launch."""
-    if most_launches(program.body) < 2:
+    if most_launches(program.body, {kernel.name for kernel in program.kernels}) < 2:
         return program
     written = {p.buffer for k in program.kernels for p in k.parameters if p.buffer is not None and not p.const}
     return replace(program, kernels=tuple(_early(k, written) for k in program.kernels))
@@ -96,19 +91,19 @@ def _loads_behind_stores(kernel: Kernel, body: Sequence[Stmt], arrays: AbstractS
     return _loads(*body[first + 1 :], of=arrays)
 
 
-def most_launches(body: Sequence[Stmt]) -> int:
-    """How many launches a run of `body` can make, at most 2: those of a loop are many."""
-    return min(sum(_launches(stmt) for stmt in body), 2)
+def most_launches(body: Sequence[Stmt], kernels: AbstractSet[str]) -> int:
+    """How many launches of these kernels a run of `body` can make, at most 2: those of a loop are many."""
+    return min(sum(_launches(stmt, kernels) for stmt in body), 2)
 
 
-def _launches(stmt: Stmt) -> int:
+def _launches(stmt: Stmt, kernels: AbstractSet[str]) -> int:
     match stmt:
-        case Launch():
-            return 1
+        case Launch(kernel=kernel):
+            return int(kernel in kernels)
         case For(body=inner):
-            return 2 * most_launches(inner)
+            return 2 * most_launches(inner, kernels)
         case If(then=then, otherwise=otherwise):
-            return max(most_launches(then), most_launches(otherwise))
+            return max(most_launches(then, kernels), most_launches(otherwise, kernels))
         case Scope(body=inner):
-            return most_launches(inner)
+            return most_launches(inner, kernels)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
+from itertools import product
 
 from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
@@ -54,6 +55,21 @@ def check_disabled(names: Iterable[str]) -> None:
         if name not in optional:
             what = "kernels need the pass" if name in pass_names() else "there is no pass"
             raise UsageError(f"--disable-pass: {what} {name!r}", hint=f"one of {', '.join(sorted(optional))}")
+
+
+def asked_by(name: str, plans: Iterable[LoweredPlan]) -> bool:
+    """Return whether some plan asks for a pass, or for the pass that has this part."""
+    listed = (one for one in all_passes() if name == one.name or (isinstance(one, Pass) and name in one.parts))
+    return any(one.asked(plan) for one, plan in product(listed, plans))
+
+
+def why_not_called(name: str, plain: Kernel, disabled: Iterable[str]) -> str:
+    """Say why a kernel that was lowered to `plain` has not been through a pass."""
+    if name in disabled:
+        return "--disable-pass leaves it out"
+    if name in improvements() and _is_partly_unknown(plain):
+        return "loops that data end, or calls, may change what it would keep"
+    return "the kernel's plan does not ask for it"
 
 
 def run_passes(
@@ -150,14 +166,21 @@ def run_program_passes(
     without: frozenset[str] = frozenset(),
     verify: bool = False,
 ) -> HostProgram:
-    """The same for the passes on programs, by the plans of its kernels."""
+    """The same for the passes on programs, each of which gets the kernels whose plans ask for it, and those that passes
+    before it have added. They follow the kernels that do not ask."""
     seen = _Seen(observer, context, verify)
+    planned = {kernel.name: plan for kernel, plan in zip(program.kernels, plans, strict=True)}
     for one in passes.PROGRAM_PASSES:
-        if one.asked(plans) and one.name not in without:
-            with stage(one.name):
-                program = one.run(program, plans, context.machine)
-            for kernel in program.kernels:
-                seen(After(one.name, kernel))
+        aside = tuple(k for k in program.kernels if k.name in planned and not one.asked(planned[k.name]))
+        asked = tuple(k for k in program.kernels if k not in aside)
+        if not asked or one.name in without:
+            continue
+        own = [planned[kernel.name] for kernel in asked if kernel.name in planned]
+        with stage(one.name):
+            changed = one.run(replace(program, kernels=asked), own, context.machine)
+        for kernel in changed.kernels:
+            seen(After(one.name, kernel))
+        program = replace(changed, kernels=(*aside, *changed.kernels))
     return program
 
 

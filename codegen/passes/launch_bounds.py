@@ -19,7 +19,6 @@ from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt
 from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Load, WarpReduce
 from polytile.ir.kernel import Kernel
-from polytile.machine import Machine
 from polytile.tuning import RegisterTuning
 
 
@@ -35,13 +34,10 @@ def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel
 
 
 def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """A thread may have so many registers at most as were asked for, in place of other bounds."""
-    return bounded(kernel, plan.registers, context.machine)
-
-
-def bounded(kernel: Kernel, registers: int, machine: Machine) -> Kernel:
-    """A kernel whose threads have so many registers at most, and no more than a block of them can have."""
-    return replace(kernel, max_registers=min(registers, machine.registers_per_sm // prod(kernel.block)), min_blocks=0)
+    """A thread may have so many registers at most as were asked for, and as a block of them can have, in place of other
+    bounds."""
+    most = context.machine.registers_per_sm // prod(kernel.block)
+    return replace(kernel, max_registers=min(plan.registers, most), min_blocks=0)
 
 
 def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:

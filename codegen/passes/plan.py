@@ -42,6 +42,10 @@ class LoweredPlan:
     (`bounded`), what takes the fewest is preferred to what is fastest with more. Threads that have several
     `points` load once what these share. Additions may `reassociate`.
 
+    A kernel of a `time_tile` has no loops of a schedule: the order of its blocks, what threads keep in registers, and
+    how they address memory are part of how its tiles are made. With `early`, a kernel may be launched while the one
+    before it ends.
+
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
     """
@@ -62,6 +66,8 @@ class LoweredPlan:
     bounded: bool = False
     points: bool = False
     reassociate: bool = False
+    time_tile: bool = False
+    early: bool = True
     stages: Mapping[str, int] = field(default_factory=dict)
     alignment: Alignment | None = None
     requested: frozenset[str] = frozenset()
@@ -145,10 +151,11 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class ProgramPass:
-    """A step from program to program, after those of each kernel; the plans are its kernels', in their order."""
+    """A step from program to program, after those of each kernel. It gets those kernels whose plans ask for it, with
+    these plans in their order, and the launches of all."""
 
     name: str
-    asked: Callable[[Sequence[LoweredPlan]], bool]
+    asked: Callable[[LoweredPlan], bool]
     run: Callable[[HostProgram, Sequence[LoweredPlan], Machine], HostProgram]
     improves: bool = True
 

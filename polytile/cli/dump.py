@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from polytile.cli.statement_text import expression, statement_text
-from polytile.codegen.passes.driver import LOWERING, all_passes
+from polytile.codegen.passes.driver import LOWERING, all_passes, why_not_called
 from polytile.compilation import Compilation
 from polytile.ir.expr import Execution, For, If, Scope, Stmt, While
 from polytile.ir.host import HostProgram
@@ -21,17 +22,20 @@ def dump(stage: str, result: object) -> str:
     match result:
         case Scop():
             return _scop(result)
+        case Compilation(versions=versions) if versions:
+            others = (f"for {v.where}:\n{dump(stage, v.compilation)}" for v in versions)
+            return "\n".join((dump(stage, replace(result, versions=())), *others))
         case Compilation(dependences=dependences) if stage == "dependences" and dependences is not None:
             parts = (("flow", dependences.flow), ("anti and output", dependences.false))
             return "\n".join(f"{kind}: {relation}" for kind, relation in parts)
         case Compilation() if stage == "schedule":
             return result.schedule_text() or in_block_style(result.scop.schedule)
         case Compilation() if stage == "plan":
-            return result.plan_text()
+            return "\n".join(text for text in (result.time_tile_text(), result.plan_text()) if text)
         case Compilation(program=program) if stage == "ast" and program is not None:
             return "\n".join(_program(program))
-        case Compilation(steps=steps):
-            return "\n".join(line for step in steps if step.done == stage for line in kernel_lines(step.kernel))
+        case Compilation():
+            return "\n".join(_after(stage, result))
     return ""
 
 
@@ -39,6 +43,17 @@ def passes() -> str:
     """The list of passes, in their order, and what each does."""
     listed = ((one.name, one.summary) for one in all_passes())
     return "\n".join(f"{name:27} {summary}" for name, summary in ((LOWERING, PLAIN), *listed))
+
+
+def _after(name: str, state: Compilation) -> Iterator[str]:
+    """The kernels after a pass, and of those that have not been through it why not."""
+    found = {step.kernel.name: step.kernel for step in state.steps if step.done == name}
+    for kernel in found.values():
+        yield from kernel_lines(kernel)
+    for step in state.steps:
+        if step.done == LOWERING and step.kernel.name not in found:
+            why = why_not_called(name, step.kernel, state.options.disable_pass)
+            yield f"kernel {step.kernel.name}: not called, as {why}"
 
 
 def _scop(scop: Scop) -> str:

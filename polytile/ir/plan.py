@@ -245,7 +245,8 @@ class KernelPlan:
 
     def lines(self) -> Iterator[str]:
         """The plan for a reader; what is off is left out."""
-        yield f"kernel {self.kernel}:"
+        plain = self == KernelPlan(self.kernel)
+        yield f"kernel {self.kernel}:{' nothing beside the schedule' if plain else ''}"
         yield from (f"  {line}" for p in self.placements for line in p.lines())
         yield from (f"  {loop}" for loop in self.loops)
         if self.launch != PLAIN_LAUNCH:

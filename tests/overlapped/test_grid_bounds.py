@@ -152,7 +152,7 @@ def test_a_version_that_is_refused_is_left_out(monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object) -> None:
         raise UserError("no")
 
-    monkeypatch.setattr("polytile.pipeline._with_split_program", refuse)
+    monkeypatch.setattr("polytile.stages.plain_programs._split", refuse)
     monkeypatch.setattr("polytile.pipeline._reason", lambda *_: "no")
     scop = typed(PLANE)
     assert not scop.compilation.versions and scop.program is scop.compilation.program

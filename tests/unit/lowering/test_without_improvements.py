@@ -25,6 +25,7 @@ from polytile.ir.expr import DOUBLE, Assign, Name
 from polytile.ir.kernel import Kernel
 from polytile.machine import machine_of
 from polytile.options import Options
+from polytile.stages import plain_programs
 
 from .conftest import c_text
 
@@ -162,12 +163,12 @@ def test_those_who_look_for_bugs_see_them(compiled: Callable[..., Any], monkeypa
 @pytest.fixture
 def without_g(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A file of two functions, of which the second cannot be compiled."""
-    real = pipeline.lower
+    real = plain_programs.lower
 
     def lowered(scop: Any, *rest: Any) -> Any:
         return failing() if scop.name.startswith("g") else real(scop, *rest)
 
-    monkeypatch.setattr(pipeline, "lower", lowered)
+    monkeypatch.setattr(plain_programs, "lower", lowered)
     (tmp_path / "two.c").write_text(TWO)
     return tmp_path / "two.c"
 
