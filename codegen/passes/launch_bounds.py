@@ -34,9 +34,8 @@ def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel
 
 
 def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """A thread may have so many registers at most as were asked for, and as a block of them can have, in place of other
-    bounds."""
-    most = context.machine.registers_per_sm // prod(kernel.block)
+    """A thread may have so many registers at most as were asked for, in place of other bounds."""
+    most = context.machine.registers_per_sm // prod(kernel.block)  # that a block can have
     return replace(kernel, max_registers=min(plan.registers, most), min_blocks=0)
 
 
