@@ -289,6 +289,10 @@ class CompiledScop:
         chosen = Choice.of(ranks, steps_per_exchange, exchange, transport, on)
         return distribute(self.compilation, CompiledScop, comm, chosen)
 
+    def engine(self, on: str) -> Engine:
+        """Return what runs the kernels at a place, built where it was not."""
+        return self._execution.engine(on=on)
+
     def prepare(self, on: str) -> None:
         """Build what runs the kernels at a place, as the first call would."""
         if self.program is not None:

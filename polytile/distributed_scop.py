@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
@@ -27,9 +27,10 @@ from polytile.runtime.binding import Call, KnownSizes, bind, names, names_by_pos
 from polytile.runtime.cupy_engine import cupy_available, require_cupy
 from polytile.runtime.parameters import check_parameters, with_products
 from polytile.runtime.ranks.agreement import agree, from_root, on_all
+from polytile.runtime.ranks.box_launches import BoxLaunches, Runnable
 from polytile.runtime.ranks.driver import RankProgram
 from polytile.runtime.ranks.failure import aborting, end_all_on_uncaught_exceptions
-from polytile.runtime.ranks.kernels import CompiledPlan, Kernels, ScopLaunch
+from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
 from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
 from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place, ranks_share_gpus
@@ -46,18 +47,6 @@ if TYPE_CHECKING:
 
 Ranks = str | int | Iterable[int]
 MOST = 4  # sizes whose buffers are kept, the latest ones
-
-
-class Runnable(Protocol):
-    """A compiled SCoP, as far as ranks use it."""
-
-    def run(self, call: Call, *, on: str = "auto", stream: Any = None) -> None:
-        """Run it on checked arguments, in a stream without waiting for it."""
-        ...
-
-    def prepare(self, on: str) -> None:
-        """Build what runs it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +243,7 @@ def distribute(
     made = [runnable(part) for part in parts]
     build_once(private, lambda: _prepare(made, place.on))
     kernels = [
-        Kernels(frozenset(names(part.scop)), partial(ScopLaunch, part.scop, own.run))
+        Kernels(frozenset(names(part.scop)), partial(BoxLaunches, part.scop, own, plan.step))
         for part, own in zip(parts, made, strict=True)
     ]
     return DistributedScop(compilation.scop, compiled_plan(plan, kernels), private, choice, place)

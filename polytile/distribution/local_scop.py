@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import islpy as isl
@@ -69,10 +70,21 @@ class LocalPositions:
         )
 
     def context(self) -> isl.Set:
-        """What is known of the parameters: boxes lie within the rank's arrays."""
+        """What is known of the parameters: boxes lie within the rank's arrays, steps within the time loop."""
         within = [f"0 <= {b.first} and {b.end} <= {b.extent} and 0 <= {b.offset}" for b in self.boxes]
+        within += [f"{self.count} >= 1"] if self.count else []
         more = isl.Set(f"[{self.known}] -> {{ : {' and '.join(within)} }}")
-        return self.scop.context.align_params(more.get_space()).intersect(more)
+        found = self.scop.context.align_params(more.get_space()).intersect(more)
+        return found.intersect(self.steps_are_iterations(found)) if self.step else found
+
+    def steps_are_iterations(self, known: isl.Set) -> isl.Set:
+        """`[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a step."""
+        times = [s.domain.project_out(_SET, 1, s.domain.dim(_SET) - 1).reset_tuple_id() for s in self.scop.statements]
+        every = reduce(isl.Set.union, times)
+        bounds = isl.Set.from_basic_set(every.simple_hull()).gist_params(every.params())
+        run = f"{self.step} <= t < {self.step} + {self.count}" if self.count else f"t = {self.step}"
+        outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(bounds)
+        return outside.params().complement()
 
     def array(self, array: Array) -> Array:
         """An array with the extents that a rank has of it. What one phase writes the next one reads: arrays of the

@@ -14,16 +14,13 @@ from tests.ranks.c_programs import BY_NAME, Case, built, run
 from tests.ranks.mpirun import mpirun
 from tests.ranks.test_c_entry import MODES, SIZES
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(driver_arch() is None, reason="no GPU that the CUDA driver can use"),
-]
+pytestmark = pytest.mark.skipif(driver_arch() is None, reason="no GPU that the CUDA driver can use")
 PROGRAMS = ("stencil-7pt in time tiles", "himeno-19pt", "heat-3d", "fdtd-2d", "wave", "hexagons")
 
 
 @pytest.mark.skipif(not cupy_available(), reason="CuPy cannot be used")
 @pytest.mark.parametrize("transport", ["host", "ipc"])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", [pytest.param(PROGRAMS[0], marks=pytest.mark.quick), *PROGRAMS[1:]])
 def test_python(program: str, transport: str) -> None:
     done = mpirun(4, "tests.ranks.programs", program, "--transport", transport, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]

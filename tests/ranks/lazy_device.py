@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from time import sleep
-from types import SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 from mpi4py import MPI
@@ -192,6 +193,7 @@ def _together(group: Iterable[tuple[Callable[..., Any], Any, int]]) -> None:
 
 def cupy() -> Any:
     """What a module `cupy` has, as far as ranks use it."""
+    sys.modules["cupy.cuda.nccl"] = cast(ModuleType, Nccl())
     device = SimpleNamespace(use=lambda: None, synchronize=synchronize, pci_bus_id=str(os.getpid()))
     cuda = SimpleNamespace(
         Stream=Stream,
@@ -199,7 +201,6 @@ def cupy() -> Any:
         Device=lambda *number: device,
         runtime=SimpleNamespace(getDeviceCount=lambda: 1),
         alloc_pinned_memory=bytearray,
-        nccl=Nccl(),
         get_elapsed_time=lambda start, end: 1.0,
     )
     made: dict[str, Any] = {name: _of_device(getattr(np, name)) for name in ("zeros", "empty", "array", "asarray")}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from polytile.runtime.ranks.place import Place
 
-_TAKEN = 1 << 10  # added to the tags of messages
+_TAKEN = 1000  # added to the tags of messages
 _PROBED = 4  # bytes
 _HEADER = struct.Struct(f"{HANDLE}sqqq{HANDLE}s{HANDLE}s")  # a block and its size, start and size of a part, two events
 

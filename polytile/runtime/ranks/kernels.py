@@ -7,13 +7,10 @@ after:  launch = bind(n=.., i_extent=..); launch(i_first=0, t=0, A=a); launch(i_
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.distribution.plan import DistributionPlan
-from polytile.ir.scop import Scop
-from polytile.runtime.binding import Call, bind
 
 Launch = Callable[[Mapping[str, Any], Mapping[str, Any]], None]  # on arguments that change, and where to run
 
@@ -37,23 +34,6 @@ class Kernels:
 def kernels_of(function: Callable[..., None], names: frozenset[str]) -> Kernels:
     """Return a function as kernels, which is called with all arguments each time."""
     return Kernels(names, lambda fixed: lambda changing, where: function(**fixed, **changing, **where))
-
-
-class ScopLaunch:
-    """Runs of a compiled SCoP: the first one is bound and checked, later ones have other numbers and arrays of the same
-    shapes. Boxes lie within a rank's arrays, so that what holds for one holds for all."""
-
-    def __init__(self, scop: Scop, run: Callable[..., None], fixed: Mapping[str, Any]) -> None:
-        self.scop, self.run, self.fixed = scop, run, fixed
-        self.first: Call | None = None
-
-    def __call__(self, changing: Mapping[str, Any], where: Mapping[str, Any]) -> None:
-        if self.first is None:
-            self.first = bind(self.scop, (), {**self.fixed, **changing})
-        numbers = {name: value for name, value in changing.items() if isinstance(value, int)}
-        arrays = {name: value for name, value in changing.items() if name not in numbers}
-        values, memory = {**self.first.values, **numbers}, {**self.first.memory, **arrays}
-        self.run(replace(self.first, values=values, memory=memory), **where)
 
 
 @dataclass(frozen=True, slots=True)

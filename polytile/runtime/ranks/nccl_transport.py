@@ -7,6 +7,7 @@ after:  pack, send and receive in one group, unpack, all put in streams without 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,8 +64,12 @@ class NcclMessages:
 
 def nccl_transport(comm: Intracomm, place: Place) -> NcclTransport:
     """Return messages by NCCL; raises UsageError without the library, or where ranks share a GPU, which it refuses."""
-    nccl = place.arrays.cuda.nccl
-    if not nccl.available:
+    try:
+        nccl = import_module("cupy.cuda.nccl")  # which CuPy does not import itself
+        found = nccl.available
+    except ImportError:
+        found = False
+    if not found:
         raise UsageError("CuPy finds no NCCL", hint="pip install nvidia-nccl-cu13 (or -cu12), or take transport='host'")
     gpus = comm.allgather(place.gpu)
     if len(set(gpus)) < len(gpus):
