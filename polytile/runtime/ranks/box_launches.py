@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polytile.diagnostics import DeviceError
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, bind
-from polytile.runtime.cupy_engine import CupyEngine, SizedRun, require_cupy
+from polytile.runtime.cupy_engine import CupyEngine, SizedRun, device_failures, require_cupy
 from polytile.runtime.engine import Engine
 from polytile.runtime.few_launches import FewLaunches
 from polytile.runtime.layout import element_dtype, scalar_dtype
@@ -66,7 +67,10 @@ class BoxLaunches:
         run, launches = found
         addresses = [changing[b.name].data.ptr + b.lead for b in run.buffers]
         by_value = [changing[name].item() for name in run.engine.program.by_value]
-        launches.run(require_cupy(), where["stream"].ptr, (*addresses, *by_value, *self._steps(changing)))
+        try:
+            launches.run(require_cupy(), where["stream"].ptr, (*addresses, *by_value, *self._steps(changing)))
+        except device_failures() as error:
+            raise DeviceError(f"running {run.engine.program.name} failed: {error}") from error
         return None
 
     def _steps(self, changing: Mapping[str, Any]) -> tuple[int, ...]:

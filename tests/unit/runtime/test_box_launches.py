@@ -12,6 +12,7 @@ import pytest
 
 import polytile
 from polytile.compiled_scop import CompiledScop
+from polytile.diagnostics import DeviceError
 from polytile.runtime import cupy_engine, few_launches, sized_launches
 from polytile.runtime.binding import Call
 from polytile.runtime.cupy_engine import CupyEngine
@@ -47,12 +48,15 @@ class Gpu:
         self.module = module
         self.launched: list[tuple[Any, ...]] = []
         self.parameters: Any = ()
+        self.fails = False
         self.kernel = SimpleNamespace(ptr=7)
 
     def __call__(self, grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
         self.launched.append((tuple(grid), *map(float, arguments)))
 
     def driver(self, config: Any, function: int, pointers: Any, extra: None) -> int:
+        if self.fails:
+            return 700
         kinds = [ctypes.c_int64 if p.buffer else TYPES[p.type.name] for p in self.parameters]
         values = [kind.from_address(pointers[k]).value for k, kind in enumerate(kinds)]
         assert config._obj.stream == 5
@@ -137,3 +141,13 @@ def test_calls_without_a_stream_are_as_they_were(gpu: Gpu) -> None:
     for call in calls()[:3]:
         launches(call, {"on": "emulator"})
     assert ran.places == ["emulator"] * 3 and not gpu.launched
+
+
+def test_what_the_driver_refuses_is_an_error(gpu: Gpu) -> None:
+    _, launches = launches_of(gpu, STEPS)
+    where = {"on": "gpu", "stream": SimpleNamespace(ptr=5)}
+    for call in calls()[:2]:
+        launches(call, where)
+    gpu.fails = True
+    with pytest.raises(DeviceError, match="running step_scop0 failed: 700"):
+        launches(calls()[0], where)
