@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ import pytest
 
 from polytile import api, compiled_scop, scop_of_file
 from polytile.compilation import Compilation
+from polytile.compile_cache import key as cache_key
 from polytile.compile_cache.entries import OFF, VARIABLE
 from polytile.diagnostics import remember_source
 from polytile.frontend.program import SourceProgram
@@ -27,6 +28,7 @@ from tests.sharing import compile_sharing
 
 KEPT = 64
 FOLDER = os.environ.get(VARIABLE, OFF)  # of the run, see conftest.py
+PACKAGE = cache_key.PACKAGE
 PLANTED = Path(__file__).parent / "mutation"
 BENCHMARKS = Path(__file__).resolve().parents[1] / "polybench"
 _PATCHES = ("monkeypatch", "patch", "anew")  # fixtures under which other code may run, or that ask for it
@@ -67,6 +69,18 @@ def compile_once(scop: Scop, options: Options, **observers: Any) -> Compilation:
     if len(_compiled) > KEPT:
         _compiled.popitem(last=False)
     return found
+
+
+hash_own_files = cache_key.own_files
+_hash_package = cache(hash_own_files)  # no test changes it
+
+
+def own_files() -> str | None:
+    """The hash of polytile's own files, taken once; that of a package that a test has made is taken anew."""
+    return _hash_package() if cache_key.PACKAGE == PACKAGE else hash_own_files()
+
+
+cache_key.own_files = own_files
 
 
 def _content(path: str) -> str | None:

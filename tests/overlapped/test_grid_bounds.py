@@ -99,6 +99,7 @@ def test_the_host_takes_split_tiles_for_small_planes() -> None:
     assert {k.name for k in scop.facts.kernels} == {k.name for k in scop.program.kernels if scop.program}
 
 
+@pytest.mark.slow
 def test_kernels_of_one_iteration_run_the_smallest_planes() -> None:
     """Nine points in double precision at 512^2, H200: 124 GCells/s, 89 in split tiles; at 1024^2 237 and 258."""
     file = PROGRAMS.parent / "an5d/box2d1r.c"
@@ -233,6 +234,7 @@ def test_split_tiles_stay_unless_overlapped_ones_are_much_faster_for_large_grids
     assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy == strategy
 
 
+@pytest.mark.slow
 def test_grids_whose_tiles_are_few_have_blocks_as_the_host_shares_out_planes() -> None:
     """At 514^3, 200 tiles on 132 places would take two turns of all planes; five of a third take 15% less."""
     (scop,) = polytile.compile(PROGRAMS.parent / "an5d/box3d1r.c", defines=["DATA_TYPE_IS_FLOAT"]).scops

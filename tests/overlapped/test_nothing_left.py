@@ -66,6 +66,7 @@ def test_kernels_of_one_step(where: str) -> None:
     assert kernels(file.read_text(), str(file), planes=where) == ["in"]
 
 
+@pytest.mark.slow(but="26-left1")
 @pytest.mark.parametrize(("bound", "left"), [("24", []), ("26", ["k0"]), ("T", ["k0"])])
 def test_pairs_of_blocks(bound: str, left: list[str]) -> None:
     """24 iterations are four pairs of blocks of three, 26 leave two."""

@@ -114,7 +114,7 @@ void f(int n, int m, int l, float A[n][m][l], float B[n][m][l])
 WITHOUT_LOOP = [{"n": n, "m": m, "l": k} for n, m, k in [(1, 1, 1), (5, 5, 5), (13, 19, 38)]]
 
 
-@pytest.mark.slow(but=("sweep-registers", "dag-shared"))
+@pytest.mark.slow(but="sweep-registers")
 @pytest.mark.parametrize("planes", ["shared", "registers"])
 @pytest.mark.parametrize(("text", "kernels"), [(SWEEP, 1), (DAG, 2)], ids=["sweep", "dag"])
 def test_without_a_loop_over_time(text: str, kernels: int, planes: str) -> None:

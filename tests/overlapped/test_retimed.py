@@ -111,7 +111,7 @@ def test_factors_divisors_and_signs_of_several_arrays() -> None:
         agrees(scop, T=steps, n=n, m=m)
 
 
-@pytest.mark.slow(but="a product of two planes-value1")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "value"),
     [

@@ -218,6 +218,7 @@ def _die_amid_a_line(countdown: int) -> None:
     record_file.os.write = torn  # type: ignore[assignment]
 
 
+@pytest.mark.slow(but="1")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_at_twenty_moments_nothing_is_measured_twice_and_the_winner_is_the_same(
     tmp_path: Path, seed: int

@@ -71,6 +71,7 @@ def tune(*words: object) -> int:
     return main(["tune", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_where_nothing_runs_times_may_be_zero(
     source: Path, bench: MadeUpBench, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ def launched(scop: CompiledScop, **sizes: int) -> set[str]:
 TUNED = {"smooth_scop0_k0_tuned", "smooth_scop0_k1_tuned"}
 
 
+@pytest.mark.slow(but=("sizes0-False", "sizes1-True"))
 @pytest.mark.parametrize(
     ("sizes", "tuned"),
     [

@@ -49,6 +49,7 @@ def shifted(box: Box, offset: Offset) -> Box:
     return tuple((first + d, end + d) for (first, end), d in zip(box, offset, strict=True))
 
 
+@pytest.mark.slow(but=("stencil-7pt-1", "stencil-7pt-2", "stencil-7pt-3", "himeno-19pt-1"))
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("name", READS)
 def test_a_plan_for_any_number_of_ranks_is_made_at_once(name: str, steps: int) -> None:

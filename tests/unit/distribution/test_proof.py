@@ -144,6 +144,7 @@ def test_planted_errors_are_refused(program: str, steps: int, change: Change, ki
         prove(change(plan), analyse(plan.scop))
 
 
+@pytest.mark.slow(but=("1-program0", "1-program2", "2-program1", "4-polybench/fdtd-2d.c", "1-polybench/heat-3d.c"))
 @pytest.mark.parametrize("program", [STAR, WAVE, ADVECTION, "polybench/fdtd-2d.c", "polybench/heat-3d.c"])
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_plans_are_proven(program: str, steps: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,15 @@ def names(text: str) -> set[str]:
 def test_commands_can_be_typed_and_name_all_sizes(file: Path) -> None:
     commands = COMMAND.findall(file.read_text())
     assert commands
-    (scop,) = polytile.compile(WAVE).scops
     for words in commands:
-        assert set(parse(shlex.split(words)).parameters) == {p.name for p in scop.scop.parameters}
+        assert set(parse(shlex.split(words)).parameters) == parameters()
+
+
+@cache
+def parameters() -> set[str]:
+    """The sizes of the example."""
+    (scop,) = polytile.compile(WAVE).scops
+    return {p.name for p in scop.scop.parameters}
 
 
 def test_the_table_has_the_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def _declared(element: CType) -> Declare:
     return Declare("a", element, _element(element))
 
 
-@pytest.mark.slow(but=("float", "long long"))
+@pytest.mark.slow(but="long long")
 @pytest.mark.parametrize(
     "type",
     ["long", "unsigned long", "long long", "signed char", "unsigned short", "unsigned", "float", "double", "_Bool"],

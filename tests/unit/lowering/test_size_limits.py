@@ -71,6 +71,7 @@ def _greatest(forms: Forms, sizes: dict[str, int]) -> Fraction:
     return max(c + sum((Fraction(f) * sizes[name] for name, f in terms), Fraction(0)) for terms, c in forms.items())
 
 
+@pytest.mark.slow(but=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"))
 @pytest.mark.parametrize("seed", range(60))
 def test_spans_hold_all_values(seed: int) -> None:
     expr = _drawn(random.Random(seed), 3)

@@ -98,6 +98,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.slow(but=("2d64pt-double", "3d27pt-float"))
 @pytest.mark.parametrize(("program", "dtype"), CHOSEN)
 def test_the_choice_is_among_the_fastest_that_were_measured(program: str, dtype: str) -> None:
     defines = {"DATA_TYPE_IS_FLOAT": 1} if dtype == "float" else {}

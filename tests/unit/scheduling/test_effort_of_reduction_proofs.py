@@ -45,6 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[isl.UnionSet]:
     return found
 
 
+@pytest.mark.slow
 def test_equal_reductions_are_asked_about_once(asked: list[isl.UnionSet]) -> None:
     scop = polytile.compile(SEARCH, name="search.c").scops[0]
     assert scop.program is not None

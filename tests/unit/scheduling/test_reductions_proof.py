@@ -378,6 +378,7 @@ TRIANGLE = (
 PAIRS = (Split(0, 4, False), Split(1, 4, True, 2))
 
 
+@pytest.mark.slow(but="j = i + 1 and i = n - 2")
 @pytest.mark.parametrize("lost", ["i = 6 and j = n - 1", "i = 3 and j = 5 and n > 9", "j = i + 1 and i = n - 2"])
 def test_one_value_of_a_triangle_is_lost(scop: Callable[..., Scop], lost: str) -> None:
     """Lanes of two neighbours each, where values have many kinds of successors: one value is written elsewhere."""

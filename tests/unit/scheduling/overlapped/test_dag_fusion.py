@@ -192,6 +192,7 @@ def _reads(random: Random, array: str) -> str:
     return " + ".join(f"{array}[i + {a}][j + {b}]" for a, b in places)
 
 
+@pytest.mark.slow(but=("0", "1", "2", "3", "4", "5", "6", "7"))
 @pytest.mark.parametrize("seed", range(24))
 def test_macro_nodes_of_random_dags_are_convex_ordered_and_within_limits(seed: int) -> None:
     random = Random(seed)
