@@ -149,5 +149,5 @@ def test_what_the_driver_refuses_is_an_error(gpu: Gpu) -> None:
     for call in calls()[:2]:
         launches(call, where)
     gpu.fails = True
-    with pytest.raises(DeviceError, match="running step_scop0 failed: 700"):
+    with pytest.raises(DeviceError, match="running polytile_step_scop0 failed: 700"):
         launches(calls()[0], where)
