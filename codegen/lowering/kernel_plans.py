@@ -19,6 +19,7 @@ from polytile.ir.expr import Execution, For, Stmt
 from polytile.ir.expr_trees import bodies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Storage
+from polytile.ir.placed_storage import forwarded, tile_plans
 from polytile.ir.plan import KernelPlan, LoopPlan
 from polytile.ir.schedule import REGISTER_TILE, loop_mark
 from polytile.ir.scop import Scop
@@ -27,19 +28,16 @@ from polytile.tuning import LoadTuning
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What was decided before there were loops, by the number of a kernel in the schedule: where arrays live inside it,
-    which have a copy in shared memory besides, and which nothing reads behind it. `sums` are the statements that
-    accumulate partial results, or add them up, and how many iterations may load at once. `given` are plans that a
-    schedule file has, by the same number: None where loops and cache hints are to be found. `tiles` are plans with
-    copies, which say what becomes of loops. `order` is that of large bodies, `registers` bound those of a thread.
-    Additions may `reassociate`."""
+    """What was decided before there were loops: the `plans` of kernels, which say what becomes of loops where they have
+    tiles, and elsewhere if they are `obeyed`, as those of a schedule file are; `last_reads`, the arrays that nothing
+    reads behind a kernel, by its number in the schedule. `sums` are the statements that accumulate partial results, or
+    add them up, and how many iterations may load at once. `order` is that of large bodies, `registers` bound those of a
+    thread. Additions may `reassociate`."""
 
-    storage: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-    forwarded: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    plans: tuple[KernelPlan, ...] = ()
+    obeyed: bool = False
     last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
     sums: Mapping[str, int] = field(default_factory=dict)
-    given: Mapping[int, KernelPlan] | None = None
-    tiles: Mapping[int, KernelPlan] = field(default_factory=dict)
     order: str = ""
     registers: int = 0
     reassociate: bool = False
@@ -50,23 +48,25 @@ def plan_kernels(
 ) -> tuple[LoweredPlan, ...]:
     """The plan of each kernel of a program, in their order; elements stay in memory unless loops may `promote` them."""
     plans: list[LoweredPlan] = []
+    given, tiles = ({plan.kernel: plan for plan in some} for some in (decided.plans, tile_plans(decided.plans)))
+    copies = forwarded(decided.plans, scop)
     for kernel, shape, wide in zip(lowered.program.kernels, lowered.shapes, lowered.wide, strict=True):
-        if shape.number in decided.tiles:
-            plans.append(replace(_tiled(kernel, shape, decided.tiles[shape.number]), wide=wide))
+        if shape.number in tiles:
+            plans.append(replace(_tiled(kernel, shape, tiles[shape.number]), wide=wide))
             continue
-        placements = decided.storage.get(shape.number, {})
+        placements = lowered.storage.get(shape.number, {})
         promoted = dict(_promoted(kernel, scop, placements)) if promote else {}
         few = len(shape.threads) <= 1 and len(shape.blocks) <= 1
         repeated = few and bool(shape.host)
         loops = {p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning, repeated=repeated)}
         last = decided.last_reads.get(shape.number, frozenset())
-        if decided.given is not None:
-            given = decided.given.get(shape.number, KernelPlan(shape.number))
-            promoted, loops = obeyed(given, promoted, loops)
-            last = frozenset(array for array, _ in given.cache)
+        if decided.obeyed:
+            asked = given.get(shape.number, KernelPlan(shape.number))
+            promoted, loops = obeyed(asked, promoted, loops)
+            last = frozenset(array for array, _ in asked.cache)
         plan = LoweredPlan(
             placements=placements,
-            forwarded=decided.forwarded.get(shape.number, {}),
+            forwarded=copies.get(shape.number, {}),
             promoted=promoted,
             loops=loops,
             last_reads=last,
@@ -76,9 +76,9 @@ def plan_kernels(
             points=any(band.mark == loop_mark(REGISTER_TILE) for band in shape.loops),
         )
         plans.append(plan)
-    asked: dict[str, Any] = {"order": decided.order, "registers": decided.registers, "reassociate": decided.reassociate}
-    asked["bounded"] = decided.registers > 0
-    return tuple(replace(plan, **asked) for plan in plans)
+    common: dict[str, Any] = {"order": decided.order, "registers": decided.registers}
+    common |= {"reassociate": decided.reassociate, "bounded": decided.registers > 0}
+    return tuple(replace(plan, **common) for plan in plans)
 
 
 def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:

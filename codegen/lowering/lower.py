@@ -47,6 +47,7 @@ from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.name_supply import Names
+from polytile.ir.placed_storage import Homes, homes
 from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop, Statement
@@ -58,13 +59,12 @@ class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
     `buffers` finds those of the arrays in device memory, `barriers` gives the reason for the barrier of each `sync`
-    mark, `storage` homes the arrays of each kernel that do not live in device memory (by kernel number, then array),
-    `plans` have the placements with copies. The updates of these (statement, array) are `atomic`.
+    mark, `plans` say which arrays, or which tiles of them, live inside of kernels. The updates of these (statement,
+    array) are `atomic`.
     """
 
     buffers: Callable[[], tuple[Buffer, ...]]
     barriers: Mapping[Path, str]
-    storage: Mapping[int, Mapping[str, Storage]]
     plans: tuple[KernelPlan, ...] = ()
     atomic: frozenset[tuple[str, str]] = frozenset()
 
@@ -72,11 +72,13 @@ class LoweringInput:
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A program of plain kernels. `shapes` says what each was in the schedule: where isl divides a loop of the host,
-    one of the schedule's kernels becomes several. `names` hands out those that no kernel uses yet. `wide` has the
-    vectors that copies of each kernel may use, by the labels of their loops."""
+    one of the schedule's kernels becomes several. `storage` is of the arrays that live inside of one alone, by its
+    number in the schedule. `names` hands out those that no kernel uses yet. `wide` has the vectors that copies of each
+    kernel may use, by the labels of their loops."""
 
     program: HostProgram
     shapes: tuple[KernelShape, ...]
+    storage: Homes
     names: Names
     wide: tuple[Mapping[str, WideCopy], ...] = ()
 
@@ -88,7 +90,8 @@ def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered
     tiles = Placed(schedule.tree) if nothing else placed(scop, schedule, given.plans, names)
     annotation = Annotation(scop, names, names.prefix("c"), frozenset(tiles.kernels), copies=tiles.copies)
     generated = () if nothing else generate_host(annotation, annotation.annotate(tiles.tree), integer, tiles)
-    return _Lowering(scop, schedule, given, annotation, generated, names, integer, tiles).lowered()
+    storage = homes(given.plans, scop)
+    return _Lowering(scop, schedule, given, annotation, generated, names, integer, tiles, storage).lowered()
 
 
 def index_type(scop: Scop) -> CType:
@@ -109,6 +112,7 @@ class _Lowering:
     names: Names
     integer: CType
     tiles: Placed
+    storage: Homes
 
     def lowered(self) -> Lowered:
         kernels: Kernels = []
@@ -131,7 +135,7 @@ class _Lowering:
             asks_memory=bool(self.scop.allocated),
         )
         shapes, wide = tuple(shape for _, shape, _ in kernels), tuple(own for _, _, own in kernels)
-        return Lowered(program, shapes, self.names, wide)
+        return Lowered(program, shapes, self.storage, self.names, wide)
 
     def _host(self, body: Sequence[Stmt], kernels: Kernels, scope: frozenset[str]) -> tuple[Stmt, ...]:
         """The host's part of the tree; each kernel mark becomes a launch, and its subtree a kernel."""
@@ -207,7 +211,7 @@ class _KernelBuilder:
 
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
         """Grid dimensions y and z are limited, so blocks stride over what may not fit."""
-        special = self.owner.given.storage.get(self.shape.number, {})
+        special = self.owner.storage.get(self.shape.number, {})
         tiles = self.owner.tiles.storage.get(self.shape.number, ())
         if any(home.space is Space.SHARED for home in (*special.values(), *tiles)) or _has_barrier(body):
             body = (*body, Barrier("the block's next tile may touch what this one used"))
@@ -250,7 +254,7 @@ class _KernelBuilder:
 
     def _with_atomics(self, statement: Statement) -> Statement:
         """The statement with the updates indivisible whose order the schedule leaves open."""
-        special = self.owner.given.storage.get(self.shape.number, {})
+        special = self.owner.storage.get(self.shape.number, {})
         for array in sorted(array for name, array in self.owner.given.atomic if name == statement.name):
             if array in special and special[array].space is Space.PRIVATE:
                 raise InternalError(f"{array} is updated by several threads, and lives in each")
@@ -273,15 +277,15 @@ class _KernelBuilder:
 
     def _storage(self, body: tuple[Stmt, ...]) -> tuple[Storage, ...]:
         scop = self.owner.scop
-        special = self.owner.given.storage.get(self.shape.number, {})
-        homes = []
+        special = self.owner.storage.get(self.shape.number, {})
+        found = []
         written = written_arrays(*body)
         for name in self._arrays(body):
             array = scop.array(name)
             space = Space.VALUE if scop.by_value(array) else Space.GLOBAL
             plain = Storage(name, space, array.element, array.extents, name, read_only=name not in written)
-            homes.append(spread_out(special[name]) if name in special else plain)
-        return (*homes, *self.owner.tiles.storage.get(self.shape.number, ()))
+            found.append(spread_out(special[name]) if name in special else plain)
+        return (*found, *self.owner.tiles.storage.get(self.shape.number, ()))
 
     def _parameters(self, homes: Sequence[Storage]) -> tuple[KernelParameter, ...]:
         """All that the kernel could need: what it uses is found from its body."""

@@ -69,6 +69,11 @@ def is_tile(placement: Placement) -> bool:
     return bool(placement.copies or placement.uses or placement.level != WHOLE_KERNEL)
 
 
+def is_home(placement: Placement) -> bool:
+    """Return whether an array lives in the kernel alone, in these cells."""
+    return not placement.through and not is_tile(placement)
+
+
 def tile_plans(plans: Iterable[KernelPlan]) -> tuple[KernelPlan, ...]:
     """The plans that have tiles, with these alone."""
     found = (replace(plan, placements=tuple(p for p in plan.placements if is_tile(p))) for plan in plans)

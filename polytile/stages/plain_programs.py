@@ -21,7 +21,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.name_supply import Names
-from polytile.ir.placed_storage import tile_plans
+from polytile.ir.placed_storage import is_home
 from polytile.ir.schedule import MappedSchedule, Path
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
@@ -80,22 +80,20 @@ def _tree(state: Compilation, first: StreamProgram | None, *, promote: bool) -> 
         scop, schedule = _left_over(state, first)
     memory = cache(partial(_memory, state, first))  # asked for behind the loops, which fail first
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
-    given = LoweringInput(memory, barriers, state.homes, state.kernel_plans, indivisible(run))
-    lowered = lower(scop, schedule, given)
+    plans = state.kernel_plans
+    lowered = lower(scop, schedule, LoweringInput(memory, barriers, plans, indivisible(run)))
     tuning, asked = state.machine.tuning.loads, state.options
     decided = Decisions(
-        state.homes,
-        state.handovers,
+        plans if state.given is None else state.given,
+        state.given is not None,
         last_reads(scop, schedule),
         _sums_of_few(state.scop, tuning),
-        None if state.given is None else {plan.kernel: plan for plan in state.given},
-        {plan.kernel: plan for plan in tile_plans(state.kernel_plans)},
         "" if asked.order == "source" else asked.order,
         asked.registers,
         not asked.strict,
     )
-    plans = plan_kernels(lowered, scop, decided, tuning, promote=promote)
-    return PlainProgram(lowered.program, plans, lowered.names, tuple(shape.number for shape in lowered.shapes))
+    found = plan_kernels(lowered, scop, decided, tuning, promote=promote)
+    return PlainProgram(lowered.program, found, lowered.names, tuple(shape.number for shape in lowered.shapes))
 
 
 def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
@@ -111,7 +109,7 @@ def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
 def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ...]:
     """The buffers of arrays that some kernel has in device memory."""
     used = {home.array for kernel in first.kernels for home in kernel.storage} if first is not None else set()
-    inside = {array for homes in state.homes.values() for array in homes}
+    inside = {placement.array for plan in state.kernel_plans for placement in plan.placements if is_home(placement)}
     return buffers(state.run.scop, state.transfers, frozenset(inside - used))
 
 
