@@ -166,10 +166,8 @@ def prove_legality(state: Compilation) -> Compilation:
         state.scop,
         state.dependences,
         state.run,
-        state.homes,
+        state.kernel_plans,
         state.transfers,
-        state.handovers,
-        tile_plans(state.kernel_plans),
         state.stream,
         state.split,
     )

@@ -6,7 +6,7 @@ A proof of what most compilations have not, such as tiles of time, is imported b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -14,7 +14,8 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.host import Transfer
 from polytile.ir.isl_util import OverBudgetError, budget, sample
-from polytile.ir.memory import Space, Storage
+from polytile.ir.memory import Space
+from polytile.ir.placed_storage import forwarded, homes, is_home, is_tile, tile_plans
 from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Origin, Scop
 from polytile.ir.split_plan import SplitPlan
@@ -34,18 +35,15 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Everything that must hold of one SCoP: `scop` computes what `source` does, `run` does what the instances of
-    `scop` do, and `homes` and `handovers` (by kernel number and array), `tiles` (placements with copies) and
-    `transfers` realise it; the kernels of `stream` do what its first iterations do, those of
-    `split` what all of it does."""
+    `scop` do, and the placements of `plans` and `transfers` realise it; the kernels of `stream` do what its first
+    iterations do, those of `split` what all of it does."""
 
     source: Scop
     scop: Scop
     dependences: Dependences
     run: Executions
-    homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    plans: tuple[KernelPlan, ...] = ()
     transfers: tuple[Transfer, ...] = ()
-    handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-    tiles: tuple[KernelPlan, ...] = ()
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
 
@@ -129,12 +127,13 @@ def _check_executions(claim: Claim) -> None:
 
 def _check_storage(claim: Claim, max_operations: int) -> None:
     """Where data live inside kernels; `max_operations` are for tiles, which the schedule can do without."""
-    failures = [*wrong_homes(claim.run, claim.homes), *wrong_handovers(claim.run, claim.handovers)]
-    if claim.tiles:
+    plans, scop = claim.plans, claim.run.scop
+    failures = [*wrong_homes(claim.run, homes(plans, scop)), *wrong_handovers(claim.run, forwarded(plans, scop))]
+    if tiles := tile_plans(plans):
         from polytile.scheduling.proof.placements import wrong_placements
 
         with budget(max_operations):
-            failures += wrong_placements(claim.run.scop, claim.run.schedule.tree, claim.tiles)
+            failures += wrong_placements(scop, claim.run.schedule.tree, tiles)
     for failure in failures:
         message = _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs).message
         raise WrongStorageError(message)
@@ -172,15 +171,18 @@ def _facts(claim: Claim) -> Iterator[str]:
             yield f"{array.name} holds values of {array.holds}: each read sees the write that it saw in the source"
     yield from (str(result) for result in regroupings(claim.source, claim.scop))
     yield from (str(reduction) for reduction in claim.run.warp_reductions if reduction.width > 1)
-    for kernel, homes in sorted(claim.homes.items()):
-        for name, home in homes.items():
-            yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"
-    for kernel, copies in sorted(claim.handovers.items()):
-        for name in copies:
-            yield f"{name} forwarded through shared memory of kernel {kernel}: each read sees the write that it saw"
-    for plan in claim.tiles:
-        for placement in plan.placements:
-            yield f"{placement.name} of kernel {plan.kernel}: each read of {placement.array} sees the write that it saw"
+    plans = sorted(claim.plans, key=lambda plan: plan.kernel)
+    placed = [(plan.kernel, one) for plan in plans for one in plan.placements]
+    for kernel, one in placed:
+        if is_home(one):
+            yield f"{one.array} in {_SPACES[one.memory]} of kernel {kernel}: each read sees the write that it saw"
+    for kernel, one in placed:
+        if one.through and not is_tile(one):
+            line = f"{one.array} forwarded through shared memory of kernel {kernel}"
+            yield f"{line}: each read sees the write that it saw"
+    for kernel, one in placed:
+        if is_tile(one):
+            yield f"{one.name} of kernel {kernel}: each read of {one.array} sees the write that it saw"
     external = [t for t in claim.transfers if t.array.origin is Origin.EXTERNAL]
     into = [t.array.name for t in external if t.copy_in]
     back = [t.array.name for t in external if t.copy_out]

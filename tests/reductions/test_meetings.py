@@ -44,7 +44,7 @@ def states() -> dict[str, Compilation]:
 
 def proven(state: Compilation, run: Executions) -> None:
     assert state.dependences is not None
-    prove_all(Claim(state.source, state.scop, state.dependences, run, state.homes, state.transfers))
+    prove_all(Claim(state.source, state.scop, state.dependences, run, state.kernel_plans, state.transfers))
 
 
 def changed_statement(run: Executions, name: str, **changes: Any) -> Executions:

@@ -35,7 +35,8 @@ def scaled() -> Compilation:
 
 def proven(state: Compilation, run: Executions) -> None:
     assert state.dependences is not None
-    assert prove_all(Claim(state.source, state.scop, state.dependences, run, state.homes, state.transfers)).proven
+    claim = Claim(state.source, state.scop, state.dependences, run, state.kernel_plans, state.transfers)
+    assert prove_all(claim).proven
 
 
 def test_instances_run_once_where_no_threads_combine(scaled: Compilation) -> None:
@@ -110,7 +111,7 @@ def test_conflicts_of_a_part_of_an_array_prove_nothing() -> None:
     count, which are fewer than those of w in the source."""
     state = polytile.compile(PURPOSES, name="f.c").scops[0].compilation
     assert state.dependences is not None and len([a for a in state.scop.arrays if a.root == "w"]) == 2
-    claim = Claim(state.source, state.scop, state.dependences, state.run, state.homes, state.transfers)
+    claim = Claim(state.source, state.scop, state.dependences, state.run, state.kernel_plans, state.transfers)
     assert prove_all(claim).proven
     given_up = tuple(
         replace(array_values(state.scop, d.array, exact=False), anti=d.anti, output=d.output) if d.array == "w" else d

@@ -19,6 +19,7 @@ from polytile.scheduling.analysis.executions import each_once
 from polytile.scheduling.promotion import array_contraction
 from polytile.scheduling.promotion.array_contraction import contract, same_private_home
 from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
+from polytile.scheduling.promotion.placements import kernel_plans
 from polytile.scheduling.proof.prove import Claim, prove_all
 
 ROWS = """void f(int n, int m, double A[n][m], double x[m], double y[n]) {
@@ -61,7 +62,8 @@ def test_other_strides_are_not_proven(stride: int) -> None:
         for k, kernel in state.homes.items()
     }
     assert homes != state.homes
-    claim = Claim(state.source, state.scop, state.dependences, state.run, homes, state.transfers)
+    plans = kernel_plans(state.run, homes, {})
+    claim = Claim(state.source, state.scop, state.dependences, state.run, plans, state.transfers)
     if stride < 32:
         assert prove_all(claim, 10**8).proven
         return
