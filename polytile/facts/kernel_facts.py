@@ -13,7 +13,6 @@ from polytile.ir.expr import Access, Expr
 from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
-from polytile.ir.placed_storage import tile_plans
 from polytile.ir.scop import Array, Scop
 from polytile.ir.struct_fields import spelt
 from polytile.scheduling.cost.estimate import AccessTime, Estimate, KernelTime
@@ -34,8 +33,7 @@ def estimate_of(state: Compilation) -> Estimate | None:
     if state.stream is not None:
         return stream_estimate(state.stream, state.scop, state.machine, known)
     run = state.run
-    tiles = tile_plans(state.kernel_plans)
-    return timed(run.scop, run.schedule, state.homes, state.machine, known, state.handovers, tiles)
+    return timed(run.scop, run.schedule, state.kernel_plans, state.machine, known)
 
 
 def kernels_of(state: Compilation, estimate: Estimate | None) -> tuple[KernelFacts, ...]:

@@ -11,7 +11,7 @@ from polytile.choices import CLASSIC, OVER_TIME, OVERLAPPED, SUPERPOSED, TILED
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
-from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
+from polytile.ir.placed_storage import is_home
 from polytile.ir.version_conditions import FewerCells
 from polytile.options import STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem, each_line_once
@@ -189,9 +189,9 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
     if problem.options.points:
         return asked_points(problem, candidate)
 
-    def placed() -> Homes:
-        _, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
-        return homes(plans.kernels, run.scop)
+    def placed() -> frozenset[int]:
+        _, _, plans = realised(candidate, problem.options.shared_memory, problem.machine)
+        return frozenset(plan.kernel for plan in plans.kernels if any(map(is_home, plan.placements)))
 
     candidate = _with_staged_reads(problem, candidate)
     candidate = with_layered_blocks(problem, candidate, placed)
@@ -421,9 +421,7 @@ def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
             return replace(candidate, estimate=_by_kind(problem, replace(candidate, stream=None)).estimate)
         return replace(candidate, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
-    inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
-    time = timed(run.scop, run.schedule, inside, problem.machine, known, copies, tile_plans(plans.kernels))
-    return replace(ready, estimate=time)
+    return replace(ready, estimate=timed(run.scop, run.schedule, plans.kernels, problem.machine, known))
 
 
 def _is_better(candidate: Candidate, best: Candidate) -> bool:

@@ -11,12 +11,12 @@ A launch takes as long as the slowest of what it waits for:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
-from polytile.ir.placed_storage import Homes
+from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
@@ -34,29 +34,28 @@ _SAME = 0.02  # the extents of two launches are alike
 def timed(
     scop: Scop,
     schedule: MappedSchedule,
-    placed: Homes,
+    plans: Collection[KernelPlan],
     machine: Machine,
     parameters: Mapping[str, int] | None = None,
-    forwarded: Homes | None = None,
-    tiles: Iterable[KernelPlan] = (),
 ) -> Estimate:
-    """Estimate the time of a mapped schedule with arrays `placed` in kernels alone, copies `forwarded` in blocks, and
-    plans of kernels that have `tiles`. Parameters without a value are taken large, but for what L2 keeps.
+    """Estimate the time of a mapped schedule with data where `plans` say. Parameters without a value are taken large,
+    but for what L2 keeps.
 
     Where launches differ, as in a triangular nest, three of them stand for all (Gauss's nodes of the host's loop).
     """
     values = fix_parameters(scop.context, parameters or {})
     known = all(p.name in (parameters or {}) for p in scop.parameters)
     found: list[KernelTime] = []
-    plans = {plan.kernel: plan for plan in tiles}
+    placed, copied = homes(plans, scop), forwarded(plans, scop)
+    tiles = {plan.kernel: plan for plan in tile_plans(plans)}
     for number, mark in enumerate(kernels(schedule.tree)):
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
         tiled = any(not work.empty and work.updates_a_tile(placed.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
-            inside, copies = placed.get(number, {}), (forwarded or {}).get(number, {})
+            inside, copies = placed.get(number, {}), copied.get(number, {})
             cost = KernelCost(number, works, inside, machine, copies, layered=known)
-            if number in plans:
-                cost = TiledKernelCost(**vars(cost), plan=plans[number], depths=band_depths(mark))
+            if number in tiles:
+                cost = TiledKernelCost(**vars(cost), plan=tiles[number], depths=band_depths(mark))
             time = cost.time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))

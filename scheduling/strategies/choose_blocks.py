@@ -29,13 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from math import prod
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.placed_storage import Homes
 from polytile.ir.schedule import Path, node_at, path_of
 from polytile.ir.scop import Scop
 from polytile.machine import CACHE_LINE_BYTES, Machine
@@ -63,14 +62,15 @@ class _Block:
         return f"blocks of {shape}: {self.time.each:.3g} us, memory {self.time.memory:.3g}"
 
 
-def with_layered_blocks(problem: Problem, candidate: Candidate, homes: Callable[[], Homes]) -> Candidate:
+def with_layered_blocks(problem: Problem, candidate: Candidate, placed: Callable[[], frozenset[int]]) -> Candidate:
     """The candidate whose kernels of three dimensions have flat blocks, where these are faster by estimate than the
-    default ones, for sizes that are known. `homes` are asked for where some may be."""
+    default ones, for sizes that are known. Where some may be, it is asked which kernels have arrays that are `placed`
+    inside of them alone."""
     options = problem.options
     known = all(p.name in options.parameters for p in problem.scop.parameters)
     if candidate.schedule is None or options.block or options.sizes or not known:
         return candidate
-    choice = _Choice(problem, candidate.scop, homes)
+    choice = _Choice(problem, candidate.scop, cache(placed))
     tree, lines = candidate.schedule.tree, []
     for number, path in enumerate([path_of(mark) for mark in kernels(tree)]):
         default = choice.default(number, tree, path)
@@ -89,11 +89,7 @@ class _Choice:
 
     problem: Problem
     scop: Scop
-    homes: Callable[[], Homes]
-
-    @cached_property
-    def placed(self) -> Homes:
-        return self.homes()
+    placed: Callable[[], frozenset[int]]
 
     @property
     def tuning(self) -> BlockTuning:
@@ -105,7 +101,7 @@ class _Choice:
         if found is None or found.sizes != self.tuning.of_rank(3) or found.blocks[0] != 0:
             return None
         cost = self._cost(number, tree, path, self.problem.machine)
-        if cost is None or not cost.layers_fetch or self.placed.get(number):
+        if cost is None or not cost.layers_fetch or number in self.placed():
             return None
         return self._block(found.sizes, number, tree, path)
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from math import prod
 
 from polytile.choices import POINTS
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign
-from polytile.ir.placed_storage import Homes
 from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
 from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.candidate import Candidate, Problem
@@ -57,14 +56,15 @@ class Chosen:
     lines: tuple[str, ...] = ()
 
 
-def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Homes]) -> Chosen:
-    """The points that pay by estimate; none for kernels of other forms. `homes` are asked for where some may."""
+def choose_points(problem: Problem, candidate: Candidate, placed: Callable[[], frozenset[int]]) -> Chosen:
+    """The points that pay by estimate; none for kernels of other forms. Where some may, it is asked which kernels have
+    arrays that are `placed` inside of them alone."""
     counts: dict[int, tuple[int, ...]] = {}
     lines: list[str] = []
     if candidate.schedule is None:
         return Chosen(counts)
     values = fix_parameters(candidate.scop.context, problem.options.parameters)
-    placed: Homes | None = None
+    placed = cache(placed)
     for number, mark in enumerate(kernels(candidate.schedule.tree)):
         found = point_kernel(mark)
         works = [Work(candidate.scop, one, values) for one in statements(mark)] if found else []
@@ -74,8 +74,7 @@ def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Ho
         choice = _Choice(problem.machine, found, works, free=not options.strict, constant=options.specialize)
         if not choice.may_pay():
             continue
-        placed = homes() if placed is None else placed
-        if not placed.get(number):
+        if number not in placed():
             shapes = choice.shapes(KernelCost(number, works, {}, problem.machine, {}, layered=False).time())
             best = choice.best(shapes)
             if max(best.counts) > 1:

@@ -83,7 +83,7 @@ def predicted(name: str, schedule: str) -> dict[Key, Cost]:
     (compiled_scop,) = compiled(name, schedule).scops
     state = compiled_scop.compilation
     scop = state.run.scop
-    estimate = timed(scop, state.run.schedule, state.homes, state.machine, SIZES[name], state.handovers)
+    estimate = timed(scop, state.run.schedule, state.kernel_plans, state.machine, SIZES[name])
     lines = {s.name: s.location.short for s in scop.statements}
     shared = {a for home in state.homes.values() for a, s in home.items() if s.space is not Space.GLOBAL}
     handed = {(kernel, array) for kernel, copies in state.handovers.items() for array in copies}

@@ -25,7 +25,7 @@ H200 = machine_of("sm_90")
 
 def estimate(compiled: Any, arch: str = "sm_90", **sizes: int) -> Estimate:
     state = compiled.compilation
-    return timed(state.scop, state.schedule, state.homes, machine_of(arch), sizes)
+    return timed(state.scop, state.schedule, state.kernel_plans, machine_of(arch), sizes)
 
 
 @shared
@@ -96,8 +96,8 @@ def mapped(scop: Scop, below: str, rows: int, threads: str) -> MappedSchedule:
 def test_a_warp_for_each_row_beats_a_thread_for_each_row(scop: Callable[..., Scop]) -> None:
     """Rows of a matrix times a vector: lanes along a row read neighbours, and all multiprocessors have work."""
     program = scop(ROWS[0], ROWS[1] + " y[i] += A[i][j] * x[j];")
-    alone = timed(program, mapped(program, ALONE, 32, "32"), {}, H200, {"n": 4000})
-    together = timed(program, mapped(program, TOGETHER, 8, "8,32"), {}, H200, {"n": 4000})
+    alone = timed(program, mapped(program, ALONE, 32, "32"), (), H200, {"n": 4000})
+    together = timed(program, mapped(program, TOGETHER, 8, "8,32"), (), H200, {"n": 4000})
     assert together.microseconds < alone.microseconds / 5
     floor = 8 * 4000**2 / H200.speed.memory * 1e6
     assert floor < together.microseconds < 1.5 * floor + 5
@@ -135,7 +135,7 @@ def test_tiles_that_stay_in_the_first_cache(scop: Callable[..., Scop]) -> None:
     program = scop(arguments, body + "for (int j = 0; j < n; j++) C[a][b] += x[j][b] - y[i][b];")
     trees = (SUMS.replace("SUM", SUM).replace("OUTER", outer) for outer in ("0", "floor(j/32)"))
     schedules = (MappedSchedule(isl.Schedule(tree), "by hand") for tree in trees)
-    before, after = (timed(program, s, {}, H200, {"n": 1000, "m": 2000}).kernels[0] for s in schedules)
+    before, after = (timed(program, s, (), H200, {"n": 1000, "m": 2000}).kernels[0] for s in schedules)
     assert after.l2 < before.l2 / 10 and after.latency < before.latency / 2
     assert (after.requests, after.memory) == pytest.approx((before.requests, before.memory), rel=0.1)
 
