@@ -14,7 +14,6 @@ from polytile.ir.expr import For, While
 from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
-from polytile.ir.placed_storage import Homes, forwarded, homes
 from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
@@ -166,16 +165,6 @@ class Compilation:
         alone = (one for mark in kernels(self.run.schedule.tree) if is_one_thread(one := statements(mark)))
         executed = (self.run.scop.statement(mapped.name) for kernel in alone for mapped in kernel)
         return any(s.iterators or any(isinstance(n, For | While) for n in walk(*s.body)) for s in executed)
-
-    @property
-    def homes(self) -> Homes:
-        """Which arrays live inside a kernel alone, by its number, as code has them."""
-        return homes(self.kernel_plans, self.run.scop) if self.kernel_plans else {}
-
-    @property
-    def handovers(self) -> Homes:
-        """Which arrays have a copy in shared memory besides, by the number of the kernel."""
-        return forwarded(self.kernel_plans, self.run.scop) if self.kernel_plans else {}
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:

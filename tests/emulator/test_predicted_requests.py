@@ -14,6 +14,7 @@ from polytile.api import Program
 from polytile.ir.memory import Space
 from polytile.ir.scop import AccessKind
 from polytile.scheduling.cost.schedule_cost import timed
+from tests.kernel_storage import copies_of, homes_of
 
 SUITE = Path(__file__).resolve().parents[2] / "polybench" / "polybench"
 
@@ -85,8 +86,8 @@ def predicted(name: str, schedule: str) -> dict[Key, Cost]:
     scop = state.run.scop
     estimate = timed(scop, state.run.schedule, state.kernel_plans, state.machine, SIZES[name])
     lines = {s.name: s.location.short for s in scop.statements}
-    shared = {a for home in state.homes.values() for a, s in home.items() if s.space is not Space.GLOBAL}
-    handed = {(kernel, array) for kernel, copies in state.handovers.items() for array in copies}
+    shared = {a for home in homes_of(state).values() for a, s in home.items() if s.space is not Space.GLOBAL}
+    handed = {(kernel, array) for kernel, copies in copies_of(state).items() for array in copies}
     return total(
         (
             (a.array, "store" if a.kind.value.endswith("write") else "load", lines[a.statement]),

@@ -26,6 +26,7 @@ from polytile.ir.scop import AccessKind
 from polytile.scheduling.analysis.dependences import ArrayDependences
 from polytile.scheduling.promotion.placements import kernel_plans
 from polytile.stages.analysis import find_dependences
+from tests.kernel_storage import copies_of, homes_of
 
 Change = Callable[[Compilation], Compilation]
 HERE = Path(__file__).parent
@@ -185,7 +186,7 @@ def placing(state: Compilation, **change: Any) -> Compilation:
 
 def stored(state: Compilation, homes: Homes | None = None, copies: Homes | None = None) -> Compilation:
     """Arrays of kernels live elsewhere."""
-    homes, copies = state.homes if homes is None else homes, state.handovers if copies is None else copies
+    homes, copies = homes_of(state) if homes is None else homes, copies_of(state) if copies is None else copies
     return placing(state, kernels=kernel_plans(state.run, homes, copies))
 
 
@@ -200,7 +201,7 @@ def transfer(array: str, **change: bool) -> Change:
 
 def home(array: str, **change: Any) -> Change:
     def apply(state: Compilation) -> Compilation:
-        ((kernel, homes),) = state.homes.items()
+        ((kernel, homes),) = homes_of(state).items()
         return stored(state, homes={kernel: {**homes, array: replace(homes[array], **change)}})
 
     return apply
@@ -208,7 +209,7 @@ def home(array: str, **change: Any) -> Change:
 
 def copied(array: str, **change: Any) -> Change:
     def apply(state: Compilation) -> Compilation:
-        ((kernel, found),) = state.handovers.items()
+        ((kernel, found),) = copies_of(state).items()
         return stored(state, copies={kernel: {**found, array: replace(found[array], **change)}})
 
     return apply

@@ -10,6 +10,7 @@ import polytile
 from polytile.ir.memory import Space, Storage
 from polytile.scheduling.proof.storage import ANOTHER, AT_ONCE, wrong_homes
 from tests.bitwise import same_as_c
+from tests.kernel_storage import homes_of
 
 TEXT = """void f(int n, double f[n][3], double g[n][3])
 {
@@ -39,7 +40,7 @@ def test_elements_that_one_statement_sets_do_not_share_a_cell() -> None:
 def test_the_proof_refuses_one_cell_for_them() -> None:
     (scop,) = polytile.compile(TEXT, name="f.c", strict=True, raise_bugs=True).scops
     run = scop.compilation.run
-    (kernel,) = scop.compilation.homes
+    (kernel,) = homes_of(scop.compilation)
     array = run.scop.array("e")
     one = Storage("e", Space.PRIVATE, array.element, (), "e", ())
     assert [failure.why for failure in wrong_homes(run, {kernel: {"e": one}})] == [AT_ONCE]
@@ -75,7 +76,7 @@ def test_rows_that_different_statements_set_do_not_share_cells() -> None:
 def test_the_proof_refuses_one_row_for_both() -> None:
     (scop,) = polytile.compile(ROWS, name="f.c", strict=True, raise_bugs=True).scops
     run = scop.compilation.run
-    ((kernel, homes),) = scop.compilation.homes.items()
+    ((kernel, homes),) = homes_of(scop.compilation).items()
     assert wrong_homes(run, {kernel: homes}) == []
     row = replace(homes["t"], extents=homes["t"].extents[-1:], keeps=(2,))
     assert [failure.why for failure in wrong_homes(run, {kernel: {"t": row}})] == [ANOTHER]

@@ -17,6 +17,7 @@ from polytile.ir.gpu_ops import Load
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
 from polytile.scheduling.proof.storage import wrong_handovers
+from tests.kernel_storage import copies_of
 
 AGAIN = (
     "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",
@@ -64,7 +65,7 @@ REVERSED = turned("w[i][k] = A[i][k] * k;", "B[i][k] = w[i][15 - k];")
 
 
 def copies(scop: Any) -> dict[str, tuple[int, ...]]:
-    return {name: copy.moduli for kernel in scop.compilation.handovers.values() for name, copy in kernel.items()}
+    return {name: copy.moduli for kernel in copies_of(scop.compilation).values() for name, copy in kernel.items()}
 
 
 @pytest.mark.slow
@@ -174,7 +175,7 @@ def of(modulus: int) -> dict[str, Any]:
 
 def failures(scop: Any, **change: Any) -> list[str]:
     state = scop.compilation
-    ((kernel, found),) = state.handovers.items()
+    ((kernel, found),) = copies_of(state).items()
     copies = {kernel: {name: replace(copy, **change) for name, copy in found.items()}}
     return [f.why for f in wrong_handovers(state.run, copies)]
 
@@ -194,7 +195,7 @@ def test_copies_are_proven(compiled: Callable[..., Any]) -> None:
 @pytest.mark.slow
 def test_copies_of_what_another_kernel_writes(compiled: Callable[..., Any]) -> None:
     state = compiled(*AGAIN, schedule="superposed").compilation
-    copy = state.handovers[0]["t"]
+    copy = copies_of(state)[0]["t"]
     for kernel, name in ((0, "x"), (1, "y_part_all")):
         claimed = {kernel: {name: replace(copy, array=name)}}
         assert [f.why for f in wrong_handovers(state.run, claimed)] == ["not all that is read is from the block"]

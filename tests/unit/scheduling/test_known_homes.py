@@ -21,6 +21,7 @@ from polytile.scheduling.promotion.array_contraction import contract, same_priva
 from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
 from polytile.scheduling.promotion.placements import kernel_plans
 from polytile.scheduling.proof.prove import Claim, prove_all
+from tests.kernel_storage import homes_of
 
 ROWS = """void f(int n, int m, double A[n][m], double x[m], double y[n]) {
 #pragma scop
@@ -45,7 +46,7 @@ BOTH = """void f(int n, int m, double A[n][m], double p[m], double q[n], double 
 def test_columns_that_a_thread_takes_in_turns(element: str, columns: int) -> None:
     """s has partial results for every column of a block: a thread has every 32nd."""
     (scop,) = compile(BOTH.replace("double", element), schedule="superposed").scops
-    homes = {n: home for kernel in scop.compilation.homes.values() for n, home in kernel.items()}
+    homes = {n: home for kernel in homes_of(scop.compilation).values() for n, home in kernel.items()}
     part = homes["s_part"]
     assert (part.space, part.strides, constant_extents(part)) == (Space.PRIVATE, (32,), (columns,))
     assert homes["q_part"].extents == ()
@@ -59,9 +60,9 @@ def test_other_strides_are_not_proven(stride: int) -> None:
     assert state.schedule is not None and state.dependences is not None
     homes = {
         k: {n: replace(h, strides=(stride,), extents=(Literal("4"),)) if h.strides else h for n, h in kernel.items()}
-        for k, kernel in state.homes.items()
+        for k, kernel in homes_of(state).items()
     }
-    assert homes != state.homes
+    assert homes != homes_of(state)
     plans = kernel_plans(state.run, homes, {})
     claim = Claim(state.source, state.scop, state.dependences, state.run, plans, state.transfers)
     if stride < 32:

@@ -20,6 +20,7 @@ from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.proof.legality import BLOCKS, THREADS, prove
 from polytile.scheduling.proof.storage import Failure, Realisation, wrong_homes, wrong_values
 from polytile.scheduling.proof.transfers import wrong_transfers
+from tests.kernel_storage import homes_of
 
 # Two steps of a 3-point stencil on X[t][i], in tiles of 8 points that compute their neighbours' first step again.
 FLOW = "[n] -> { S[0, i] -> S[1, j] : i - 1 <= j <= i + 1 and 0 < i, j < n - 1 }"
@@ -122,19 +123,19 @@ def homes_failures(state: Any, homes: Mapping[int, Mapping[str, Storage]]) -> li
 
 
 def test_chosen_homes_are_proven(locals_state: Any) -> None:
-    assert locals_state.homes
-    assert homes_failures(locals_state, locals_state.homes) == []
+    assert homes_of(locals_state)
+    assert homes_failures(locals_state, homes_of(locals_state)) == []
 
 
 def test_a_home_without_the_dimension_that_tells_values_apart(locals_state: Any) -> None:
-    (kernel, homes), *_ = locals_state.homes.items()
+    (kernel, homes), *_ = homes_of(locals_state).items()
     ((name, home),) = homes.items()
     smaller = replace(home, space=Space.PRIVATE, extents=(), keeps=())
     assert homes_failures(locals_state, {kernel: {name: smaller}})
 
 
 def test_a_home_with_fewer_cells_than_elements(locals_state: Any) -> None:
-    (kernel, homes), *_ = locals_state.homes.items()
+    (kernel, homes), *_ = homes_of(locals_state).items()
     ((name, home),) = homes.items()
     assert [e.text for e in home.extents] == ["8"]
     for extents in ((Literal("7"),), (), (Literal("8"), Literal("8"))):

@@ -11,6 +11,7 @@ import pytest
 from polytile.certificate import certificate
 from polytile.check.checker import problems
 from polytile.ir.memory import Space
+from tests.kernel_storage import homes_of
 
 SUM = "for (int a = 0; a < n; a++) for (int b = 0; b < m; b++) for (int i = 0; i < k; i++) for (int j = 0; j < l; j++) "
 TWO_LOOPS = (
@@ -51,7 +52,8 @@ def test_structure(compiled: Callable[..., Any], shape: Callable[..., str]) -> N
         "kernel(block[b/32,a/8] thread[8,32](amod8,bmod32) serial[j_chunk] "
         "seq(S0_init, serial[i] serial[j] S0_update, S0_finish))"
     )
-    assert state.homes[0]["C_part"].space is Space.PRIVATE and state.homes[0]["C_part"].extents == ()
+    part = homes_of(state)[0]["C_part"]
+    assert part.space is Space.PRIVATE and part.extents == ()
     assert any("i, j in tiles of 32; lines per iteration of a warp 2.07 -> 0.127" in line for line in state.considered)
 
 
@@ -61,8 +63,9 @@ def test_values(name: str, compiled: Callable[..., Any], emulator: None) -> None
     found = compiled(*PROGRAMS[name], schedule="superposed")
     state = found.compilation
     tiled = {made.partial for made in state.scop.privatised}
-    assert tiled and all(state.homes[k][array].space is Space.PRIVATE for k in state.homes for array in state.homes[k])
-    assert {array for home in state.homes.values() for array in home} == tiled
+    homes = [storage for own in homes_of(state).values() for storage in own.values()]
+    assert tiled and all(storage.space is Space.PRIVATE for storage in homes)
+    assert {storage.array for storage in homes} == tiled
     for n, m, k, length in SIZES:
         sizes = {"n": n, "m": m, "k": min(k, 6) if name == "three loops" else k, "l": length}
         found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
