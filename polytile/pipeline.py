@@ -216,7 +216,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
         return made
     from polytile.stages.versions import for_tuned_sizes  # for few programs
 
-    return _shown(for_tuned_sizes(scop, options, tuned, made, _compiled), observe or (lambda name, state: None))
+    return _shown(for_tuned_sizes(scop, options, tuned, made, _compiled), observe or _nobody)
 
 
 def _with_saved_version(options: Options) -> tuple[Options, TunedVersion | None]:
@@ -230,14 +230,36 @@ def _with_saved_version(options: Options) -> tuple[Options, TunedVersion | None]
     return replace(options, load_schedule=text, tuned=tuned), tuned
 
 
-def _compiled(scop: Scop, options: Options, observe: Observer | None = None) -> Compilation:
-    seen = observe or (lambda name, state: None)
+@memoizing()
+def scheduled_scop(scop: Scop, options: Options) -> Compilation:
+    """Take one Scop through the stages that an estimate of its time needs: the first candidate for its schedule, with
+    the places of its data. Nothing of it is proven or lowered, and what these stages refuse is not known.
+
+    Raises UserError, InternalError or OverBudgetError where there is none.
+    """
+    try:
+        state = _analysed(scop, _with_saved_version(options)[0], _nobody)
+        return _through((("schedule", find_schedule), *REALISATION[:2]), state, _nobody)
+    except _RefusedError as error:
+        raise error.error from None
+
+
+def _nobody(stage: str, state: object) -> None:
+    """Observe nothing."""
+
+
+def _analysed(scop: Scop, options: Options, seen: Observer) -> Compilation:
     options = _with_saved_choices(scop, options)
     check_disabled(options.disable_pass)
     scop = with_updates(scop, floating=options.atomics)
     if options.specialize:
         scop = specialized(scop, options.parameters)
-    state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
+    return _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
+
+
+def _compiled(scop: Scop, options: Options, observe: Observer | None = None) -> Compilation:
+    seen = observe or _nobody
+    state = _analysed(scop, options, seen)
     for candidate in each_in_stage("schedule", candidates(state)):
         serial = candidate.schedule is None or has_serial_part(candidate.schedule.tree)
         chosen = state.taking(candidate, _kept_sums(state) if serial else ())
@@ -274,7 +296,7 @@ def _with_small_grids(
     from polytile.stages.versions import for_small_grids  # for few programs
 
     try:
-        small = _through(REALISATION, state.taking(asked.candidate), lambda name, state: None)
+        small = _through(REALISATION, state.taking(asked.candidate), _nobody)
     except _RefusedError as error:
         return _with_refusal(large, asked.candidate.strategy, error)
     return _shown(for_small_grids(large, small, FewerCells(asked.cells, asked.least)), observe)

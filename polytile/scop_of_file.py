@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import InternalError, UserError, is_bug, reported
+from polytile.facts.kernel_facts import schedule_estimate
 from polytile.frontend.program import SourceProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
+from polytile.pipeline import scheduled_scop
 from polytile.runtime.parameters import allowed_values, with_products
 from polytile.stage_times import stage
 from polytile.unmerged_statements import is_better, may_be_better_apart
 from polytile.work_pieces import piece
 
 if TYPE_CHECKING:
+    from polytile.scheduling.cost.estimate import Estimate
     from polytile.tuned_file import TunedFile
 
 Observer = Callable[[str, object], None]
@@ -77,10 +80,7 @@ def _compiled(
     scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str
 ) -> CompiledScop:
     """One SCoP, by the values of its own parameters."""
-    given = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
-    own = with_products(scop, given)
-    chosen = replace(options, parameters=own, specialize=options.specialize and bool(own))
-    allowed_values(scop, own)
+    chosen = _own_options(scop, options)
     if observe is not None:
         observe(scop.name, "scop", scop)
     with piece(f"{scop.name} {scop.span}{work}", scop.location) as hurried:
@@ -88,6 +88,22 @@ def _compiled(
             chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
         with stage(scop.name):
             return CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name)))
+
+
+def estimate_one(scop: Scop, options: Options) -> Estimate | None:
+    """Return the cost model's time of a SCoP as these options ask for it; None where it stays on the host.
+
+    Nothing is proven or lowered, which takes most of a compilation. Raises UserError, UsageError or InternalError.
+    """
+    return schedule_estimate(scheduled_scop(scop, _own_options(scop, options)))
+
+
+def _own_options(scop: Scop, options: Options) -> Options:
+    """Options with the values of the SCoP's own parameters; raises UsageError for one that cannot be."""
+    given = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
+    own = with_products(scop, given)
+    allowed_values(scop, own)
+    return replace(options, parameters=own, specialize=options.specialize and bool(own))
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

@@ -1,7 +1,7 @@
-"""What the cost model says of many points: they are compiled side by side, and none is run.
+"""What the cost model says of many points: they are scheduled side by side, and none is proven, compiled or run.
 
-A process that ends while it compiles, as for want of memory, takes the estimate of its point with it; another one takes
-its place.
+A process that ends meanwhile, as for want of memory, takes the estimate of its point with it; another one takes its
+place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from polytile.autotuning.workload import Source, Workload
 from polytile.choices import Choices
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError, PolytileError
-from polytile.facts.kernel_facts import estimate_of
 
 _read: list[Source | PolytileError] = []  # by a process, once
 
@@ -39,9 +38,9 @@ def estimates_of(workload: Workload, choices: Callable[[Point], Choices], jobs: 
 
 
 def milliseconds(source: Source, choices: Choices) -> float | None:
-    """Return the cost model's time of a point; None where it cannot be compiled or the model knows nothing."""
+    """Return the cost model's time of a point; None where it has no schedule or the model knows nothing."""
     try:
-        found = estimate_of(source.compile(choices).compilation)
+        found = source.estimate(choices)
     except Exception:  # an evaluation of the point says which, where it comes to that
         return None
     return None if found is None else found.microseconds / 1000

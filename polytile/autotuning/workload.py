@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polytile.choices import Choices
 from polytile.compiled_scop import CompiledScop
@@ -13,8 +13,11 @@ from polytile.diagnostics import InternalError, UsageError, UserError
 from polytile.frontend.program import SourceProgram, read_program
 from polytile.ir.scop import Scop
 from polytile.options import Options
-from polytile.scop_of_file import compile_one
+from polytile.scop_of_file import compile_one, estimate_one
 from polytile.settings import options_of
+
+if TYPE_CHECKING:
+    from polytile.scheduling.cost.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,7 @@ class Source:
 
         Raises UserError, UsageError or InternalError where it is refused, or has no kernels.
         """
-        base = replace(self.workload.options, parameters={**self.workload.options.parameters, **self.sizes})
-        found = compile_one(self.program, self.scop, options_of(choices.asked, base))
+        found = compile_one(self.program, self.scop, self._options(choices))
         if isinstance(found, UserError | InternalError):
             raise found
         if found.program is None:
@@ -102,3 +104,13 @@ class Source:
             raise UserError(reason, location=found.scop.location)
         return found
 
+    def estimate(self, choices: Choices) -> Estimate | None:
+        """Return the cost model's time of a point, which is neither proven nor compiled; None on the host.
+
+        Raises UserError, UsageError or InternalError where there is no such schedule.
+        """
+        return estimate_one(self.scop, self._options(choices))
+
+    def _options(self, choices: Choices) -> Options:
+        base = replace(self.workload.options, parameters={**self.workload.options.parameters, **self.sizes})
+        return options_of(choices.asked, base)

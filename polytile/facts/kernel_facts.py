@@ -23,7 +23,12 @@ from polytile.scheduling.cost.stream_time import stream_estimate
 
 def estimate_of(state: Compilation) -> Estimate | None:
     """The time of a compiled SCoP by the cost model: that of the choice, or made now; None on the host."""
-    if state.program is None or state.schedule is None:
+    return None if state.program is None else schedule_estimate(state)
+
+
+def schedule_estimate(state: Compilation) -> Estimate | None:
+    """The time of a schedule by the cost model, whether it is lowered or not; None for the host's."""
+    if state.schedule is None:
         return None
     if state.estimate is not None:
         return state.estimate
