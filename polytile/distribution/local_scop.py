@@ -78,10 +78,12 @@ class LocalPositions:
         return found.intersect(self.steps_are_iterations(found)) if self.step else found
 
     def steps_are_iterations(self, known: isl.Set) -> isl.Set:
-        """`[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a step."""
+        """`[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a step: ranks
+        take those in between as well, such as odd ones of `if (t % 2 == 0)`."""
         times = [s.domain.project_out(_SET, 1, s.domain.dim(_SET) - 1).reset_tuple_id() for s in self.scop.statements]
         every = reduce(isl.Set.union, times)
-        bounds = isl.Set.from_basic_set(every.simple_hull()).gist_params(every.params())
+        hull = isl.Set.from_basic_set(every.remove_divs().simple_hull())
+        bounds = hull.gist_params(every.params())
         run = f"{self.step} <= t < {self.step} + {self.count}" if self.count else f"t = {self.step}"
         outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(bounds)
         return outside.params().complement()

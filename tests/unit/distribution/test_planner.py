@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import islpy as isl
 import pytest
 
 from polytile.diagnostics import UsageError, UserError
@@ -162,6 +165,28 @@ def test_loops_that_count_downwards_are_no_time_loops() -> None:
     with pytest.raises(UserError, match="instances at different positions") as refused:
         distribute(scop_of(text))
     assert refused.value.hint is not None and "counts upwards" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("guard", "runs"),
+    [
+        ("", lambda t: True),
+        ("if (t % 2 == 0)", lambda t: t % 2 == 0),
+        ("if (t % 3 != 1)", lambda t: t % 3 != 1),
+        ("if (t != 2)", lambda t: t != 2),
+    ],
+)
+def test_phases_do_nothing_in_steps_that_compute_nothing(guard: str, runs: Callable[[int], bool]) -> None:
+    """Ranks take all steps between the first and the last one that computes anything."""
+    plan = distribute(scop_of(ADVECTION.replace("for (int i", f"{guard} for (int i")), 2)
+    assert plan.lead is not None
+    for step in range(4):
+        taken = isl.Set(f"[steps, {plan.step}, {plan.count}] -> {{ : steps = 7 and {plan.step} = {step} }}")
+        for local in plan.local:
+            assert not local.context.intersect(taken).is_empty()
+            assert local.statements[0].domain.intersect_params(taken).is_empty() is not runs(step)
+        two = isl.Set(f"[{plan.count}] -> {{ : {plan.count} = 2 }}")
+        assert not plan.lead.context.intersect(taken).intersect(two).is_empty()
 
 
 def test_steps_are_positive() -> None:
