@@ -135,7 +135,9 @@ class RepeatedCalls:
 
     def _kind(self, on: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Hashable:
         """Return all of a call but addresses and numbers that are passed by value; None where what decides is not
-        known."""
+        known, and for such numbers in arrays."""
+        if type(on) is not str:  # which is refused
+            return None
         by_position = self.positional
         if len(arguments) > len(by_position):
             by_position = names_by_position(self.scop, len(arguments))
@@ -154,8 +156,8 @@ class RepeatedCalls:
                     else:
                         return None
                     continue
-                reader = readers.get(type(value))
-                kind = None if reader is None else reader.kind(value)
+                reader = readers.get(found)
+                kind = None if reader is None or name in by_value else reader.kind(value)
                 if kind is None:
                     return None
                 kinds.append(kind)

@@ -154,6 +154,30 @@ def test_numpy_arrays_are_copied_in_and_out(scale: CompiledScop, driver: Driver,
     assert (a == 11).all()
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_numbers_in_arrays_are_read_anew(shape: tuple[int, ...], scale: CompiledScop, driver: Driver) -> None:
+    """As in a first call, wherever the arrays are."""
+    given: list[float] = []
+    run = CupyEngine.run
+
+    def running(self: CupyEngine, layouts: Any, values: Any, memory: Any, **how: Any) -> None:
+        given.append(float(memory["w"].reshape(-1)[0]))
+        run(self, layouts, values, memory, **how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CupyEngine, "run", running)
+        for make in (resident, lambda: np.zeros(N)):
+            for w in (2.0, 4.0):
+                scale(N, 1, np.full(shape, w, np.float32), make(), resident(1.0))
+    assert given == [2.0, 4.0, 2.0, 4.0] and not driver.launches
+
+
+@pytest.mark.parametrize("on", [["gpu"], None, 1, "tpu"])
+def test_what_is_no_place_is_refused_as_in_a_first_call(on: object, scale: CompiledScop) -> None:
+    with pytest.raises(UsageError, match="there is no place"):
+        scale(N, 1, 0.5, resident(), resident(), on=on)
+
+
 def test_a_thread_that_has_not_used_the_device_begins_to(scale: CompiledScop, driver: Driver) -> None:
     driver.status = [NO_CONTEXT]
     a = resident()
