@@ -9,7 +9,7 @@
 
 Fitted to 147 kernels of 15 stencils in single and double precision, 1 to 15 iterations of 1 to 6 columns a lane, and to
 79 of three of them with other chunks, which count for half (H100, CUDA 13.0;
-polybench/results/overlapped-tiles-2026-11-26.jsonl; overlapped-h100-2026-11-25 and stencils-h100-2026-11-25): the
+polybench/results/overlapped-tiles-2026-11-26.jsonl and stencils-8-h100-2026-11-27.jsonl): the
 estimates are within 8% of the former and 10% of the latter (root mean square). What roots wait for is by one of them,
 gradient, and so is that reciprocal ones in single precision, which have no branch, wait for nothing.
 """
