@@ -23,7 +23,9 @@ NEAR = [
     ("tensor/depthwise-conv", "tiled"),
     ("split/jacobi-1d-7pt", "split"),
     ("split/jacobi-1d-7pt", "classic"),
-    ("an5d/star3d4r", "auto"),
+    ("an5d/star3d4r", "overlapped"),
+    ("an5d/star3d1r", "auto"),
+    ("an5d/star3d2r", "auto"),
 ]
 
 
