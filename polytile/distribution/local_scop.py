@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import islpy as isl
 
 from polytile.distribution.axes import CutAxis
 from polytile.distribution.plan import BoxParameters
+from polytile.distribution.time_loop import step_range
 from polytile.ir.arith import add, sub
 from polytile.ir.expr import Access, Binary, CType, Expr, Name, Stmt
 from polytile.ir.expr_trees import walk, with_children
@@ -78,14 +78,10 @@ class LocalPositions:
         return found.intersect(self.steps_are_iterations(found)) if self.step else found
 
     def steps_are_iterations(self, known: isl.Set) -> isl.Set:
-        """`[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a step: ranks
-        take those in between as well, such as odd ones of `if (t % 2 == 0)`."""
-        times = [s.domain.project_out(_SET, 1, s.domain.dim(_SET) - 1).reset_tuple_id() for s in self.scop.statements]
-        every = reduce(isl.Set.union, times)
-        hull = isl.Set.from_basic_set(every.remove_divs().simple_hull())
-        bounds = hull.gist_params(every.params())
+        """`[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a step."""
+        steps = isl.Set.from_basic_set(step_range(self.scop))
         run = f"{self.step} <= t < {self.step} + {self.count}" if self.count else f"t = {self.step}"
-        outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(bounds)
+        outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(steps)
         return outside.params().complement()
 
     def array(self, array: Array) -> Array:

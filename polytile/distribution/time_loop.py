@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import islpy as isl
 
 from polytile.diagnostics import UserError
@@ -43,24 +45,50 @@ def step_distances(pairs: isl.Map) -> isl.Set:
     return first.reset_tuple_id(_IN).reset_tuple_id(_OUT).deltas()
 
 
+def step_range(scop: Scop) -> isl.BasicSet:
+    """Return the steps from the first to the last one in which any statement has an instance, also where those between
+    compute nothing, such as odd ones of `if (t % 2 == 0)`, as ranks take all of them; without what parameters alone
+    decide: `[steps, n] -> { [t] : 0 <= t < steps }`."""
+    own = (s.domain.project_out(_SET, 1, s.domain.dim(_SET) - 1).reset_tuple_id() for s in scop.statements)
+    every = reduce(isl.Set.union, own).remove_divs()
+    hull = every.simple_hull()
+    if not hull.is_bounded():  # the bounds of the loop are no constraints of statements with `if (t == k)`
+        hull = every.convex_hull()
+    return hull if hull.is_empty() else hull.drop_constraints_not_involving_dims(_SET, 0, 1).remove_redundancies()
+
+
 def time_loop(scop: Scop) -> TimeLoop:
-    """Return the bounds of the time loop, which all statements are in.
+    """Return the bounds of the time loop, which all statements are in: for any sizes the steps of `step_range`, none
+    where that has none.
 
     Raises UserError where statements have no iteration in common that the bounds could be told from.
     """
-    steps: isl.Set | None = None
-    for statement in scop.statements:
-        own = statement.domain.project_out(_SET, 1, statement.domain.dim(_SET) - 1).reset_tuple_id()
-        steps = own if steps is None else steps.union(own)
-    assert steps is not None
-    steps = steps.coalesce()
-    first, last = steps.dim_min(0), steps.dim_max(0)
-    if first.n_piece() == 0:
+    steps = step_range(scop)
+    if steps.is_empty():
         raise UserError(f"{scop.name} runs no step", location=scop.location)
     integer = scop.parameters[0].type if scop.parameters else INT
     known = isl.Set.universe(scop.context.get_space())
+    first, last = _bounds(steps)
     return TimeLoop(
         scop.statements[0].iterators[0],
         parameter_expression(first.gist(known), known, integer),
         parameter_expression(last.add_constant_val(isl.Val.one(last.get_ctx())).gist(known), known, integer),
     )
+
+
+def _bounds(steps: isl.BasicSet) -> tuple[isl.PwAff, isl.PwAff]:
+    """Return the greatest lower and the least upper bound, by one constraint each, so that they hold for all values of
+    parameters: the extremes of the whole set hold where it is not empty, and may be anything elsewhere.
+
+    before: { [t] : t >= 0 and t >= l and t < n }
+    after:  max(0, l) and n - 1
+    """
+    lower, upper = list[isl.PwAff](), list[isl.PwAff]()
+    for constraint in steps.get_constraints():
+        alone = isl.Set.from_basic_set(isl.BasicSet.from_constraint(constraint))
+        grows = constraint.get_coefficient_val(_SET, 0).is_pos()
+        if grows or constraint.is_equality():
+            lower.append(alone.dim_min(0))
+        if not grows or constraint.is_equality():
+            upper.append(alone.dim_max(0))
+    return reduce(isl.PwAff.max, lower), reduce(isl.PwAff.min, upper)
