@@ -109,6 +109,11 @@ class DistributedScop:
         """How halos are exchanged."""
         return self._mode.value
 
+    @property
+    def transport(self) -> str:
+        """Return how messages travel: `host`, `mpi`, `ipc` or `nccl`."""
+        return self._transport.name
+
     def __repr__(self) -> str:
         axes = ", ".join(axis.name for axis in self.plan.axes)
         return f"<polytile.DistributedScop {self._scop.name}: {axes} over {self._comm.size} ranks>"

@@ -253,7 +253,7 @@ def run(program: Program, case: Case, comm: Any, transport: str) -> dict[str, An
         "messages": [r.between.messages for r in records],
         "bytes": [r.between.bytes for r in records],
         "array_bytes": [r.array_bytes for r in records],
-        "transport": d._transport.name,
+        "transport": d.transport,
         "at_once": d.compiled.lead is not None,
         **planned(d, shape, sizes, wanted),
     }
