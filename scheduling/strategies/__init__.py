@@ -9,6 +9,6 @@ from polytile.scheduling.candidate import Strategy
 
 
 def strategy(name: str) -> Strategy:
-    """The strategy of a name, whose module is loaded when it is asked for."""
+    """Return the `propose` function of a strategy by its name, importing its module on demand."""
     found: Strategy = import_module(STRATEGIES[name]).propose
     return found

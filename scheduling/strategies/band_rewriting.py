@@ -19,7 +19,7 @@ class Member:
 
 
 def members_of(band: isl.ScheduleNode) -> list[Member]:
-    """The members of a band node, outermost first."""
+    """Return the members of a band node, outermost first."""
     return [
         Member(value, bool(band.band_member_get_coincident(i))) for i, value in enumerate(band_members(band))
     ]

@@ -63,9 +63,11 @@ class _Block:
 
 
 def with_layered_blocks(problem: Problem, candidate: Candidate, placed: Callable[[], frozenset[int]]) -> Candidate:
-    """The candidate whose kernels of three dimensions have flat blocks, where these are faster by estimate than the
-    default ones, for sizes that are known. Where some may be, it is asked which kernels have arrays that are `placed`
-    inside of them alone."""
+    """Give kernels of three dimensions flat blocks where the estimate says that these are faster, for known sizes.
+
+    `placed` returns the kernels with arrays that are placed inside of them alone; it is called where a kernel may
+    change.
+    """
     options = problem.options
     known = all(p.name in options.parameters for p in problem.scop.parameters)
     if candidate.schedule is None or options.block or options.sizes or not known:
@@ -96,7 +98,7 @@ class _Choice:
         return self.problem.machine.tuning.blocks
 
     def default(self, number: int, tree: isl.Schedule, path: Path) -> _Block | None:
-        """The kernel as it is, if other blocks may move less."""
+        """Return the kernel's present block, or None if no other block may move less."""
         found = point_kernel(node_at(tree, path))
         if found is None or found.sizes != self.tuning.of_rank(3) or found.blocks[0] != 0:
             return None

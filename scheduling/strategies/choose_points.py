@@ -57,8 +57,11 @@ class Chosen:
 
 
 def choose_points(problem: Problem, candidate: Candidate, placed: Callable[[], frozenset[int]]) -> Chosen:
-    """The points that pay by estimate; none for kernels of other forms. Where some may, it is asked which kernels have
-    arrays that are `placed` inside of them alone."""
+    """Choose the points per thread that pay by estimate; none for kernels of other forms.
+
+    `placed` returns the kernels with arrays that are placed inside of them alone; it is called where some points may
+    pay.
+    """
     counts: dict[int, tuple[int, ...]] = {}
     lines: list[str] = []
     if candidate.schedule is None:
@@ -94,7 +97,7 @@ def _is_plain(work: Work, kernel: PointKernel) -> bool:
 
 
 def _loop_along(work: Work, kernel: PointKernel, dimension: int) -> int | None:
-    """The loop that a thread dimension runs through; that of its blocks, where these have one thread there."""
+    """Return the loop that a thread dimension runs through, or that of its blocks where these have one thread there."""
     loops = work.mapped.loops
     own = (i for i, loop in enumerate(loops) if any(part.dimension == dimension for part in loop.threads))
     blocks = (
@@ -153,12 +156,12 @@ class _Choice:
         return any(self._loads(counts) < self.tuning.sharing * one for counts in two)
 
     def shapes(self, time: KernelTime) -> list[Shape]:
-        """That of one point, and the others that registers have room for."""
+        """Return the shape of one point per thread, then the others that fit in registers."""
         one, *others = self._all()
         return [self._shape(counts, time) for counts in (one, *filter(self._fits, others))]
 
     def best(self, shapes: Sequence[Shape]) -> Shape:
-        """The one to take: that of one point unless another is clearly faster."""
+        """Choose the shape to take: one point per thread unless another is clearly faster."""
         one = shapes[0]
         least = min(s.microseconds for s in shapes)
         if least > self.clearly * one.microseconds:
@@ -222,12 +225,12 @@ class _Choice:
         return resident_blocks(self.machine, prod(self.kernel.sizes), whole, 0)
 
     def _fetched(self, counts: tuple[int, ...]) -> float:
-        """What blocks fetch from L2 for a point, as a part of what they fetch with one point a thread."""
+        """Return what blocks fetch from L2 per point, relative to one point per thread."""
         one = self._footprints(self._ones)
         return self._footprints(counts) / prod(counts) / one if one else 1.0
 
     def _footprints(self, counts: tuple[int, ...]) -> float:
-        """What blocks fetch from L2 whose threads have so many points."""
+        """Compute what blocks with `counts` points per thread fetch from L2."""
         if counts not in self.fetched:
             total = 0.0
             for work in self.works:

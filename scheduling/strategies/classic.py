@@ -38,7 +38,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 
 def _expanded(problem: Problem, plain: Candidate) -> Candidate:
-    """That of the problem with more expansion, and with sums backwards as well, where it is clearly cheaper."""
+    """Return the candidate with more expansion, and with sums backwards as well, if clearly cheaper; else `plain`."""
     found, least = plain, inf
     for backwards in (False, True):
         expanded = further_expansion(problem, backwards=backwards)
@@ -69,7 +69,7 @@ def _scheduled(problem: Problem) -> Candidate:
 
 
 def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candidate:
-    """The cheapest of these trees with blocks and threads."""
+    """Map the trees to blocks and threads and return the cheapest; without a schedule if the SCoP stays on the host."""
     scop, needed = problem.scop, problem.dependences.all.intersect_params(problem.scop.context)
     notes = _noted(problem)
     host = Candidate(strategy, scop, problem.dependences, None, notes)
@@ -109,7 +109,7 @@ def _with_notes(candidate: Candidate, *notes: str) -> Candidate:
 
 
 def _mapped(problem: Problem, found: Sequence[BandTree]) -> Iterator[MappedSchedule]:
-    """The trees with blocks and threads, but those of which isl makes trees that it does not get through."""
+    """Yield the trees with blocks and threads, but those of which isl makes trees that exceed the operation budget."""
     sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)
     for tree in found:
         try:
@@ -121,7 +121,7 @@ def _mapped(problem: Problem, found: Sequence[BandTree]) -> Iterator[MappedSched
 
 
 def _cheapest(problem: Problem, schedules: list[MappedSchedule]) -> MappedSchedule:
-    """The cheapest schedule, or the first one where finding that takes too long."""
+    """Return the cheapest schedule, or the first one where finding that takes too long."""
     try:
         with budget(CODE_OPERATIONS):
             return best(problem.scop, problem.dependences, schedules, problem.options.shared_memory)

@@ -21,9 +21,11 @@ Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
 
 
 def further_expansion(problem: Problem, *, backwards: bool = False) -> Expanded | None:
-    """The Scop with its own arrays expanded over loops that other values keep serial, too, and with a cell for each
-    value that a scalar carries to the next iteration; None where that is the same. `backwards`: with reductions in the
-    order in which their terms are made; None where all are already."""
+    """Expand the Scop's own arrays also over loops that other values keep serial; None where that changes nothing.
+
+    A scalar gets a cell for each value that it carries to the next iteration. `backwards`: with reductions in the order
+    in which their terms are made; None where all are already.
+    """
     if problem.unexpanded is None:
         return None
     known, operations = problem.unexpanded, problem.options.array_operations
@@ -41,7 +43,7 @@ def further_expansion(problem: Problem, *, backwards: bool = False) -> Expanded 
 
 
 def _turned_round(scop: Scop) -> Iterator[str]:
-    """What is said of reductions that run backwards."""
+    """Yield a note for each reduction that runs backwards."""
     for made in scop.backwards:
         statement = scop.statement(made.update)
         loops = ", ".join(statement.iterators[k] for k in made.loops)
@@ -50,22 +52,24 @@ def _turned_round(scop: Scop) -> Iterator[str]:
 
 
 def of_expanded(problem: Problem, expanded: Expanded) -> Problem:
-    """The problem of that Scop; the dependences are found anew."""
+    """Return the problem of an expanded Scop; the dependences are found anew."""
     scop, notes = expanded
     found = analyse(scop, problem.options.array_operations, problem.unexpanded)
     return replace(problem, scop=scop, dependences=found, notes=notes, unexpanded=None)
 
 
 def _of_changed(problem: Problem, scop: Scop, dependences: Dependences, notes: tuple[str, ...]) -> Problem:
-    """The problem of a Scop that another one became, with notes on that."""
+    """Return the problem of a transformed Scop, with notes on the transformation."""
     return replace(problem, scop=scop, dependences=dependences, notes=(*problem.notes, *notes), unexpanded=None)
 
 
 def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | None:
-    """The problem of the Scop that reads copies of its inputs where overwriting them keeps loops in order, with its own
-    arrays expanded further where only both free a loop; None where there is nothing to copy, or finding it takes too
-    long. `at_any_cost`: also copies that are as much work as the loops are, and those that break cycles of dependences,
-    for what is not parallel without."""
+    """Return the problem of the Scop that reads copies of its inputs where overwriting them keeps loops in order.
+
+    Its own arrays are expanded further where only both free a loop. None where there is nothing to copy, or finding it
+    takes too long. `at_any_cost`: also copies that are as much work as the loops are, and those that break cycles of
+    dependences, for what is not parallel without.
+    """
     operations = problem.options.array_operations
     if addressed_arrays(problem.scop.statements):
         return None
@@ -89,8 +93,10 @@ def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | 
 
 
 def without_copy_back(problem: Problem) -> Problem | None:
-    """The problem of the Scop whose arrays have two versions in turns where steps of a time loop end in a copy; None
-    where none does, or finding it takes too long."""
+    """Return the problem with two versions of arrays in turns where steps of a time loop end in a copy.
+
+    None where no step does, or finding it takes too long.
+    """
     operations = problem.options.array_operations
     if addressed_arrays(problem.scop.statements):
         return None

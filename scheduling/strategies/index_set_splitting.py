@@ -25,8 +25,9 @@ MAX_PIECES_IN_ALL = 32
 
 
 def split_schedule(scop: Scop, pairs: isl.UnionMap, present: Sequence[isl.Schedule]) -> isl.Schedule | None:
-    """A tree of bands for the main statements of the Scop, over split index sets, that keeps the dependent
-    `pairs`; None where it would not be less serial than the trees that are `present`.
+    """Split index sets of the main statements and return a tree of bands that keeps the dependent `pairs`.
+
+    None where it would not be less serial than the trees that are `present`.
 
     Splits for the dependences inside one iteration of the outermost loop, the outermost two, ... are tried; among
     equally serial trees the one of the fewest pieces is taken.
@@ -56,8 +57,10 @@ def _splits(scop: Scop, pairs: isl.UnionMap, nest: SourceNest) -> Iterator[list[
 
 
 def _serial_loops(scop: Scop, tree: isl.Schedule) -> list[int]:
-    """The most serial loops around each of the main statements, the largest number first. The time of a
-    program grows with this power of the problem size, however many processors there are."""
+    """Count the most serial loops around each of the main statements, the largest number first.
+
+    The time of a program grows with this power of the problem size, however many processors there are.
+    """
     most = {statement.name: 0 for statement in scop.main}
 
     def visit(node: isl.ScheduleNode, serial: int) -> None:
@@ -98,8 +101,10 @@ def _is_uniform(pairs: isl.BasicMap, shared: int) -> bool:
 
 
 def _split_domains(scop: Scop, ends: dict[str, list[isl.Set]], outer: int, *, inequalities: bool) -> list[Piece] | None:
-    """The domains cut at the equalities of the ends, and at inequalities if asked for; None when nothing is cut or
-    there are too many pieces."""
+    """Cut the domains at the equalities of the ends, and at inequalities if asked for.
+
+    None when nothing is cut or there are too many pieces.
+    """
     pieces: list[Piece] = []
     whole = [s for s in scop.main if not s.domain.is_empty()]
     for statement in whole:
@@ -115,7 +120,7 @@ def _split_domains(scop: Scop, ends: dict[str, list[isl.Set]], outer: int, *, in
 def _hyperplanes(
     scop: Scop, statement: Statement, ends: list[isl.Set], outer: int, *, inequalities: bool
 ) -> Iterator[tuple[isl.Set, ...]]:
-    """The sides of each hyperplane (below, on and above it, or the two sides of an inequality), equalities first."""
+    """Yield the sides of each hyperplane (below, on and above it, or the two of an inequality), equalities first."""
     domain = statement.domain.intersect_params(scop.context)
     found = [c for end in ends for c in _constraints(end.gist(domain)) if _is_inner(c, outer)]
     for constraint in sorted(found, key=lambda c: not c.is_equality()):

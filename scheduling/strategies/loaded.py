@@ -25,7 +25,7 @@ from polytile.scheduling.transform.reductions.text import with_reductions_of
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """The schedule of the options, over storage that is expanded further where it is not legal without.
+    """Yield the schedule of the options, over storage that is expanded further where it is not legal without.
 
     Raises UserError where the text is no schedule of the Scop.
     """
@@ -48,7 +48,10 @@ def _with_text(problem: Problem, text: str) -> Problem:
 
 
 def _beside(scop: Scop, candidate: Candidate, versions: GridVersions, small: Candidate) -> Candidate:
-    """The candidate with another one for small grids."""
+    """Return the candidate with another one for small grids.
+
+    Raises UserError where these two are not overlapped and split tiles.
+    """
     if candidate.stream is None or small.split is None:
         raise UserError(
             f"the schedules of {scop.name} for small and large grids are not split and overlapped tiles",
@@ -59,7 +62,7 @@ def _beside(scop: Scop, candidate: Candidate, versions: GridVersions, small: Can
 
 
 def _with_its_copies(problem: Problem) -> Problem:
-    """The problem whose inputs are copied first where the text runs the statements that do this."""
+    """Copy inputs first where the schedule's text runs the statements that do this; else return the problem."""
     text = problem.options.load_schedule or ""
     for at_any_cost in (False, True):
         copied = with_snapshots(problem, at_any_cost=at_any_cost)
@@ -69,7 +72,7 @@ def _with_its_copies(problem: Problem) -> Problem:
 
 
 def _without_copies_back(problem: Problem) -> Problem:
-    """The problem whose arrays have two versions in turns where the text leaves out the copies between them."""
+    """Give arrays two versions in turns where the schedule's text leaves out the copies between them."""
     found = without_copy_back(problem)
     if found is None:
         return problem
@@ -102,7 +105,7 @@ def _loaded(problem: Problem) -> Candidate:
 
 
 def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None, StreamPlan | None, SplitPlan | None]:
-    """The text of the schedule alone, and the plans in it."""
+    """Split the schedule's text into the text of the tree alone and the plans in it; raises UserError."""
     try:
         text, stream = split_stream(problem.options.load_schedule or "")
         text, split = split_tiles(text)
@@ -123,7 +126,7 @@ def _is_legal(problem: Problem, candidate: Candidate) -> bool:
 
 
 def read_schedule(scop: Scop, text: str) -> isl.Schedule:
-    """A schedule tree from a file's text; raises UserError. Its claims of coincidence stand until the proof."""
+    """Parse a schedule tree from a file's text; raises UserError. Its claims of coincidence stand until the proof."""
     try:
         return isl.Schedule(text)
     except isl.Error:

@@ -48,8 +48,10 @@ class _Group:
 
 
 def distribute(scop: Scop, nest: SourceNest, pieces: Sequence[Piece], pairs: isl.UnionMap) -> isl.Schedule | None:
-    """A tree of serial and coincident bands over the pieces that keeps the dependent `pairs`; None when the source's
-    loops are not the statements' iterators."""
+    """Build a tree of serial and coincident bands over the pieces that keeps the dependent `pairs`.
+
+    None when the source's loops are not the statements' iterators.
+    """
     if any(len(nest.around[p.statement]) < len(scop.statement(p.statement).iterators) for p in pieces):
         return None
     statements = [scop.statement(name) for name in dict.fromkeys(p.statement for p in pieces)]
@@ -176,7 +178,7 @@ def _sequence(node: isl.ScheduleNode, filters: Sequence[isl.UnionSet]) -> isl.Sc
 
 
 def _components(pieces: Sequence[Piece], pairs: isl.UnionMap, level: int) -> list[_Group]:
-    """The strongly connected components of the dependences, sources first, else in the given order."""
+    """Return the strongly connected components of the dependences, sources first, else in the given order."""
     edges: list[tuple[int, int]] = []
     for i, source in enumerate(pieces):
         leaving = pairs.intersect_domain(source.instances)
@@ -196,7 +198,7 @@ def _component(pieces: list[Piece], cyclic: bool, level: int) -> _Group:
 
 
 def _free_loops(domain: isl.Set, level: int) -> tuple[int, ...]:
-    """The iterators from `level` on that those outside them do not determine."""
+    """Return the iterators from `level` on that those outside them do not determine."""
     rank = domain.dim(isl.dim_type.set)
     free = []
     for loop in range(level, rank):
@@ -222,7 +224,7 @@ def _alignments(group: _Group, single: _Group) -> Iterator[_Group]:
 
 
 def _stages(pieces: Sequence[Piece], pairs: isl.UnionMap) -> list[isl.UnionSet]:
-    """What one thread runs one after the other: dependent pieces in order, and statements apart."""
+    """Return the stages that one thread runs in sequence: dependent pieces in order, and statements separately."""
     placed: list[tuple[int, Piece]] = []
     for piece in pieces:
         before = [n for n, p in placed if not _between(pairs, p.instances, piece.instances).is_empty()]
@@ -232,7 +234,7 @@ def _stages(pieces: Sequence[Piece], pairs: isl.UnionMap) -> list[isl.UnionSet]:
 
 
 def _image(instances: isl.UnionSet, values: Sequence[isl.UnionPwAff]) -> isl.Set:
-    """The points of a nest whose loops have these values."""
+    """Compute the points of a nest whose loops have these values."""
     partial = isl.MultiUnionPwAff.from_union_pw_aff(values[0])
     for value in values[1:]:
         partial = partial.flat_range_product(isl.MultiUnionPwAff.from_union_pw_aff(value))
@@ -240,7 +242,7 @@ def _image(instances: isl.UnionSet, values: Sequence[isl.UnionPwAff]) -> isl.Set
 
 
 def _box(points: isl.Set, outer: int) -> isl.Set:
-    """The smallest box around the points, for each iteration of the `outer` leading dimensions."""
+    """Compute the smallest box around the points, for each iteration of the `outer` leading dimensions."""
     rank = points.dim(isl.dim_type.set)
     box = isl.Set.universe(points.get_space())
     for i in range(outer, rank):

@@ -64,7 +64,7 @@ Nest = Point | Loop | Band | Order | Mark
 
 
 def domain_of(nest: Nest) -> isl.UnionSet:
-    """The instances that a nest runs."""
+    """Return the instances that a nest runs."""
     match nest:
         case Point(domain):
             return domain
@@ -75,7 +75,7 @@ def domain_of(nest: Nest) -> isl.UnionSet:
 
 
 def read(node: isl.ScheduleNode) -> Nest:
-    """The subtree at a node."""
+    """Convert the subtree at a schedule node to a nest."""
     kind = node.get_type()
     if kind == NODE.leaf:
         return Point(node.get_domain())
@@ -94,7 +94,7 @@ def read(node: isl.ScheduleNode) -> Nest:
 
 
 def in_order(children: Sequence[Nest]) -> Nest:
-    """The parts one after the other; sequences in a sequence become a part of it."""
+    """Join the parts into a sequence; sequences in it become a part of it."""
     flat: list[Nest] = []
     for child in children:
         flat += child.children if isinstance(child, Order) else (child,)
@@ -109,7 +109,7 @@ def around(members: Sequence[Member], body: Nest) -> Nest:
 
 
 def parallel_loops(nest: Nest) -> tuple[list[Member], Nest]:
-    """The parallel loops that a nest starts with, and what is inside."""
+    """Return the parallel loops that a nest starts with, and what is inside."""
     members: list[Member] = []
     while isinstance(nest, Loop) and nest.parallel:
         members.append(nest.member)
@@ -118,7 +118,7 @@ def parallel_loops(nest: Nest) -> tuple[list[Member], Nest]:
 
 
 def on_domain(value: isl.UnionPwAff, domain: isl.UnionSet) -> isl.UnionPwAff:
-    """A member for the statements of a part alone."""
+    """Restrict a band member to the statements of a part."""
     return value.intersect_domain(domain.universe())
 
 
@@ -137,7 +137,7 @@ def is_single(member: Member, domain: isl.UnionSet) -> bool:
 
 
 def skewed_members(tree: isl.Schedule) -> int:
-    """The number of band members that run through several iterators of a statement at once."""
+    """Count the band members that run through several iterators of a statement."""
     members = [m for node in nodes(tree) if node.get_type() == NODE.band for m in members_of(node)]
     return sum(_most_iterators(m.value) > 1 for m in members)
 
@@ -151,13 +151,15 @@ def _most_iterators(value: isl.UnionPwAff) -> int:
 
 
 def replaced(node: isl.ScheduleNode, nest: Nest) -> isl.ScheduleNode:
-    """The node with `nest` in place of what is below it; at the same position."""
+    """Replace what is below the node by `nest`; returns the node at the same position."""
     return _inserted(node.cut(), nest)
 
 
 def to_schedule(nest: Nest, domain: isl.UnionSet | None = None) -> isl.Schedule:
-    """The nest as an isl tree, parallel loops inside one another as one permutable band; `domain` is what it runs, in
-    fewer pieces perhaps."""
+    """Convert the nest to an isl schedule tree, parallel loops inside one another as one permutable band.
+
+    `domain` is what it runs, in fewer pieces perhaps.
+    """
     root = isl.Schedule.from_domain(domain_of(nest) if domain is None else domain).get_root()
     return _inserted(root.child(0), nest).get_schedule()
 

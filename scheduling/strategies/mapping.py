@@ -48,7 +48,7 @@ class _Mapper:
         return transform_node(_with_serial_runs(node), self.visit)
 
     def _serial_kernel(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
-        """A part without parallelism runs in one thread, so that its data can stay on the device."""
+        """Mark a part without parallelism as a kernel of one thread, so that its data can stay on the device."""
         if node.get_type() in (isl.schedule_node_type.filter, isl.schedule_node_type.domain):
             return transform_node(node, self._serial_kernel)
         if node.get_domain().is_empty():  # what runs of pieces of one statement leave behind
@@ -194,8 +194,10 @@ def has_parallelism(tree: isl.Schedule) -> bool:
 def map_kernels(
     scop: Scop, tree: isl.Schedule, sizes: SizeChooser, other_form: KernelForm | None = None
 ) -> isl.Schedule:
-    """A tree of bands with kernels, blocks and threads, still without barriers. Kernels that `other_form` makes are
-    taken as they are."""
+    """Map a tree of bands to kernels, blocks and threads, still without barriers.
+
+    Kernels that `other_form` makes are taken as they are.
+    """
     return _Mapper(scop, sizes, other_form=other_form).visit(tree.get_root()).get_schedule()
 
 

@@ -36,8 +36,9 @@ _PLAIN = (isl.schedule_node_type.domain, isl.schedule_node_type.filter, isl.sche
 
 
 def mixed(plain: Candidate, split: Candidate, best: Candidate) -> Candidate | None:
-    """The better one of two estimated candidates with the other's schedule for components that this is clearly faster
-    for; None where that is not faster. Components whose reductions the second has split can have its schedule alone.
+    """Return the better of two estimated candidates, with the other's schedule for components clearly faster so.
+
+    None where that is not faster. Components whose reductions the second has split can have its schedule alone.
     """
     if plain.schedule is None or split.schedule is None or plain.estimate is None or split.estimate is None:
         return None
@@ -62,8 +63,10 @@ def mixed(plain: Candidate, split: Candidate, best: Candidate) -> Candidate | No
 
 
 def put_together(strategy: str, split: Candidate, parts: Sequence[Part]) -> Candidate | None:
-    """The candidate with the parts of two strategies' trees; None where it breaks the order. Within a part it is that
-    of the part's tree."""
+    """Join the parts of two strategies' trees into one candidate; None where that breaks the order.
+
+    Within a part the order is that of the part's tree.
+    """
     assert split.schedule is not None
     tree = joined(parts)
     if unordered(tree, _between([names for _, names in parts], split)):
@@ -73,7 +76,7 @@ def put_together(strategy: str, split: Candidate, parts: Sequence[Part]) -> Cand
 
 
 def _between(parts: Sequence[AbstractSet[str]], split: Candidate) -> isl.UnionMap:
-    """The dependences from statements of one part to those of another."""
+    """Return the dependences from statements of one part to those of another."""
     part = {name: k for k, names in enumerate(parts) for name in names}
     pairs = (m for m in maps(split.dependences.all) if part[name_of(m, IN)] != part[name_of(m, OUT)])
     found = union_of(map(isl.UnionMap.from_map, pairs), split.scop.context.get_space())
@@ -81,12 +84,12 @@ def _between(parts: Sequence[AbstractSet[str]], split: Candidate) -> isl.UnionMa
 
 
 def _sources(scop: Scop) -> dict[str, str]:
-    """What the statements of split reductions were called before."""
+    """Return the original names of the statements of split reductions."""
     return {name: p.statement for p in scop.privatised for name in (p.update, *p.added)}
 
 
 def _made_of(component: Statements, scop: Scop) -> Statements:
-    """The statements that stand for those of a component."""
+    """Return the statements that stand for those of a component."""
     source = _sources(scop)
     return frozenset(s.name for s in scop.statements if source.get(s.name, s.name) in component)
 
@@ -94,13 +97,13 @@ def _made_of(component: Statements, scop: Scop) -> Statements:
 def _times(
     tree: isl.Schedule, time: Estimate, found: Sequence[Statements], source: Mapping[str, str]
 ) -> list[float]:
-    """The microseconds that the kernels of each component take; `source` names statements as the components do."""
+    """Sum up the microseconds of the kernels of each component; `source` names statements as the components do."""
     own = [frozenset(source.get(n, n) for n in names) for names in kernels(tree)]
     return [sum(k.microseconds for k in time.kernels if own[k.number] <= component) for component in found]
 
 
 def pieces(tree: isl.Schedule) -> list[Statements]:
-    """What the host runs one after the other, each as the statements of a kernel or of a loop around some."""
+    """List what the host runs in order, each as the statements of a kernel or of a loop around some."""
     return list(_pieces(tree.get_root()))
 
 
@@ -115,7 +118,7 @@ def _pieces(node: isl.ScheduleNode) -> Iterator[Statements]:
 
 
 def kernels(tree: isl.Schedule) -> list[Statements]:
-    """The statements of each kernel, by its number."""
+    """Return the statements of each kernel, by its number."""
     return [_names(node.get_domain()) for node in nodes(tree) if mark_name(node) == KERNEL]
 
 
@@ -124,8 +127,7 @@ def _names(domain: isl.UnionSet) -> Statements:
 
 
 def components(one: Sequence[AbstractSet[str]], other: Sequence[AbstractSet[str]]) -> list[Statements]:
-    """The components of the statements in these pieces of two schedules, in their order; a single one where the orders
-    differ.
+    """Group the statements of two schedules' pieces into components, in order; into one where the orders differ.
 
     Example: [{S0}, {S1}, {S2, S3}] and [{S0, S1}, {S2}, {S3}] have [{S0, S1}, {S2, S3}].
     """
@@ -139,7 +141,7 @@ def components(one: Sequence[AbstractSet[str]], other: Sequence[AbstractSet[str]
 def _apart(
     names: Sequence[str], edges: list[tuple[str, str]], *orders: Sequence[AbstractSet[str]]
 ) -> list[Statements]:
-    """What the edges connect, joined where one component begins before another ends."""
+    """Connect statements along the edges, and join components where one begins before another ends."""
     while True:
         found = [frozenset(c) for c in connected(names, edges)]
         joined = False
@@ -154,13 +156,13 @@ def _apart(
 
 
 def _span(component: Statements, order: Sequence[AbstractSet[str]]) -> tuple[int, int]:
-    """The first and the last piece that has statements of a component."""
+    """Return the first and the last piece that has statements of a component."""
     places = [k for k, piece in enumerate(order) if not component.isdisjoint(piece)]
     return min(places), max(places)
 
 
 def joined(parts: Sequence[Part]) -> isl.Schedule:
-    """The schedules of these statements of each, one after the other."""
+    """Join the schedules of these statements of each tree into a sequence."""
     return reduce(lambda before, then: before.sequence(then), (_of(tree, names) for tree, names in parts))
 
 

@@ -30,8 +30,10 @@ from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
 
 def with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate | None:
-    """The candidate with such sums split; None where it has none, where splitting them takes too long, and where the
-    order would be broken."""
+    """Split the sums that kernels of one thread compute, and return the candidate with them.
+
+    None where it has none, where splitting them takes too long, and where the order would be broken.
+    """
     alone = list(_alone(candidate))
     if not alone:
         return None
@@ -43,7 +45,7 @@ def with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate | No
 
 
 def _alone(candidate: Candidate) -> Iterator[Statements]:
-    """The statements of each kernel of one thread that the host launches once and in which something is summed up."""
+    """Yield the statements of each kernel of one thread that the host launches once and that sums something up."""
     if candidate.schedule is None or candidate.split is not None or candidate.stream is not None:
         return
     tree = candidate.schedule.tree
@@ -88,7 +90,7 @@ def _with_split(problem: Problem, candidate: Candidate, alone: list[Statements])
 
 
 def _names(found: Superposed, piece: Statements) -> Iterator[str]:
-    """What the statements of a kernel have become."""
+    """Yield the names of what the statements of a kernel have become."""
     made = {p.statement: (p.update, *p.added) for p in found.scop.privatised}
     for name in piece:
         yield from made.get(name, (name,))

@@ -101,7 +101,7 @@ def is_unscheduled(notes: Iterable[str]) -> bool:
 
 
 def distinct(found: list[BandTree]) -> list[BandTree]:
-    """The trees without those that are the same as an earlier one."""
+    """Remove the trees that are the same as an earlier one."""
     kept: list[BandTree] = []
     for one in found:
         if not any(one.tree.plain_is_equal(other.tree) for other in kept):
@@ -161,7 +161,7 @@ def _computed(
 
 
 def _with_copies(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
-    """The tree behind the prologue and in front of the epilogue, each statement of which has its own loops."""
+    """Put the tree after the prologue and before the epilogue, each statement of which has its own loops."""
 
     def alone(name: str) -> isl.Schedule:
         own = isl.UnionSet.from_set(scop.statement(name).domain)
@@ -175,8 +175,7 @@ def _with_copies(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> is
 
 
 def original_order(scop: Scop, dependences: Dependences) -> isl.Schedule:
-    """The source's own loops, each marked coincident where it carries no dependence, and nests of such loops as one
-    band."""
+    """Return the source's own loops, coincident where they carry no dependence, and nests of such loops as one band."""
     tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
     return mark_coincident(tree, dependences.all)
 
@@ -248,6 +247,6 @@ def _joins(node: isl.ScheduleNode, members: list[Member], pairs: isl.UnionMap) -
 
 
 def _equal_in(member: Member, pairs: isl.UnionMap, instances: isl.UnionSet) -> isl.UnionMap:
-    """The pairs of these instances that run in the same iteration of a loop."""
+    """Return the pairs of these instances that run in the same iteration of a loop."""
     value = member.value.gist(instances) if are_many(pairs) else member.value
     return pairs.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_pw_aff(value))

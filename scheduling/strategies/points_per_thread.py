@@ -51,12 +51,12 @@ class PointKernel:
     sizes: tuple[int, ...]  # of the thread block
 
     def in_order(self, order: Sequence[int], sizes: tuple[int, ...]) -> PointKernel:
-        """The kernel with its loops in another order, along blocks and threads, of which a block has these."""
+        """Return the kernel with its loops in another order along blocks and threads, and blocks of these sizes."""
         return PointKernel(tuple(self.loops[k] for k in order), tuple(sorted(self.blocks)), sizes)
 
 
 def point_kernel(kernel: isl.ScheduleNode) -> PointKernel | None:
-    """What a kernel mark has below it, where threads run one point each: blocks, one thread band, statements."""
+    """Match a kernel whose threads run one point each: blocks, one thread band, statements; None for other kernels."""
     block = kernel.child(0)
     below = list(nodes_below(block))
     threads = [n for n in below if thread_sizes(n)]
@@ -97,8 +97,10 @@ def _is_plain(piece: isl.PwAff) -> bool:
 
 
 def with_points(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[int]) -> isl.ScheduleNode:
-    """The kernel at a mark with so many neighbouring points of a thread along each thread dimension, and blocks of the
-    sizes that are `found`; returns the node there."""
+    """Give a thread so many neighbouring points along each thread dimension, in blocks of the sizes that are `found`.
+
+    `kernel` is the mark's node; returns the node there.
+    """
     tiles, threads, points = [], [], []
     for loop, size, count in zip(found.loops, found.sizes, counts, strict=True):
         group = _quotient(loop, count)
@@ -111,7 +113,7 @@ def with_points(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[i
 
 
 def with_turns(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[int]) -> isl.ScheduleNode:
-    """The same with points that are as far apart as there are threads, so that neighbouring threads have neighbours.
+    """Give a thread points that are as far apart as there are threads, so that neighbouring threads have neighbours.
 
     before: kernel / block [i/8, j/32] / thread[8,32] [i mod 8, j mod 32] / S
     after:  kernel / block [i/32, j/32] / thread[8,32] [i mod 8, j mod 32] / loop[points] [(i mod 32)/8] / S
@@ -136,7 +138,7 @@ def _rebuilt(
     points: Sequence[isl.UnionPwAff],
     label: str,
 ) -> isl.ScheduleNode:
-    """The kernel at a mark with other tiles, threads and points of these; returns the node there."""
+    """Rebuild the kernel at a mark with other tiles, threads and points; returns the node there."""
     block = kernel.child(0)
     members = members_of(block.child(0))
     for number, tile in zip(found.blocks, tiles, strict=True):
@@ -159,7 +161,7 @@ def _quotient(member: isl.UnionPwAff, size: int) -> isl.UnionPwAff:
 
 
 def asked_points(problem: Problem, candidate: Candidate) -> Candidate:
-    """The candidate whose kernels have the points that the options ask for, by the loops around their statements.
+    """Return the candidate with the points that the options ask for, by the loops around the kernels' statements.
 
     Raises UsageError where the counts fit the loops of no kernel.
     """
@@ -190,7 +192,7 @@ def asked_points(problem: Problem, candidate: Candidate) -> Candidate:
 
 
 def tiled(candidate: Candidate, chosen: Mapping[int, Sequence[int]]) -> Candidate:
-    """The candidate with so many points of a thread along the thread dimensions of these kernels."""
+    """Return the candidate with so many points of a thread along the thread dimensions of these kernels."""
     schedule = candidate.schedule
     if schedule is None or not any(max(counts) > 1 for counts in chosen.values()):
         return candidate
@@ -214,7 +216,7 @@ def iterators_of(found: PointKernel, statement: Statement) -> tuple[int, ...]:
 
 
 def _misplaced(statement: Statement, found: PointKernel | None, points: Sequence[int]) -> int | None:
-    """The first loop for which several points are asked that no thread dimension but x runs through."""
+    """Return the first loop for which several points are asked that no thread dimension but x runs through, or None."""
     places = iterators_of(found, statement)[:-1] if found else ()
     return next((k for k, count in enumerate(points) if count > 1 and k not in places), None)
 

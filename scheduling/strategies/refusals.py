@@ -14,8 +14,10 @@ from polytile.scheduling.candidate import Problem
 
 @contextmanager
 def remembered_refusals(problem: Problem, strategy: str, too_long: str) -> Iterator[None]:
-    """The block ends at what is no stencil, takes isl too long (`too_long` says what does), or does not fit the sizes
-    that are asked for; the reason is remembered. Raises UsageError where the strategy itself was asked for."""
+    """Remember why the block ends: no stencil, too long for isl, or requested sizes that do not fit.
+
+    `too_long` says what takes too long. Raises UsageError where the strategy itself was asked for.
+    """
     try:
         yield
     except OverBudgetError:

@@ -38,7 +38,7 @@ class Widened:
 
 
 def widened(candidate: Candidate, *, as_asked: bool) -> dict[int, Widened]:
-    """The kernels with reads that a wider tile may stage, by number; with blocks `as_asked` for, these are kept."""
+    """Find the kernels with reads that a wider tile may stage, by number; blocks `as_asked` for are kept."""
     found: dict[int, Widened] = {}
     for number, mark in enumerate(kernels(candidate.schedule.tree) if candidate.schedule else ()):
         moves = [one for mapped in statements(mark) for one in _moves(candidate.scop, mapped)]
@@ -56,8 +56,9 @@ def widened(candidate: Candidate, *, as_asked: bool) -> dict[int, Widened]:
 
 
 def _along_rows(sizes: Sequence[int], rows: Sequence[bool]) -> tuple[int, ...]:
-    """The block with all of its rows of threads along the one dimension that rows of what they read run along: less
-    memory for a tile, whose rows then lie in different banks.
+    """Put all rows of a block's threads along the one dimension that rows of what they read run along.
+
+    This takes less memory for a tile, whose rows then lie in different banks.
 
     before: 2 x 4 x 32, rows along the first dimension    after: 8 x 1 x 32
     """
@@ -81,7 +82,7 @@ class _Moves:
 
 
 def _moves(scop: Scop, mapped: MappedStatement) -> list[_Moves]:
-    """The accesses of a statement with a loop along each thread dimension; none of others."""
+    """Return the accesses of a statement with a loop along each thread dimension; none of other statements."""
     steps = {part.dimension: loop.step for loop in mapped.loops for part in loop.threads}
     if len(steps) < 2 or len(steps) < len(mapped.sizes):
         return []
@@ -93,8 +94,10 @@ def _moves(scop: Scop, mapped: MappedStatement) -> list[_Moves]:
 
 
 def _rows(moves: Sequence[_Moves], along_x: int) -> set[int]:
-    """The dimensions along which rows run of what neighbours along x read in different ones; none where they also
-    write in different ones."""
+    """Return the dimensions along which rows run of what neighbours along x read in different ones.
+
+    There are none where neighbours also write in different ones.
+    """
     apart = [one for one in moves if not one.is_near(along_x)]
     if any(one.writes for one in apart):
         return set()
@@ -102,7 +105,7 @@ def _rows(moves: Sequence[_Moves], along_x: int) -> set[int]:
 
 
 def with_widened(candidate: Candidate, chosen: Mapping[int, Widened]) -> Candidate:
-    """The candidate with wider tiles in kernels by number."""
+    """Return the candidate with wider tiles in kernels by number."""
     if candidate.schedule is None or not chosen:
         return candidate
     tree = candidate.schedule.tree

@@ -100,7 +100,7 @@ class SizeChooser:
         return KernelSizes(tile, block)
 
     def asked_tile(self, kernel: int) -> tuple[int, ...]:
-        """The tile sizes that were asked for; none: they are ours to choose."""
+        """Return the tile sizes that were asked for; empty where they are free to choose."""
         return self.table.tiles.get(kernel, self.choices.tile)
 
     def _check(self, kernel: int, block: tuple[int, ...]) -> None:

@@ -118,7 +118,7 @@ def _more(count: int, most: int, what: str) -> str:
 
 
 def fuse(scop: Scop, dag: StencilDag, machine: Machine, limits: Limits | None = None) -> Fusion:
-    """The macro-nodes of a DAG."""
+    """Fuse the fields of a stencil DAG into macro-nodes."""
     search = _Search(scop, dag, machine, limits or limits_of(machine))
     while search.step():
         pass
@@ -189,7 +189,7 @@ class _Search:
         return True
 
     def _pairs(self) -> Sequence[tuple[int, Group, Group]]:
-        """The pairs that save something, those that save most first."""
+        """Return the pairs whose fusion saves memory traffic, those that save most first."""
         found = ((self.saved(a, b), a, b) for a, b in combinations(sorted(self.groups), 2))
         return sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], one[1:]))
 
@@ -204,7 +204,7 @@ class _Search:
 
     # Convexity -----------------------------------------------------------------------------------------
     def _graph(self) -> Graph[int]:
-        """The groups by their first fields, and who reads or overwrites what another one has."""
+        """Build the graph of the groups by first fields, with edges where one reads or overwrites another's values."""
         home = {k: group[0] for group in self.groups for k in group}
         edges = ((home[a], home[b]) for a, b in self.dag.edges if home[a] != home[b])
         return graph_of((g[0] for g in self.groups), edges)
@@ -229,7 +229,7 @@ class _Search:
         return self._alone[group]
 
     def together(self, first: Group, then: Group) -> FusedKernel:
-        """The kernel of both, if it is as fast as two and within the limits."""
+        """Return the kernel of two groups; without a tile where it is slower than two or beyond the limits."""
         key = (first, then)
         if key not in self._fitting:
             node = self.node(_union(first, then))
@@ -245,7 +245,7 @@ class _Search:
         return self._fitting[key]
 
     def _best_tile(self, node: MacroNode, seconds: float | None) -> FusedKernel:
-        """The fastest tile within the limits, the smallest of these; a kernel may take so long."""
+        """Find the fastest tile within the limits, the smallest of these, where a kernel may take `seconds`."""
         best: tuple[tuple[float, int, int], Tile] | None = None
         reasons: list[tuple[int, str]] = []
         for tile in self._tiles:
@@ -259,7 +259,7 @@ class _Search:
         return FusedKernel(node, best[1]) if best else FusedKernel(node, None, max(reasons, key=lambda r: r[0])[1])
 
     def _stopped(self, node: MacroNode, tile: Tile, seconds: float | None) -> tuple[int, str] | None:
-        """The first limit that a kernel with such tiles is beyond: its number, and what it says."""
+        """Return the first limit that a kernel with such tiles is beyond, as its number and text, or None."""
         return next(((k, text) for k, text in enumerate(self._beyond(node, tile, seconds)) if text), None)
 
     def _beyond(self, node: MacroNode, tile: Tile, seconds: float | None) -> Iterator[str]:
@@ -296,5 +296,5 @@ class _Search:
 
 
 def _union(first: Group, then: Group) -> Group:
-    """The fields of both, in the order of the DAG."""
+    """Merge the fields of both groups, in the order of the DAG."""
     return tuple(sorted({*first, *then}))

@@ -22,8 +22,10 @@ from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENS
 
 
 def dag_values(problem: Problem) -> StencilValues | None:
-    """The values of a SCoP that is a DAG of stencils in which some read others; None where it is no such DAG. Raises
-    NotAStencilError where one kernel cannot make them."""
+    """Return the values of a SCoP that is a DAG of stencils in which some read others; None where it is no such DAG.
+
+    Raises NotAStencilError where one kernel cannot make them.
+    """
     scop = problem.scop
     try:
         dag = stencil_dag(scop, problem.dependences)

@@ -201,7 +201,7 @@ class MacroNode:
         return sum(f.arithmetic for f in self.figures.made)
 
     def overlap(self, tile: Tile) -> tuple[int, ...]:
-        """The halo of what is made, on both sides, along each dimension that is not streamed."""
+        """Compute the halo of what is made, on both sides, along each dimension that is not streamed."""
         found = []
         for k, unit in enumerate(halo_units(tile.points), start=self.streamed):
             sides = max(-s.lower[k] for s in self.made), max(s.upper[k] for s in self.made)
@@ -219,7 +219,7 @@ class MacroNode:
         return self.figures.registers(self.tiled(tile))
 
     def _plane(self, step: StreamStep, tile: Tile) -> int:
-        """The cells of a plane: the tile, and of an input what is read around it."""
+        """Count the cells of a plane: the tile, and of an input what is read around it."""
         if not step.is_input:
             return prod(tile.cells)
         sides = zip(self.owned(tile), step.lower[self.streamed :], step.upper[self.streamed :], strict=True)
@@ -239,7 +239,7 @@ class MacroNode:
         )
 
     def most_redundancy(self, seconds: float, machine: Machine) -> float:
-        """The redundancy with which a cell takes so long."""
+        """Compute the redundancy with which a cell takes `seconds`."""
         once = max(self.operations / self._rate(machine), self.read_bytes / machine.speed.l2)
         return seconds / once if once else float("inf")
 
@@ -250,7 +250,7 @@ class MacroNode:
 
 
 def tiles(machine: Machine, rank: int) -> Iterator[Tile]:
-    """The shapes of tiles for planes of so many dimensions."""
+    """Yield the shapes of tiles for planes of `rank` dimensions."""
     tuning = machine.tuning.stream
     if rank == 2:
         shapes = product(tuning.stacked_warps, tuning.patches)

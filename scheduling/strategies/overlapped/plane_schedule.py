@@ -41,7 +41,7 @@ def reach(reader: int, source: int, offsets: Sequence[Offset]) -> Reach:
 
 
 def boxes(count: int, dims: int, reaches: Iterable[Reach]) -> list[tuple[Offset, Offset]]:
-    """The sides of the box of each value around the owner box; values are numbered behind those that they read."""
+    """Compute the sides of each value's box around the owner box; values are numbered after those that they read."""
     found = [((0,) * dims, (0,) * dims)] * count
     for r in sorted(reaches, key=lambda one: -one.reader):
         (low, high), (lower, upper) = found[r.source], found[r.reader]
@@ -65,8 +65,11 @@ def lags(count: int, inputs: int, reaches: Sequence[Reach], gap: int) -> list[in
 def slots(
     found_lags: Sequence[int], reaches: Iterable[Reach], retimed: Sequence[bool] = (), gap: int = 0
 ) -> list[int]:
-    """A plane stays until the last reader has run; the next one in its place comes a plane later. Readers that are
-    retimed take a plane as soon as it can be seen."""
+    """Count the planes that each value keeps.
+
+    A plane stays until the last reader has run; the next one in its place comes a plane later. Readers that are retimed
+    take a plane as soon as it can be seen.
+    """
     found = [1] * len(found_lags)
     for r in reaches:
         age = found_lags[r.reader] - r.lower[0] - found_lags[r.source]

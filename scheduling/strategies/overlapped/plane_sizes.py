@@ -38,8 +38,7 @@ MOST_ROUNDS = 4  # in which tiles get their places
 
 
 def plane_plan(problem: Problem) -> SizedPlan:
-    """The plan of kernels of one step that is asked for (`Choices.planes`); sizes that are not are the fastest by
-    estimate.
+    """Return the requested plan of kernels of one step (`Choices.planes`); other sizes are the fastest by estimate.
 
     Raises NotAStencilError where there is none, UsageError where sizes that are asked for do not fit together.
     """

@@ -44,7 +44,7 @@ class OneStepField:
 
 
 def plane_steps(problem: Problem) -> StreamSteps:
-    """The steps of a time loop around stencils, or of a DAG of them; raises NotAStencilError where it is neither."""
+    """Return the steps of a time loop around stencils, or of a DAG of them; raises NotAStencilError for neither."""
     scop, dependences = problem.scop, problem.dependences
     try:
         values = stencil_values(scop, dependences, iterated_stencil(scop, dependences))
@@ -69,8 +69,10 @@ def _of_loop(scop: Scop, values: StencilValues) -> Iterator[OneStepField]:
 
 
 def _check_overwritten(scop: Scop, values: StencilValues) -> None:
-    """A kernel reads no values that it, or one before it in the same iteration, overwrites, but for the cell that a
-    thread makes of its own."""
+    """Raise NotAStencilError where a kernel reads values that it, or one before it in the iteration, overwrites.
+
+    The cell that a thread makes of its own is no such value.
+    """
     for r in (r for r in values.reads if r.back > 0):
         reader, period = values.field_of(r.statement), values.fields[r.source].period
         own = r.source == reader and not any(
@@ -117,7 +119,7 @@ def _steps(dims: int, fields: Sequence[OneStepField], once: bool) -> StreamSteps
 def _kernel_steps(
     dims: int, field: OneStepField, sources: Sequence[tuple[str, int]], reads: Sequence[StreamRead], first: int
 ) -> Iterator[StreamStep]:
-    """The inputs of a kernel, numbered from `first` on, and what it makes of them."""
+    """Yield the inputs of a kernel, numbered from `first` on, then the step that computes its field."""
     count, zero = len(sources), (0,) * dims
     reaches: list[Reach] = [
         reach(count, k, [r.offset for r in reads if r.source == first + k]) for k in range(count)

@@ -49,7 +49,7 @@ class SizedPlan:
 
 
 def sized_plan(problem: Problem, values: StencilValues) -> SizedPlan:
-    """The plan of the sizes that are asked for, or the fastest by estimate.
+    """Return the plan of the sizes that are asked for, or the fastest by estimate.
 
     Raises NotAStencilError where there is none, UsageError where sizes that are asked for do not fit together.
     """
@@ -92,8 +92,10 @@ class _Search:
         return replace(fastest, looked_at=tuple((f.plan.iterations, f.microseconds) for f in found))
 
     def _on_all_parts(self, one: SizedPlan) -> float:
-        """What is compared: of tiles that stream over planes, which fetch the less the more iterations they have, the
-        mean of both times."""
+        """Return the time to compare: of tiles that stream over planes, the mean of both times (as their product).
+
+        These tiles fetch the less the more iterations they have.
+        """
         return one.microseconds * one.slow if one.plan.streamed else one.microseconds
 
     def _iterations(self) -> Sequence[int]:
@@ -107,7 +109,7 @@ class _Search:
         return [n for n in sorted({*counts, *even}) if 2 * n <= all_of_them] or counts[:1]
 
     def _of(self, iterations: int) -> SizedPlan | None:
-        """The fastest plan for so many iterations that fits."""
+        """Return the fastest plan of so many iterations that fits, or None."""
         retimed = not self.problem.options.strict
         steps = stream_steps(self.problem.scop, self.values, iterations, self.exchange, retimed)
         of_steps: StreamFigures | None = None
@@ -127,12 +129,12 @@ class _Search:
         return best
 
     def _whole(self, cost: TileCost, chunk: int, at_once: int) -> StreamPlan:
-        """The plan with the planes that tiles own, and with what compilers are told."""
+        """Return the plan with the planes that tiles own, and with what compilers are told."""
         unrolled, blocks = self._unrolls(cost.plan, cost.figures), self._min_blocks(cost)
         return replace(cost.plan, chunk=chunk, tiles_at_once=at_once, unrolled=unrolled, min_blocks=blocks)
 
     def _time(self, one: SizedPlan) -> float:
-        """What is compared of tiles for as many iterations."""
+        """Return the time by which tiles of equally many iterations are compared."""
         return one.microseconds if self.exchange is Exchange.BLOCK else self._on_all_parts(one)
 
     def _chunks(self, cost: TileCost) -> Sequence[tuple[int, int]]:
@@ -206,7 +208,7 @@ class _Search:
                 yield from ((threads, points) for points in self._points())
 
     def _lanes(self, threads: tuple[int, ...]) -> tuple[int, ...]:
-        """The threads that share a tile, along each of its dimensions."""
+        """Return the threads that share a tile, along each of its dimensions."""
         return (WARP_SIZE,) if self.exchange is Exchange.WARP else threads
 
     def _points(self) -> Sequence[tuple[int, ...]]:

@@ -40,8 +40,11 @@ NAME = "overlapped"
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """A candidate, where the SCoP is a time loop around stencils, or a DAG of them that is one macro-node; else the
-    reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked for."""
+    """Yield a candidate where the SCoP is a time loop around stencils, or a DAG of them that is one macro-node.
+
+    Else the reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked
+    for.
+    """
     asked = problem if problem.options.strict else replace(problem, scop=begin_with_addends(problem.scop))
     found: Candidate | None = None
     with remembered_refusals(problem, NAME, "finding where its values come from"):
@@ -100,7 +103,10 @@ def _check_bodies(scop: Scop) -> None:
 
 
 def _one_step(problem: Problem) -> Candidate:
-    """The schedule of iterations that are no whole pair of blocks: the first whose Scop has the same statements."""
+    """Return the schedule of iterations that are no whole pair of blocks: the first whose Scop has the same statements.
+
+    Raises NotAStencilError where no loop inside the one over steps is parallel.
+    """
     plain = replace(problem, choices=Choices())
     for propose_one in (superposed.propose, classic.propose):
         for found in propose_one(plain):

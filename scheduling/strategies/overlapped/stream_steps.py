@@ -76,12 +76,12 @@ class StreamSteps:
         )
 
     def sides(self) -> tuple[tuple[int, int], ...]:
-        """The halo before and behind the owner box, along each dimension."""
+        """Compute the halo before and after the owner box, along each dimension."""
         along = range(self.dims)
         return tuple((max(-s.lower[k] for s in self.steps), max(s.upper[k] for s in self.steps)) for k in along)
 
     def overlap(self, points: Sequence[int]) -> tuple[int, ...]:
-        """The halo on both sides, along each dimension that is not streamed, where threads have so many cells there."""
+        """Sum up the halo of both sides along each dimension not streamed, where threads have `points` cells there."""
         sides = self.sides()[int(self.dims > 1) :]
         return tuple(sum(-(-side // n) * n for side in both) for both, n in zip(sides, halo_units(points), strict=True))
 
@@ -89,8 +89,10 @@ class StreamSteps:
 def stream_steps(
     scop: Scop, values: StencilValues, iterations: int, exchange: Exchange, retimed: bool = False
 ) -> StreamSteps:
-    """The steps of blocks of so many iterations, `retimed` where that takes less memory; raises NotAStencilError where
-    these are too few."""
+    """Build the steps of blocks of so many iterations, `retimed` where that takes less memory.
+
+    Raises NotAStencilError where these are too few.
+    """
     block = Block(scop, values, iterations, exchange, retimed)
     if values.once:
         return StreamSteps(1, values.dims, block.steps(), tuple(block.reads()), tuple(block.stores()), (), once=True)
@@ -104,7 +106,7 @@ def stream_steps(
 
 
 def _check_iterations(block: Block) -> None:
-    """A block makes all that the next one reads, and all versions that are live in the end."""
+    """Raise NotAStencilError unless a block makes all that the next one reads, and all versions live in the end."""
     values, count = block.values, block.iterations
     if all(time >= 0 for time, _ in block.keys):
         first = block.scop.statement(values.fields[0].statements[0])
@@ -164,14 +166,14 @@ class Block:
         return self.iterations == 1 and bool(before) and all(not f.period or back % f.period for back, f in before)
 
     def _kept(self) -> Iterator[Key]:
-        """What leaves the block: it is read by the next one, or live in the end."""
+        """Yield the values that leave the block: read by the next one, or live in the end."""
         for k, field in enumerate(self.values.fields):
             backs = [back for back, r in self.reaches if r.source == k]
             last = max([*backs, (field.period or 0) if self.is_live(k) else 0])
             yield from ((self.iterations - back, k) for back in range(1, last + 1))
 
     def _needed(self) -> set[Key]:
-        """The steps that leave the block, and all that these need; iterations before the block are inputs."""
+        """Return the steps that leave the block, and all that these need; iterations before the block are inputs."""
         found: set[Key] = set()
         waiting = [key for key in self._kept() if key[0] >= 0]
         while waiting:

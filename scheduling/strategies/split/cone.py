@@ -49,15 +49,17 @@ class NoConeError(Exception):
 
 
 def cones(form: StencilForm) -> tuple[Cone, ...]:
-    """The cone along each dimension; raises NoConeError."""
+    """Compute the cone along each dimension; raises NoConeError."""
     return tuple(
         Cone(*(_side(form.names, form.distances, k, upper=upper) for upper in (False, True))) for k in range(form.dims)
     )
 
 
 def whole_cones(form: StencilForm, found: Sequence[Cone]) -> tuple[Cone, ...]:
-    """The cones with slopes that are whole numbers, rounded up, and the least offsets for those: wider by less than a
-    place a step. Offsets are whole then, too."""
+    """Round the cones' slopes up to whole numbers, with the least offsets for those.
+
+    They are wider by less than a place a step. Offsets are whole then, too.
+    """
     return tuple(Cone(*(_whole(form, k, cone, upper=upper) for upper in (False, True))) for k, cone in enumerate(found))
 
 
@@ -105,7 +107,7 @@ def _side(names: Sequence[str], distances: Sequence[Distance], dimension: int, *
 def _longest_paths(
     names: Sequence[str], edges: Sequence[_Edge], slope: Fraction
 ) -> tuple[dict[str, Fraction], list[_Edge]]:
-    """The least offsets that keep all edges at a slope, or a cycle of edges that no offsets keep."""
+    """Compute the least offsets that keep all edges at a slope (Bellman-Ford), or a cycle of edges that none keep."""
     offsets = dict.fromkeys(names, Fraction(0))
     last: dict[str, _Edge] = {}
     raised: str | None = None

@@ -22,14 +22,14 @@ STEP = "step"  # the label of the loop over the folded steps of a tile
 
 
 def mapped_tree(tiling: Tiling, threads: Sequence[int]) -> isl.Schedule:
-    """The tree that runs all instances of the tiling's stencil, on blocks of `threads`, those along x last."""
+    """Build the tree that runs all instances of the tiling's stencil, on blocks of `threads`, those along x last."""
     kernels = [_kernel(tiling, colour, threads) for colour in colours(tiling.form.dims)]
     found = [kernel for kernel in kernels if kernel is not None]
     return to_schedule(Loop(Member(tiling.band(), False), in_order(found)), tiling.domain)
 
 
 def _kernel(tiling: Tiling, colour: Colour, threads: Sequence[int]) -> Nest | None:
-    """The kernel of one colour; None where no tile has it."""
+    """Build the kernel of one colour; None where no tile has it."""
     instances = tiling.instances(colour)
     if instances.is_empty():
         return None

@@ -20,7 +20,7 @@ SET = isl.dim_type.set
 def with_kernels(
     tree: isl.Schedule, first: Sequence[isl.Set], last: Sequence[isl.Set], threads: Sequence[int]
 ) -> isl.Schedule:
-    """The tree behind a kernel for each of the domains `first`, and in front of those for `last`."""
+    """Put the tree after a kernel for each of the domains `first`, and before those for `last`."""
     for domain in reversed(first):
         tree = parallel_kernel(domain, threads).sequence(tree)
     for domain in last:
@@ -29,8 +29,10 @@ def with_kernels(
 
 
 def parallel_kernel(domain: isl.Set, threads: Sequence[int]) -> isl.Schedule:
-    """A kernel for a statement whose instances are parallel, with a thread for each value of its last iterators, which
-    runs through the others; `threads` are those of a block, along x last."""
+    """Build a kernel for a statement of parallel instances, with a thread for each value of its last iterators.
+
+    The thread runs through the other iterators; `threads` are those of a block, along x last.
+    """
     space, rank = isl.LocalSpace.from_space(domain.get_space()), domain.dim(SET)
     values = [isl.PwAff.var_on_domain(space, SET, k) for k in range(rank)]
     if not values:  # one instance

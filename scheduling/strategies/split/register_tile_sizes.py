@@ -132,7 +132,7 @@ def has_room(figures: BlockFigures, machine: Machine, shared_memory: int) -> boo
 
 
 def _one_cell(dims: int, warps: int, *, together: bool = False) -> SplitBlock:
-    """A block whose threads have a cell each."""
+    """Return a block whose threads have a cell each."""
     return SplitBlock(warps, (1,) * dims, together)
 
 

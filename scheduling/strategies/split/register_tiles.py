@@ -35,7 +35,7 @@ class NoRegisterTilesError(Exception):
 
 
 def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone]) -> SplitPlan:
-    """What statements write and read, in a plan whose tiles are as small as can be; raises NoRegisterTilesError."""
+    """Return what statements write and read, in a plan of the smallest tiles; raises NoRegisterTilesError."""
     scop = problem.scop
     if form.dims > MOST_DIMENSIONS:
         raise NoRegisterTilesError(f"{form.dims} dimensions of space: a block has too few registers")
@@ -219,7 +219,7 @@ def _is_transient(
 
 
 def with_sizes(plan: SplitPlan, cuts: Sequence[Cut], block: SplitBlock) -> SplitPlan:
-    """The plan with tiles that are cut so; raises InternalError where cells are too few."""
+    """Return the plan with tiles that are cut so; raises InternalError where cells are too few."""
     cut, height = tuple(map(plan_cut, cuts)), cuts[0].height
     return replace(plan, height=height, cuts=cut, warps=block.warps, points=block.points, together=block.together)
 
@@ -230,7 +230,7 @@ def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
 
 
 def points_for(places: Sequence[int], warps: int) -> tuple[int, ...]:
-    """The cells of a thread along each dimension for tiles of so many warps that touch so many places."""
+    """Compute the cells of a thread along each dimension for tiles of so many warps that touch so many places."""
     if len(places) == 1:
         return (ceil(places[0] / (WARP_SIZE * warps)),)
     return ceil(places[0] / warps), ceil(places[-1] / WARP_SIZE)

@@ -35,7 +35,7 @@ class SplitSizes:
 
 
 def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) -> SplitSizes:
-    """The sizes that are asked for, or the best that fit into shared memory, where each place takes so many bytes.
+    """Return the sizes that are asked for, or the best that fit into shared memory by `bytes_of_place`.
 
     Raises UsageError where the widths that are asked for are too few, or too small for the height.
     """
@@ -54,8 +54,9 @@ def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) ->
 
 
 def slab_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_plane: int) -> SplitSizes:
-    """The sizes that are asked for, or slabs of as many planes as the L2 cache has room for, where a plane of all
-    arrays takes so many bytes, in bands as high as leaves them wide enough.
+    """Return the sizes that are asked for, or slabs of as many planes as the L2 cache has room for.
+
+    A plane of all arrays takes `bytes_of_plane` bytes; bands are as high as leaves slabs wide enough.
 
     Raises UsageError where the width that is asked for is too small for the height.
     """
@@ -112,7 +113,7 @@ def box_cut(cone: Cone, top: int, height: int) -> Cut:
 
 
 def box_period(narrowest: Cut, top: int) -> int:
-    """The period of tiles that are wider than those one place wide, and else cut like them."""
+    """Compute the period of tiles that are wider than those one place wide, and else cut like them."""
     return narrowest.period + (top - 1) * (1 + narrowest.base)
 
 

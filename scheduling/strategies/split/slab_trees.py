@@ -21,14 +21,16 @@ from polytile.scheduling.strategies.split.tile_sets import Colour, Tiling, colou
 
 
 def slab_tree(tiling: Tiling, threads: Sequence[int]) -> isl.Schedule:
-    """The tree that runs all instances of a tiling along its first dimension, on blocks of `threads`, as many as there
-    are dimensions, those along x last."""
+    """Build the tree that runs all instances of a tiling along its first dimension, on blocks of `threads`.
+
+    These are as many as there are dimensions, those along x last.
+    """
     found = [slabs for colour in colours(1) if (slabs := _slabs(tiling, colour, threads)) is not None]
     return to_schedule(Loop(Member(tiling.band(), False), in_order(found)), tiling.domain)
 
 
 def _slabs(tiling: Tiling, colour: Colour, threads: Sequence[int]) -> Nest | None:
-    """The slabs of a colour, one after the other; None where there are none."""
+    """Build the slabs of a colour, one after the other; None where there are none."""
     instances = tiling.instances(colour)
     if instances.is_empty():
         return None
@@ -39,7 +41,7 @@ def _slabs(tiling: Tiling, colour: Colour, threads: Sequence[int]) -> Nest | Non
 
 
 def _of_level(tiling: Tiling, level: int, instances: isl.UnionSet) -> isl.UnionSet:
-    """The instances of the statements of one level."""
+    """Return the instances of the statements of one level."""
     own = isl.UnionSet("{ }")
     for statement in tiling.form.statements:
         if statement.level == level:

@@ -32,7 +32,10 @@ MOST_VERSIONS = 4  # an array with more elements for a place has one for each st
 
 
 def split_candidate(problem: Problem, form: StencilForm) -> Candidate:
-    """Raises NotAStencilError where dependences have no cones, UsageError for sizes that do not fit together."""
+    """Build the candidate of a stencil in split tiles.
+
+    Raises NotAStencilError where dependences have no cones, UsageError for sizes that do not fit together.
+    """
     scop, cone = problem.scop, cones_of(problem, form)
     domains = tuple(_domain(problem, name) for name in form.names)
     plan, why = register_tiles(problem, form, cone)
@@ -72,7 +75,7 @@ def cones_of(problem: Problem, form: StencilForm) -> tuple[Cone, ...]:
 
 
 def _why(problem: Problem, error: NoConeError) -> NotAStencilError:
-    """A missing cone in terms of the source."""
+    """Explain a missing cone in terms of the source."""
     scop = problem.scop
     if not error.unbounded:
         return carried_in_space(scop, problem.dependences, error.source, error.sink)
@@ -87,14 +90,14 @@ def _at(problem: Problem, statement: str) -> Location:
 
 
 def _held(problem: Problem, form: StencilForm) -> Iterator[Array]:
-    """The arrays that tiles hold: those that are written, of at least as many dimensions as space has."""
+    """Return the arrays that tiles hold: those that are written, of at least as many dimensions as space has."""
     scop = problem.scop
     written = {a.array for name in form.names for a in scop.statement(name).accesses if a.writes}
     return (scop.array(name) for name in sorted(written) if scop.array(name).rank >= form.dims)
 
 
 def _bytes_of_plane(problem: Problem, array: Array, dims: int) -> int:
-    """The bytes of an array at one place of the outermost dimension of space, by sizes that are known or assumed."""
+    """Compute the bytes of an array at one place of the outermost space dimension, by known or assumed sizes."""
     known = problem.options.parameters
     assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements)
     sizes = fix_parameters(problem.scop.context, {**assumed, **known})
@@ -109,6 +112,6 @@ def _versions(array: Array, dims: int) -> int:
 
 
 def _cone_lines(found: Sequence[Cone]) -> Iterator[str]:
-    """The slopes of each dimension that is cut, for a reader."""
+    """Yield a line of --explain with the slopes of each dimension that is cut."""
     for k, cone in enumerate(found):
         yield f"dimension {k}: {cone.lower.slope} places a step below, {cone.upper.slope} above"

@@ -18,8 +18,11 @@ from polytile.scheduling.strategies.refusals import remembered_refusals
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """A candidate, where the SCoP is a time loop around stencils, first without copies at the end of steps; else the
-    reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked for."""
+    """Yield a candidate where the SCoP is a time loop around stencils, first without copies at the end of steps.
+
+    Else the reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked
+    for.
+    """
     for one in (without_copy_back(problem), problem):
         if one is None:
             continue
@@ -31,7 +34,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 
 def _candidate(problem: Problem) -> Candidate:
-    """Raises NotAStencilError for what is no time loop around stencils."""
+    """Build the candidate of a problem; raises NotAStencilError for what is no time loop around stencils."""
     form = iterated_stencil(problem.scop, problem.dependences)
     from polytile.scheduling.strategies.split.split_candidate import split_candidate  # only time loops pay for it
 

@@ -57,12 +57,12 @@ class Cut:
         return self.width + self.base
 
     def first(self, *, grows: bool) -> int:
-        """The least place of tile 0, at any step: a tile's places are within one period from there."""
+        """Return the least place of tile 0, at any step: a tile's places are within one period from there."""
         lower = self.cone.lower
         return ceil(lower.slope * (self.height - 1) + lower.most) if grows else 0
 
     def constraints(self, statement: str, x: str, u: str, k: str, *, grows: bool) -> str:
-        """The places `x` of a statement in tile `k` at step `u`."""
+        """Return isl's constraints for the places `x` of a statement in tile `k` at step `u`."""
         lower, upper = self.cone.lower, self.cone.upper
         lo, hi = lower.offsets[statement], upper.offsets[statement]
         q = lcm(*(value.denominator for value in (lower.slope, upper.slope, lo, hi)))
@@ -104,7 +104,7 @@ class Tiling:
         return coordinates.intersect(statement.placed.apply_range(self._tiles(statement.name, colour)))
 
     def instances(self, colour: Colour) -> isl.UnionSet:
-        """What the tiles of a colour run; its quotients are those of `coordinate` and of the band of steps."""
+        """Return what the tiles of a colour run; its quotients are those of `coordinate` and of the band of steps."""
         sets = (
             isl.UnionSet.from_set(self.tile_of(s, colour).domain().intersect(domain))
             for s, domain in zip(self.form.statements, self.domains, strict=True)
@@ -112,15 +112,15 @@ class Tiling:
         return reduce(lambda all_, one: all_.union(one), sets)
 
     def band(self) -> isl.UnionPwAff:
-        """The band of steps of each instance."""
+        """Return the band of steps of each instance."""
         return self._value(f"floor(t/{self.height})")
 
     def coordinate(self, dimension: int, colour: Colour) -> isl.UnionPwAff:
-        """The number of the tile of each instance along a dimension."""
+        """Return the number of the tile of each instance along a dimension."""
         return self._value(self._tile_number(dimension, colour))
 
     def step(self) -> isl.UnionPwAff:
-        """The step of each instance."""
+        """Return the step of each instance."""
         return self._value("t")
 
     def folded_step(self) -> isl.UnionPwAff:
@@ -129,14 +129,14 @@ class Tiling:
         return self._values(tuple(f"{k}*t + {s.level}" for s in self.form.statements))
 
     def place(self, dimension: int) -> isl.UnionPwAff:
-        """The place of each instance along a dimension."""
+        """Return the place of each instance along a dimension."""
         return self._value(f"x{dimension}")
 
     def _value(self, expression: str) -> isl.UnionPwAff:
         return self._values((expression,) * len(self.form.statements))
 
     def _values(self, expressions: tuple[str, ...]) -> isl.UnionPwAff:
-        """The value of an expression of each statement's time and place; all colours have most of them."""
+        """Evaluate an expression of each statement's time and place, cached: all colours have most of them."""
         if expressions not in self._known:
             self._known[expressions] = self._found(expressions)
         return self._known[expressions]

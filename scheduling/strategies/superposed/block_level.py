@@ -25,7 +25,7 @@ from polytile.scheduling.strategies.superposed.tree_search import OPERATIONS, Se
 def block_level(
     scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
 ) -> Tree:
-    """The loop tree for blocks; `relax` lets reductions change their order.
+    """Build the loop tree for blocks; `relax` lets reductions change their order.
 
     It is a whole schedule, as the one for threads; the leading loops of each nest are for blocks (`block_loops`).
     Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
@@ -35,15 +35,17 @@ def block_level(
 
 
 def blocks(found: Search) -> Tree:
-    """The loop tree for blocks, from loops that are not fused yet."""
+    """Build the loop tree for blocks from loops that are not fused yet."""
     ordered = _ordered(found.scop, found.fused(Judge(found.scop, found.ranking, found.locality)))
     return labelled(found.scop, ordered, found.edges)
 
 
 def block_loops(scop: Scop, tree: Loop, enough: int) -> tuple[Loop, ...]:
-    """The leading loops of a nest that blocks should share, outermost first, block.x last: those that are parallel
-    for all statements, at most three; where fewer than `enough` are, then also loops that are a reduction for some, in
-    the order of locality: neighbouring blocks then use neighbouring memory."""
+    """Return the leading loops of a nest that blocks should share, outermost first, block.x last.
+
+    Those are the loops that are parallel for all statements, at most three; where fewer than `enough` are, then also
+    loops that are a reduction for some, in the order of locality: neighbouring blocks then use neighbouring memory.
+    """
     nest = nest_of(tree)
     parallel = [loop for loop in nest.loops if loop.parallel]
     others = [loop for loop in nest.loops if not loop.parallel]
@@ -54,7 +56,7 @@ def block_loops(scop: Scop, tree: Loop, enough: int) -> tuple[Loop, ...]:
 
 
 def _ordered(scop: Scop, tree: Tree) -> Tree:
-    """The tree with the leading loops of each nest ordered by the locality between neighbouring blocks."""
+    """Order the leading loops of each nest by the locality between neighbouring blocks."""
     match tree:
         case Leaf():
             return tree

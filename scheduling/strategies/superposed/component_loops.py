@@ -65,7 +65,7 @@ class Distribution:
             self._preferred[statement.name] = [(i, signs.get(i, 1)) for i in order]
 
     def run(self, edges: Sequence[Edge]) -> Tree:
-        """A tree for everything, the prologue first and the epilogue last, each statement of these alone.
+        """Build a tree for everything, the prologue first and the epilogue last, each statement of these alone.
 
         Raises NoLoopTreeError where neither the search nor the order of the source gives one.
         """
@@ -83,7 +83,7 @@ class Distribution:
         return labelled(self.scop, restrict(self.original, names), list(edges))
 
     def _level(self, names: Sequence[str], edges: Sequence[Edge], used: Used) -> Tree | None:
-        """The components of these statements in order; None where one of them finds no rows."""
+        """Build the trees of these statements' components, in order; None where one of them finds no rows."""
         trees = []
         for component in components(names, edges):
             tree = self._component(component, among(edges, component), used)
@@ -114,7 +114,7 @@ class Distribution:
     def _inside(
         self, chosen: Sequence[Rows], names: Sequence[str], edges: Sequence[Edge], used: Used
     ) -> Tree | None:
-        """The loops that were chosen, with what is left in them."""
+        """Build the loops that were chosen, with what is left in them; None where that has no tree."""
         if not chosen:
             return self._level(names, edges, used)
         first, *rest = chosen
@@ -158,7 +158,7 @@ class Distribution:
         choices: Mapping[str, Sequence[tuple[int, int]]],
         used: Used,
     ) -> Tree | None:
-        """The serial loop with the least serial loops inside; of equals, the one that comes first in the source."""
+        """Find the serial loop with the fewest serial loops inside; of equals, the first one in the source."""
         needed = [edge for edge in edges if not edge.relaxed]
         found = list(islice(serial_rows(names, needed, choices), MOST_SERIAL))
         found.sort(key=lambda rows: len(together(needed, rows)))
@@ -186,13 +186,13 @@ def _same_iterator(rows: Rows, other: Rows) -> bool:
 
 
 def serial_loops(tree: Tree) -> tuple[int, ...]:
-    """The number of serial loops around each statement, the largest first."""
+    """Count the serial loops around each statement, the largest number first."""
     counts = (sum(kind is Kind.SEQUENTIAL for _, kind in rows_of(tree, name)) for name in statements_of(tree))
     return tuple(sorted(counts, reverse=True))
 
 
 def components(names: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
-    """The strongly connected components of the dependences, sources first, else in the given order."""
+    """Return the strongly connected components of the dependences, sources first, else in the given order."""
     position = {name: i for i, name in enumerate(names)}
     graph = graph_of(names, ((e.source, e.sink) for e in edges if not e.relaxed))
     found, order = condensed(graph)

@@ -38,20 +38,20 @@ class Edge:
     _together: dict[tuple[int, ...], Edge | None] = field(default_factory=dict)  # by loops and the shift between
 
     def distance(self, rows: dict[str, Row]) -> Bounds:
-        """The least and the greatest time from source to sink in a loop with these rows; None where unbounded."""
+        """Compute the least and the greatest dependence distance in a loop with these rows; None where unbounded."""
         a, b = rows[self.source], rows[self.sink]
         least, most = self.bounds(a, b)
         shift = b.shift - a.shift
         return (None if least is None else least + shift, None if most is None else most + shift)
 
     def least_distance(self, rows: dict[str, Row]) -> int | None:
-        """The least one alone: over many parameters and divisions each takes isl long to find."""
+        """Compute the least distance alone: over many parameters and divisions each takes isl long to find."""
         a, b = rows[self.source], rows[self.sink]
         least = self._least_between(a, b)
         return None if least is None else least + b.shift - a.shift
 
     def bounds(self, a: Row, b: Row) -> Bounds:
-        """The distance without the shifts of the rows."""
+        """Compute the bounds of the distance without the shifts of the rows."""
         key = (a.iterator, a.sign, b.iterator, b.sign)
         if key not in self._most:
             self._most[key] = _whole(self.pairs.max_val(self._distance(a, b)))
@@ -74,7 +74,7 @@ class Edge:
         return aff
 
     def together(self, rows: dict[str, Row]) -> Edge | None:
-        """The pairs that run at the same time of a loop; None when there are none."""
+        """Return the pairs that run at the same time of a loop; None when there are none."""
         least, most = self.distance(rows)
         if (least, most) == (0, 0):
             return self
@@ -94,14 +94,14 @@ def _whole(value: isl.Val) -> int | None:
 
 
 def together(edges: Iterable[Edge], rows: Iterable[Row]) -> list[Edge]:
-    """What a loop with these rows leaves: the dependences within one of its iterations."""
+    """Return the dependences that a loop with these rows leaves: those within one of its iterations."""
     by_name = {row.statement: row for row in rows}
     left = (edge.together(by_name) for edge in edges)
     return [edge for edge in left if edge is not None]
 
 
 def among(edges: Iterable[Edge], statements: Iterable[str]) -> list[Edge]:
-    """The edges with both ends in these statements."""
+    """Return the edges with both ends in these statements."""
     names = set(statements)
     return [edge for edge in edges if edge.source in names and edge.sink in names]
 
@@ -153,8 +153,10 @@ def _edges(scop: Scop, union: isl.UnionMap, *, relaxed: bool) -> list[Edge]:
 
 
 def _with_all_conflicts(scop: Scop, found: ArrayDependences, relaxed: list[str]) -> isl.UnionMap:
-    """The dependences through an array, where those of relaxed reductions with others are all of their conflicts, as
-    dependences that are not exact are anyway."""
+    """Return the dependences through an array, with all conflicts between relaxed reductions and other statements.
+
+    Dependences that are not exact are all of the conflicts anyway.
+    """
     rest = found.all
     if not found.exact and found.commuting is None:
         return union_of((isl.UnionMap.from_map(m) for m in maps(rest) if not _is_within(m, relaxed)), rest.get_space())
@@ -175,14 +177,13 @@ def _domain(scop: Scop, statement: str) -> isl.UnionSet:
 
 
 def _one_result(scop: Scop, array: str, statement: str) -> isl.UnionMap:
-    """The pairs of different instances of a reduction that accumulate into one element."""
+    """Return the pairs of different instances of a reduction that accumulate into one element."""
     own = scop.accesses(*ACCESSES, arrays=frozenset((array,))).intersect_domain(_domain(scop, statement))
     return own.apply_range(own.reverse()).subtract(own.domain().identity())
 
 
 def _conflicts(scop: Scop, array: str, statement: str) -> isl.UnionMap:
-    """The pairs of an instance of this reduction and one of another statement that meet in an element of the array, in
-    the order of the source."""
+    """Return the pairs of this reduction and another statement that meet in an element, in the source's order."""
     own = _domain(scop, statement)
     touching = scop.accesses(*ACCESSES, arrays=frozenset((array,)))
     mine, others = touching.intersect_domain(own), touching.subtract_domain(own)

@@ -18,8 +18,11 @@ AXES = "xyz"
 def explanation(
     scop: Scop, block: Tree, thread: Tree, host: Host, planner: Planner, split: Collection[str]
 ) -> tuple[str, ...]:
-    """A line for each level, for the lines and loop order of each statement, for the requests of each access, and for
-    the tiles of sums that could be `split`."""
+    """Return the lines of --explain for a schedule of two levels.
+
+    There is one for each level, for the lines and loop order of each statement, for the requests of each access, and
+    for the tiles of sums that could be `split`.
+    """
     lines = [f"block level: {outline(scop, block)}", f"thread level: {outline(scop, thread)}"]
     for statement in (scop.statement(name) for name in statements_of(thread)):
         if statement.iterators:

@@ -62,7 +62,7 @@ class Fusion:
     judge: Judge
 
     def run(self, tree: Tree, edges: Listed[Edge], around: Around = NOTHING) -> Tree:
-        """The tree with all its sequences fused."""
+        """Fuse all sequences of the tree."""
         match tree:
             case Leaf():
                 return tree
@@ -74,7 +74,7 @@ class Fusion:
                 return in_sequence([self.run(t, among(edges, statements_of(t)), around) for t in joined])
 
     def _joined(self, children: Listed[Tree], edges: Listed[Edge], around: Around) -> list[Tree]:
-        """The children, in order, after all fusions that are worth it."""
+        """Fuse the children wherever it is worth it, and return them in order."""
         children = sorted(children, key=lambda child: min(self._places(child)))
         groups = dict(enumerate(children))
         graph = _order(children, edges)
@@ -143,21 +143,21 @@ class Fusion:
 
 
 def _worth(found: dict[tuple[int, int], _Joined | None], pair: tuple[int, int]) -> tuple[int, ...]:
-    """What fusing a pair is worth, earlier pairs first."""
+    """Rank a pair by what its fusion is worth, earlier pairs first."""
     joined = found[pair]
     assert joined is not None
     return *joined.worth, -pair[1], -pair[0]
 
 
 def _between(edges: Listed[Edge], one: set[str], other: set[str]) -> list[Edge]:
-    """The dependences of each of two groups on the other."""
+    """Return the dependences of each of two groups on the other."""
     return [
         e for e in edges if (e.source in one and e.sink in other) or (e.source in other and e.sink in one)
     ]
 
 
 def _serial_loop(tree: Tree) -> Loop | None:
-    """The serial loop at the top of a tree, below parallel loops that move into it."""
+    """Return the serial loop at the top of a tree, with the parallel loops around it moved into it, or None."""
     nest = nest_of(tree)
     if not isinstance(nest.body, Loop) or not all(loop.parallel for loop in nest.loops):
         return None
@@ -173,7 +173,7 @@ def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph[int]:
 
 
 def _neighbours(graph: Graph[int], groups: Iterable[int]) -> list[tuple[int, int]]:
-    """The pairs between which nothing has to run."""
+    """Return the pairs between which nothing has to run."""
     behind = {i: set(reached(graph, i)) - {i} for i in groups}
     pairs = ((i, j) for i in groups for j in groups if i < j)
     return [(i, j) for i, j in pairs if _adjacent(graph, behind, i, j) and _adjacent(graph, behind, j, i)]

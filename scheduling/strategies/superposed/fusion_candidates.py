@@ -37,7 +37,7 @@ class FusionNest:
         return all(isinstance(body, Leaf) for body in bodies) and all(loop.parallel for loop in self.loops)
 
     def without(self, loops: Listed[Loop]) -> Tree:
-        """The tree without some of the leading loops."""
+        """Return the tree without some of the leading loops."""
         body = self.body
         for loop in reversed([one for one in self.loops if one not in loops]):
             body = replace(loop, body=body)
@@ -45,7 +45,7 @@ class FusionNest:
 
 
 def nest_of(tree: Tree) -> FusionNest:
-    """The nest at the top of a tree."""
+    """Return the nest at the top of a tree."""
     loops: list[Loop] = []
     body = tree
     while isinstance(body, Loop) and Kind.SEQUENTIAL not in body.kinds:
@@ -90,7 +90,7 @@ class Match:
 def best_match(
     first: FusionNest, second: FusionNest, between: Listed[Edge], judge: Judge, around: Listed[dict[str, Row]]
 ) -> Match | None:
-    """The legal and profitable match that shares most, or None."""
+    """Return the legal and profitable match that shares most, or None."""
     best: Match | None = None
     kept = max(_kept_parallel(nest) for nest in (first, second))
     pairs = _Pairs(first.loops, second.loops, between)
@@ -155,7 +155,7 @@ def aligned(first: Loop, second: Loop, between: Listed[Edge]) -> Common | None:
 
 
 def moved(rows: Listed[Row], turned: bool, shift: int) -> tuple[Row, ...]:
-    """The rows of a loop that runs the other way, and some iterations later."""
+    """Return the rows of a loop that runs the other way, and some iterations later."""
     way = -1 if turned else 1
     return tuple(Row(r.statement, r.iterator, way * r.sign, way * r.shift + shift) for r in rows)
 
@@ -172,8 +172,11 @@ class Judge:
     def match(
         self, first: FusionNest, second: FusionNest, loops: Listed[Common], around: Listed[dict[str, Row]], kept: int
     ) -> Match | None:
-        """The match of these loops in order, or None where it loses parallelism (fewer than `kept` loops of it) or
-        gains nothing. `around` are the loops that both nests are in already."""
+        """Match these loops in order; None where that loses parallelism or gains nothing.
+
+        To lose parallelism is to have fewer than `kept` loops of it. `around` are the loops that both nests are in
+        already.
+        """
         whole = len(loops) == len(first.loops) == len(second.loops)
         if not all(c.parallel for c in loops):
             if not whole:

@@ -25,7 +25,7 @@ class Locality:
     _moved: dict[tuple[str, Way], frozenset[Shape]] = field(default_factory=dict)
 
     def arrays(self, statements: Iterable[str]) -> frozenset[str]:
-        """The arrays that these statements reach in memory."""
+        """Return the arrays that these statements reach in memory."""
         return frozenset(array for name in statements for array, _, _ in self._of(name))
 
     def shared_rank(
@@ -47,14 +47,14 @@ class Locality:
         return self._shapes[statement]
 
     def _in_time(self, loops: Sequence[Rows], statements: Iterable[str]) -> set[Shape]:
-        """The references by their slopes along the loops; no slopes where other loops move a subscript."""
+        """Return the references by their slopes along the loops; no slopes where other loops move a subscript."""
         found: set[Shape] = set()
         for name in statements:
             found |= self._along(name, tuple((row.iterator, row.sign) for row in (rows[name] for rows in loops)))
         return found
 
     def _along(self, name: str, way: Way) -> frozenset[Shape]:
-        """The references of one statement; searches ask for the same loops again and again."""
+        """Return the references of one statement, cached: searches ask for the same loops again and again."""
         if (name, way) not in self._moved:
             known = {iterator for iterator, _ in way}
             self._moved[name, way] = frozenset(
@@ -65,7 +65,7 @@ class Locality:
 
 
 def shape(reference: Reference) -> Shape:
-    """What a reference has in common with those that run over memory in step with it."""
+    """Return what a reference has in common with those that run over memory in step with it."""
     slopes = (None if form is None else form.slopes for form in reference.subscripts)
     return reference.array.name, reference.field, tuple(slopes)
 
@@ -77,7 +77,7 @@ def _slopes_along(way: Way, known: set[int], slopes: Slopes | None) -> Slopes | 
 
 
 def _followed(a: Shape, b: Shape) -> frozenset[int]:
-    """The loops that two references follow alike; none where they follow them differently."""
+    """Return the loops that two references follow alike; none where they follow them differently."""
     if a[:2] != b[:2]:
         return frozenset()
     followed: set[int] = set()

@@ -44,18 +44,18 @@ class Ranking:
         return self._ideal[key]
 
     def total(self, rows: Iterable[Row]) -> float:
-        """The cost of a loop for all statements in it, the deeper ones counting more."""
+        """Sum up the cost of a loop for all statements in it, the deeper ones counting more."""
         return sum(
             self.cost(r.statement, r.iterator) * DEPTH_WEIGHT ** len(self.scop.statement(r.statement).iterators)
             for r in rows
         )
 
     def best(self, statement: str, iterators: Collection[int]) -> int | None:
-        """The cheapest iterator along a warp, the innermost of equals; None of none."""
+        """Return the cheapest iterator along a warp, the innermost of equals; None of none."""
         return min(iterators, key=lambda i: (round(self.cost(statement, i), 6), -i), default=None)
 
     def along_x(self, statement: str, parallel: Collection[int], reductions: Collection[int]) -> int | None:
-        """The iterator for thread.x: the best parallel one, unless only one that is a reduction coalesces."""
+        """Choose the iterator for thread.x: the best parallel one, unless only one that is a reduction coalesces."""
         best = self.best(statement, parallel)
         if not reductions:
             return best
@@ -65,7 +65,7 @@ class Ranking:
         return self.best(statement, ideal) if ideal else best
 
     def along_x_in(self, tree: Tree, statement: str) -> int | None:
-        """The iterator for thread.x among the loops of a tree around a statement."""
+        """Choose the iterator for thread.x among the loops of a tree around a statement."""
         rows = rows_of(tree, statement)
         parallel, reductions = (
             [row.iterator for row, kind in rows if kind is wanted and row.iterator >= 0]
@@ -75,6 +75,6 @@ class Ranking:
 
 
 def _distinct(scop: Scop, statement: Statement) -> Statement:
-    """The statement with one access for each kind and shape of its references."""
+    """Return the statement with one access for each kind and shape of its references."""
     kept = {(r.access.kind, shape(r)): r.access for r in reversed(references(scop, statement))}
     return replace(statement, accesses=tuple(a for a in statement.accesses if any(a is k for k in kept.values())))

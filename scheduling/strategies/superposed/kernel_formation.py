@@ -66,7 +66,10 @@ Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the
 
 
 def superpose_levels(steps: Steps, block: Tree, thread: Tree, *, reductions: bool) -> Host:
-    """The kernels of a SCoP; `reductions` allows to map loops that carry a reduction alone to blocks and threads."""
+    """Form the kernels of a SCoP.
+
+    `reductions` allows to map loops that carry a reduction alone to blocks and threads.
+    """
     everything = {s: frozenset[int]() for s in statements_of(block)}
     return _Groups(steps, thread, reductions).host(block, everything)
 
@@ -111,7 +114,7 @@ class _Groups:
         return FormedKernel(blocks, inside, names)
 
     def _without_blocks(self, tree: Tree, fixed: Fixed) -> Host:
-        """A part that no block loop is found for."""
+        """Return a part that no block loop is found for as serial loops of the host."""
         return Serial(_without(restrict(self.thread, statements_of(tree)), fixed))
 
     def _inside(self, tree: Tree, fixed: Fixed) -> Inside:
@@ -156,8 +159,10 @@ def _meets_sum(scop: Scop, before: str, after: str) -> bool:
 def _chunks(
     steps: Steps, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside, *, few: bool
 ) -> Loop | None:
-    """The reduction loops that are mapped to threads and do not coalesce along, or have nothing or little else to
-    run, as one more loop for blocks. Statements without one run in its first block.
+    """Make one more loop for blocks of the chunks of reduction loops; None where there are none.
+
+    These loops are mapped to threads and do not coalesce along, or have nothing or little else to run. Statements
+    without one run in its first block.
 
     before: blocks (j); inside: threads (i+, j*) of y[j] += A[i][j]
     after:  blocks (chunks of i, j)
@@ -198,7 +203,7 @@ def _any_parallel(tree: Tree) -> bool:
 
 
 def _without(tree: Tree, fixed: Fixed) -> Tree:
-    """A tree without the loops that the host runs."""
+    """Remove the loops that the host runs from a tree."""
     match tree:
         case Leaf():
             return tree

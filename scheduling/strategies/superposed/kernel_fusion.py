@@ -33,7 +33,7 @@ from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Pha
 
 
 def read_once(scop: Scop, dependences: Dependences, host: Host) -> Host:
-    """The kernels of a SCoP with sums moved into the kernels in front of them, where these read the same elements."""
+    """Move sums into the kernels before them, where these read the same elements."""
     match host:
         case HostLoop(loop, body):
             return HostLoop(loop, read_once(scop, dependences, body))
@@ -63,8 +63,11 @@ class _Joining:
     locality: Locality
 
     def joined(self, first: Host, second: Host) -> list[Host] | None:
-        """What is left of the second kernel, to run before, and both sums in one; None where that cannot be, or gains
-        nothing."""
+        """Move the sums of the second kernel into the first one.
+
+        Returns what is left of the second kernel, to run before, and both sums in one; None where that cannot be, or
+        gains nothing.
+        """
         if not isinstance(first, FormedKernel) or not isinstance(second, FormedKernel):
             return None
         if len(first.blocks) != 1 or not first.blocks[0].parallel:
@@ -109,7 +112,7 @@ class _Joining:
         return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(time)))
 
     def _pairs(self, sources: Collection[str], sinks: Collection[str]) -> isl.UnionMap:
-        """The dependent instances of these statements."""
+        """Return the dependent instances of these statements."""
         domains = []
         for names in (sources, sinks):
             total = isl.UnionSet.empty(self.scop.context.get_space().params())
@@ -121,7 +124,7 @@ class _Joining:
 
 
 def _sums(group: FormedKernel, nest: ThreadNest) -> list[_Sum]:
-    """The sum that a nest of two loops makes, if the chunks of the loop that it sums over are blocks."""
+    """Return the sum that a nest of two loops makes, if the chunks of the loop that it sums over are blocks."""
     match nest:
         case ThreadNest(loops=(_, _), body=Leaf(name)):
             along, over = nest.loops[nest.along_x], nest.loops[1 - nest.along_x]
@@ -132,7 +135,7 @@ def _sums(group: FormedKernel, nest: ThreadNest) -> list[_Sum]:
 
 
 def _without(group: FormedKernel, names: Collection[str]) -> FormedKernel | None:
-    """The other statements of a group, if they have blocks of their own."""
+    """Return the other statements of a group, if they have blocks of their own."""
     kept = tuple(name for name in group.statements if name not in names)
     phases = [nest for nest in nests_of(group.inside) if set(statements_of(nest.body)) & set(kept)]
     blocks = tuple(part for block in group.blocks if (part := _of(block, kept)) is not None)
@@ -143,7 +146,7 @@ def _without(group: FormedKernel, names: Collection[str]) -> FormedKernel | None
 
 
 def _of(block: Loop, names: Collection[str]) -> Loop | None:
-    """A loop of blocks for some of its statements; None where none of these runs through it."""
+    """Restrict a loop of blocks to some of its statements; None where none of these runs through it."""
     kept = [(row, kind) for row, kind in zip(block.rows, block.kinds, strict=True) if row.statement in names]
     if all(row.iterator == CONSTANT for row, _ in kept):
         return None

@@ -63,8 +63,10 @@ class KernelMapping:
         return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
 
     def shares(self, nest: ThreadNest, statement: str) -> list[ThreadShare]:
-        """What each thread dimension takes of a statement of a nest; constants where no loop runs along one. A loop
-        that no blocks run takes all threads; it runs backwards, as what was read last is still in the cache."""
+        """Return what each thread dimension takes of a statement of a nest; constants where no loop runs along one.
+
+        A loop that no blocks run takes all threads; it runs backwards, as what was read last is still in the cache.
+        """
         last = len(self.threads) - 1
         if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
             row = nest.loops[0].row(statement)
@@ -135,8 +137,10 @@ class KernelMapping:
         return found | {name: tiling.splits for name, tiling in self.tilings.items()}
 
     def blocked(self, name: str) -> dict[int, tuple[int, ...]]:
-        """The parallel iterators of a statement that are mapped to blocks and threads, with the tile of a block, and
-        with that of a thread where it runs neighbours."""
+        """Return the parallel iterators of a statement that are mapped to blocks and threads, with their tiles.
+
+        These are the tile of a block, and that of a thread where it runs neighbours.
+        """
         nest = next(n for n in nests_of(self.group.inside) if name in statements_of(n.body))
         shares = self.shares(nest, name)
         shared = {share.row.iterator for share in shares}
@@ -224,7 +228,7 @@ class Planner:
         return vectors if fits and (count == 1 or ordered) else plan
 
     def _in_registers(self, plan: KernelMapping, nests: Sequence[ThreadNest], number: int) -> KernelMapping:
-        """The plan of a kernel that splits no sum, with tiles of what its threads run."""
+        """Tile what threads run in the plan of a kernel that splits no sum."""
         tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
         if tilings or self.sizes.asked_tile(number) or not all(len(n.loops) == len(plan.threads) for n in nests):
             return replace(plan, tilings=tilings)
@@ -260,8 +264,11 @@ class Planner:
         group: FormedKernel,
         given: bool,
     ) -> int:
-        """What the threads cover at once, or several times that where partial results have to pay: so `many` times
-        along x, and along other dimensions; just that where tiles are `given`."""
+        """Choose the tile of a block's loop: what the threads cover in one turn, or several times that.
+
+        Partial results have to pay: so `many` times along x, and along other dimensions; just that where tiles are
+        `given`.
+        """
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return self.steps.tuning.max_chunk_iterations if reduces else 1
@@ -276,7 +283,7 @@ class Planner:
 
 
 def _dimensions(nests: Sequence[ThreadNest], rank: int) -> dict[int, int]:
-    """The thread dimension of each loop. Nests of most loops decide first; the loop that coalesces goes last."""
+    """Assign a thread dimension to each loop. Nests of most loops decide first; the loop that coalesces goes last."""
     found: dict[int, int] = {}
     for nest in sorted((n for n in nests if n.loops), key=lambda n: -len(n.loops)):
         taken = {found[id(loop)] for loop in nest.loops if id(loop) in found}

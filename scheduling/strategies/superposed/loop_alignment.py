@@ -56,7 +56,7 @@ def _parallel(
 
 
 def _aligned(name: str, chosen: Mapping[str, Row], edges: Sequence[Edge], choices: Choices) -> Iterator[Row]:
-    """The rows of a statement that keep a constant distance of 0 along one edge to those chosen."""
+    """Yield the rows of a statement that keep a constant distance of 0 along one edge to those chosen."""
     edge = next(e for e in edges if (e.source in chosen and e.sink == name) or (e.sink in chosen and e.source == name))
     forward = edge.sink == name
     for iterator, sign in choices[name]:
@@ -122,9 +122,11 @@ def _may_be_forward(edge: Edge, rows: dict[str, Row]) -> bool:
 def least_shifts(
     statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Row]
 ) -> tuple[dict[str, int] | None, frozenset[str]]:
-    """The least shifts, at least 0, that leave no distance below 0; None when there are none, and the statements round
-    a cycle that rules them out (a longest path in the graph of constraints: shift of sink >= shift of source - least
-    distance)."""
+    """Compute the least shifts, at least 0, that leave no distance below 0.
+
+    None when there are none, and the statements round a cycle that rules them out (a longest path in the graph of
+    constraints: the shift of an edge's end >= the shift of its source - the least distance).
+    """
     needed: dict[tuple[str, str], int] = {}
     for e in edges:
         least = e.least_distance(rows)
@@ -150,7 +152,10 @@ def least_shifts(
 
 
 def _cycle(before: Mapping[str, str], name: str) -> frozenset[str]:
-    """The statements round the cycle that the path to a statement comes from; without one no path is that long."""
+    """Return the statements round the cycle that the path to a statement comes from.
+
+    Without a cycle no path is that long.
+    """
     path: list[str] = []
     while name not in path:
         path.append(name)
@@ -159,6 +164,6 @@ def _cycle(before: Mapping[str, str], name: str) -> frozenset[str]:
 
 
 def _connected(statements: Sequence[str], edges: Sequence[Edge]) -> list[str]:
-    """The statements, each behind one that it depends on or that depends on it."""
+    """Order the statements so that each comes after one that it depends on or that depends on it."""
     related = ((e.source, e.sink) for e in edges if e.source != e.sink)
     return reached(graph_of(statements, both_ways(related)), statements[0])

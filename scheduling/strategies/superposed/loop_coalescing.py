@@ -55,7 +55,7 @@ class Steps:
         return most
 
     def _sized(self, domain: isl.Set) -> isl.Set:
-        """A domain for the sizes that choices are made for; unchanged where it is empty then."""
+        """Fix a domain to the sizes that choices are made for; unchanged where it is empty then."""
         sized = domain
         for name, value in self.parameters.items():
             place = sized.find_dim_by_name(isl.dim_type.param, name)

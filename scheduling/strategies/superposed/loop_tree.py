@@ -80,7 +80,7 @@ Tree = Loop | Sequence | Leaf
 
 
 def statements_of(tree: Tree) -> tuple[str, ...]:
-    """The statements of a tree, in the order of its leaves."""
+    """Return the statements of a tree, in the order of its leaves."""
     match tree:
         case Leaf(statement):
             return (statement,)
@@ -96,12 +96,12 @@ def has_loops(tree: Tree) -> bool:
 
 
 def rows_of(tree: Tree, statement: str) -> tuple[tuple[Row, Kind], ...]:
-    """The rows and kinds of the loops around a statement, outermost first."""
+    """Return the rows and kinds of the loops around a statement, outermost first."""
     return tuple((loop.row(statement), loop.kind(statement)) for loop in loops_around(tree, statement))
 
 
 def loops_around(tree: Tree, statement: str) -> Iterator[Loop]:
-    """The loops around a statement, outermost first."""
+    """Yield the loops around a statement, outermost first."""
     while not isinstance(tree, Leaf):
         if isinstance(tree, Loop):
             yield tree
@@ -111,7 +111,7 @@ def loops_around(tree: Tree, statement: str) -> Iterator[Loop]:
 
 
 def in_sequence(children: Collection[Tree]) -> Tree:
-    """The trees one after the other; sequences in it become a part of it, and one tree stays as it is."""
+    """Join the trees into a sequence; sequences in it become a part of it, and one tree stays as it is."""
     flat: list[Tree] = []
     for child in children:
         flat += child.children if isinstance(child, Sequence) else (child,)
@@ -119,7 +119,7 @@ def in_sequence(children: Collection[Tree]) -> Tree:
 
 
 def restrict(tree: Tree, statements: Collection[str]) -> Tree:
-    """The tree without all other statements; an empty sequence when nothing is left.
+    """Remove all other statements from the tree; returns an empty sequence when nothing is left.
 
     before: i [ j [S] j [T] ], for S alone
     after:  i [ j [S] ]
@@ -138,7 +138,7 @@ def restrict(tree: Tree, statements: Collection[str]) -> Tree:
 
 
 def outline(scop: Scop, tree: Tree) -> str:
-    """A tree in one line: a loop is its rows, each followed by * (forall), + (reduction) or nothing, and its body.
+    """Format a tree in one line: a loop is its rows, each with * (forall), + (reduction) or nothing, and its body.
 
     Example: `S0.i* S1.i* { S0; S1.j+ S1 }`
     """
@@ -172,7 +172,7 @@ def time_of(statement: Statement, row: Row) -> isl.PwAff:
 
 
 def member_of(scop: Scop, rows: Collection[Row]) -> isl.UnionPwAff:
-    """The times of all rows, as a member of a band."""
+    """Return the times of all rows, as a member of a band."""
     first, *others = (isl.UnionPwAff.from_pw_aff(time_of(scop.statement(r.statement), r)) for r in rows)
     for other in others:
         first = first.union_add(other)
@@ -180,15 +180,18 @@ def member_of(scop: Scop, rows: Collection[Row]) -> isl.UnionPwAff:
 
 
 def to_schedule(scop: Scop, tree: Tree) -> isl.Schedule:
-    """The loops as an isl tree without marks: a band for each loop, nests of forall loops as one permutable band, and
-    members coincident where the loop is forall for all its statements."""
+    """Convert the loops to an isl schedule tree without marks.
+
+    There is a band for each loop, nests of forall loops are one permutable band, and members are coincident where the
+    loop is forall for all its statements.
+    """
     domain = scop.domain.intersect_params(scop.context)
     root = isl.Schedule.from_domain(domain).get_root()
     return _insert(scop, root.child(0), tree).get_schedule()
 
 
 def _insert(scop: Scop, node: isl.ScheduleNode, tree: Tree) -> isl.ScheduleNode:
-    """The tree below `node`'s position; the result is at the same position."""
+    """Insert the tree below `node`'s position; the result is at the same position."""
     match tree:
         case Leaf():
             return node

@@ -13,7 +13,7 @@ from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop
 
 
 def kinds_of(rows: Iterable[Row], edges: Iterable[Edge]) -> dict[str, Kind] | None:
-    """The kind of a loop for each statement in it, from the edges between them that no loop around it has carried.
+    """Classify a loop for each statement in it, from the edges between them that no loop around it has carried.
 
     FORALL: no dependence of the statement crosses iterations. REDUCTION: only between instances of its own reduction.
     SEQUENTIAL: others do, all of them forward. None: some dependence runs backward, and the loop is illegal.
@@ -34,7 +34,7 @@ def kinds_of(rows: Iterable[Row], edges: Iterable[Edge]) -> dict[str, Kind] | No
 
 
 def loop_over(scop: Scop, rows: Iterable[Row], edges: Iterable[Edge], body: Tree) -> Loop | None:
-    """A loop with these rows and their kinds, or None where it is illegal."""
+    """Build a loop with these rows and their kinds; None where it is illegal."""
     rows = tuple(rows)
     kinds = kinds_of(rows, edges)
     if kinds is None:
@@ -45,7 +45,7 @@ def loop_over(scop: Scop, rows: Iterable[Row], edges: Iterable[Edge], body: Tree
 
 
 def labelled(scop: Scop, tree: Tree, edges: list[Edge]) -> Tree:
-    """The tree with the kinds that its loops have, given the edges that nothing around it has carried.
+    """Label the tree's loops with their kinds, given the edges that nothing around it has carried.
 
     Raises InternalError where the tree runs a dependence backward, or leaves it open.
     """

@@ -38,7 +38,7 @@ class Part:
         return time_of(self.scop.statement(self.statement), Row(self.statement, position, row.sign, row.shift))
 
     def _of_group(self, row: Row) -> isl.PwAff | None:
-        """The row's time, where it does not run through a loop that is split or summed over."""
+        """Return the row's time, where it does not run through a loop that is split or summed over."""
         if self.made is None or row.iterator == CONSTANT:
             return self._at(row.iterator, row)
         if row.iterator in self.made.group:
@@ -46,7 +46,7 @@ class Part:
         return None
 
     def _split(self, row: Row, *, lanes: bool) -> isl.PwAff:
-        """The chunk or the lane that a row's loop is split into; 0 where this statement has none of it."""
+        """Return the chunk, or with `lanes` the partial result, that a row's loop is split into; 0 without one."""
         assert self.made is not None
         splits = [*(s for s in self.made.splits if not s.lanes), *(s for s in self.made.splits if s.lanes)]
         place = next((i for i, s in enumerate(splits) if (s.iterator, s.lanes) == (row.iterator, lanes)), None)
@@ -64,17 +64,17 @@ class Part:
         return row.iterator != CONSTANT and self.runs_through(row)
 
     def serial(self, row: Row) -> isl.PwAff:
-        """The time in a serial loop."""
+        """Return the time in a serial loop."""
         found = self._of_group(row)
         return self._at(CONSTANT, Row(self.statement, CONSTANT)) if found is None else found
 
     def block(self, row: Row, tile: int) -> isl.PwAff:
-        """The block that runs it."""
+        """Return the block that runs an instance."""
         found = self._of_group(row)
         return self._split(row, lanes=False) if found is None else quotient(found, tile)
 
     def thread(self, row: Row, size: int, unit: int = 1) -> isl.PwAff:
-        """The thread that runs it, where each takes `unit` neighbours."""
+        """Return the thread that runs an instance, where each takes `unit` neighbours."""
         found = self._of_group(row)
         return self._split(row, lanes=True) if found is None else modulo(quotient(found, unit), size)
 
@@ -93,7 +93,7 @@ class Parts:
     tiled: Collection[str] = ()  # those of which one thread runs all chunks, one after the other
 
     def runs(self, name: str) -> Part:
-        """The statement that runs the instances of `name`."""
+        """Return the statement that runs the instances of `name`."""
         made = self.private.get(name)
         return Part(self.scop, made.update if made else name)
 
@@ -101,7 +101,7 @@ class Parts:
         return [] if statement is None else [Part(self.scop, statement, made)]
 
     def chunk(self, name: str) -> tuple[Part, Part]:
-        """What starts a chunk that one thread runs, and what adds it to the result."""
+        """Return what starts a chunk that one thread runs, and what adds it to the result."""
         made = self.private[name]
         assert made.finish is not None
         return Part(self.scop, made.initial, made), Part(self.scop, made.finish, made)
@@ -115,7 +115,7 @@ class Parts:
         return [] if made is None else self._other(name, made, made.combine)
 
     def finishes(self, name: str) -> list[Part]:
-        """What adds up the chunks of blocks, in order."""
+        """Return the statements that add up the chunks of blocks, in order."""
         made = self.private.get(name)
         if made is None or made.finish is None or name in self.tiled:
             return []
@@ -124,11 +124,11 @@ class Parts:
         return [Part(self.scop, n, made) for n in names]
 
     def sums(self, name: str) -> list[Part]:
-        """What adds to the results of a statement whose chunks are added up."""
+        """Return what adds to the results of a statement whose chunks are added up."""
         return self.finishes(name)[-1:]
 
     def running(self, name: str) -> list[Part]:
-        """What threads run between the start of their partial results and what combines these."""
+        """Return what threads run between the start of their partial results and what combines these."""
         return self.inside(name) if name in self.tiled else [self.runs(name)]
 
     def inside(self, name: str) -> list[Part]:

@@ -49,7 +49,7 @@ def register_tiles(
 
 
 def _serial(tree: Tree, around: tuple[Loop, ...]) -> Iterator[_Sum]:
-    """The statements below serial loops."""
+    """Yield the statements below serial loops, with the iterators of these loops."""
     match tree:
         case Loop():
             yield from _serial(tree.body, (*around, tree))
@@ -82,7 +82,7 @@ def _keeps_its_element(scop: Scop, one: _Sum) -> bool:
 
 
 def _free(domain: isl.Set, iterators: Sequence[int]) -> isl.Set:
-    """The set with any values of these iterators."""
+    """Allow any values of these iterators in the set."""
     for k in iterators:
         domain = domain.eliminate(isl.dim_type.set, k, 1)
     return domain

@@ -52,7 +52,10 @@ Found = list[Host | Tailed | None]  # None: taken along
 
 
 def with_tails(parts: Parts, children: Sequence[Host]) -> list[Host | Tailed]:
-    """The parts of a sequence, each group with its tails; what the tails do besides is left out of the sequence."""
+    """Add the second stages of their sums to the kernels of a sequence.
+
+    What second stages do besides is left out of the sequence.
+    """
     found: Found = [tailed(parts, child) if isinstance(child, FormedKernel) else child for child in children]
     for i in range(len(found)):
         host = found[i]
@@ -62,26 +65,26 @@ def with_tails(parts: Parts, children: Sequence[Host]) -> list[Host | Tailed]:
 
 
 def tailed(parts: Parts, group: FormedKernel) -> Tailed:
-    """A group with a kernel for the sums of each rank."""
+    """Return a group with a second-stage kernel for the sums of each rank."""
     sums = [part for name in group.statements for part in parts.sums(name)]
     ranks = sorted({_rank(part) for part in sums})
     return Tailed(group, tuple(Tail(tuple(p for p in sums if _rank(p) == rank), rank) for rank in ranks))
 
 
 def apart(tail: Tail) -> list[list[Part]]:
-    """The statements of a tail in groups that share no array which is written: blocks can run them side by side."""
+    """Split a second stage into groups that share no array which is written: blocks can run them side by side."""
     parts = {part.statement: part for part in tail.parts}
     meets = [(a, b) for a in parts for b in parts if a < b and _conflict([parts[a]], [parts[b]])]
     return [[part for name, part in parts.items() if name in group] for group in connected(parts, meets)]
 
 
 def _rank(part: Part) -> int:
-    """The iterators that index results."""
+    """Count the iterators that index results."""
     return len(part.made.group if part.made else part.scop.statement(part.statement).iterators)
 
 
 def _before(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
-    """The host with the starts that can wait for it; they are taken out of `found`."""
+    """Add the starts that can wait to the host's second stage; they are taken out of `found`."""
     meanwhile = [part for name in host.group.statements for part in parts.inside(name)]
     for j in reversed(range(i)):
         other = found[j]
@@ -104,7 +107,7 @@ def _before(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
 
 
 def _behind(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
-    """The host with the kernels directly behind it that its tail can do as well."""
+    """Add the kernels directly after the host to its second stage where that can run them as well."""
     for j in range(i + 1, len(found)):
         alone = _alone(parts, found[j])
         grown = _joined(host, alone, first=False) if alone else None
@@ -115,7 +118,7 @@ def _behind(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
 
 
 def _alone(parts: Parts, host: Host | Tailed | None) -> list[Part]:
-    """The statements of a kernel that run once for each result, or once; none where a kernel has other ones."""
+    """Return the statements of a kernel that run once for each result, or once; none where a kernel has other ones."""
     names: tuple[str, ...] = ()
     if isinstance(host, Tailed) and not host.tails and _elementwise(host.group):
         names = host.group.statements
@@ -135,7 +138,7 @@ def _loops(tree: Tree) -> bool:
 
 
 def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
-    """The host with statements in the tail of their rank, where all that both touch is touched by one iteration."""
+    """Add statements to the second stage of their rank, where one iteration touches all that both touch; else None."""
     for k, tail in enumerate(host.tails):
         together = [*tail.parts, *alone]
         if all(_rank(part) == tail.rank for part in alone) and _on_their_own(together, tail.rank):

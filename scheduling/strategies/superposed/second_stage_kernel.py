@@ -30,7 +30,7 @@ Values = list[isl.PwAff]
 
 
 def tail_kernel(parts: Parts, tail: Tail, blocks: BlockTuning) -> isl.Schedule:
-    """A kernel that does what a tail does."""
+    """Build the kernel of a second stage."""
     made = _TailKernel(parts, tail, blocks)
     return marked(made.by_lanes() if made.gathered else made.by_threads(), KERNEL)
 
@@ -47,7 +47,7 @@ class _TailKernel:
         return [part for part in self.tail.parts if part.made is not None and part.made.gathering is not None]
 
     def by_threads(self) -> isl.Schedule:
-        """The last iterators that index results go to blocks and threads; each thread adds up chunks in order."""
+        """Map the last iterators that index results to blocks and threads; each thread adds up chunks in order."""
         taken = range(max(0, self.tail.rank - MAX_DIMENSIONS), self.tail.rank)
         schedule = in_order([self._serially(part, taken) for part in self.tail.parts])
         if not taken:
@@ -61,7 +61,7 @@ class _TailKernel:
         return marked(under_band(schedule, blocks, parallel=True), BLOCK)
 
     def by_lanes(self) -> isl.Schedule:
-        """The first dimension of threads runs through the chunks of each result, the next ones run through results."""
+        """Map the first dimension of threads to the chunks of each result, the next ones to results."""
         sizes, results, whose = self.sizes.combining[self.tail.rank], range(self.tail.rank), self._whose()
         phases = [self._loop(part, sizes) for part in self.gathered]
         plain = in_order([self._serially(part, results) for part in self.tail.parts])
@@ -73,7 +73,7 @@ class _TailKernel:
         return marked(under_band(schedule, blocks, parallel=True), BLOCK) if any(blocks.values()) else schedule
 
     def _loop(self, part: Part, sizes: tuple[int, ...]) -> isl.Schedule:
-        """The lanes of each result start, and add up chunks in turns."""
+        """Start the partial results of each result, and add up chunks in turns."""
         begin, adds, _ = _statements(part)
         rank, (lanes, *side) = self.tail.rank, sizes
         made, results = part.made, range(rank)
@@ -90,7 +90,7 @@ class _TailKernel:
         return marked(under_band(schedule, threads, parallel=True), thread_mark(sizes))
 
     def _serially(self, part: Part, taken: range) -> isl.Schedule:
-        """The iterators that no thread or block takes, as loops of one thread."""
+        """Return the iterators that no thread or block takes, as loops of one thread."""
         rank = len(self.parts.scop.statement(part.statement).iterators)
         rows = [self._time(part.statement, i) for i in range(rank) if i not in taken]
         return under_band(leaf(self.parts.scop, part.statement), {part.statement: rows})
@@ -109,13 +109,13 @@ class _TailKernel:
         return [] if group is None else [self._time(statement, shift=group)]
 
     def _whose(self) -> dict[str, int]:
-        """The group that each statement belongs to, where there are several that share nothing."""
+        """Return the group that each statement belongs to, where there are several that share nothing."""
         groups = apart(self.tail)
         return {p.statement: k for k, parts in enumerate(groups) for p in parts} if len(groups) > 1 else {}
 
 
 def _statements(part: Part) -> tuple[str, ...]:
-    """The statements that a part of a tail stands for, in order."""
+    """Return the statements that a part of a second stage stands for, in order."""
     gathering = part.made.gathering if part.made is not None else None
     if gathering is None or part.made is None or part.made.finish is None:
         return (part.statement,)

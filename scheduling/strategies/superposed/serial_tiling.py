@@ -46,7 +46,7 @@ class Tiling:
 
 
 def thread_tilings(steps: Steps, nest: ThreadNest) -> list[Tiling]:
-    """The tiles of what one thread of a nest runs."""
+    """Return the tiles of what one thread of a nest runs."""
     return [found for chain in _chains(nest.body) if (found := _tiling(steps, nest, chain)) is not None]
 
 
@@ -93,8 +93,11 @@ def _per_iteration(lines: DistinctLines, region: list[int], warp: list[int]) -> 
 
 
 def _kept(lines: DistinctLines, extents: list[int], warp: list[int], most: int) -> list[int]:
-    """The iterations of each loop between which lines stay in the cache, which holds `most`, when nothing is tiled:
-    those of the innermost loops that fit, and one loop around them whose lines come and go."""
+    """Return the iterations of each loop between which lines stay in the cache, when nothing is tiled.
+
+    The cache holds `most` lines: those of the innermost loops that fit, and one loop around them whose lines come and
+    go.
+    """
     region = [1] * len(extents)
     for i in reversed(range(len(extents))):
         region[i] = extents[i]

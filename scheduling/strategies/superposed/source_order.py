@@ -14,7 +14,7 @@ class NoLoopTreeError(Exception):
 
 
 def original_tree(scop: Scop) -> Tree:
-    """The loops of the source, all SEQUENTIAL, nothing being known of their dependences.
+    """Return the loops of the source, all SEQUENTIAL, nothing being known of their dependences.
 
     Raises NoLoopTreeError, for example for a skewed schedule that came as isl text.
     """

@@ -31,7 +31,7 @@ TOO_LONG = f"{_SEARCH} takes too long"
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """The strategy's mapped schedules that keep the order, each with the Scop whose reductions it privatised."""
+    """Yield the strategy's mapped schedules that keep the order, each with the Scop whose reductions it privatised."""
     for found in superposed(problem):
         needed = found.dependences.all.intersect_params(found.scop.context)
         tree = with_barriers(found.tree, needed)
@@ -47,9 +47,11 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 
 def superposed(problem: Problem) -> Iterator[Superposed]:
-    """Mapped trees without barriers: with reductions mapped to blocks and threads, those of integers alone under
-    `strict`, and with all reductions in the source's order. They are not proven yet; there is none where nothing is
-    parallel."""
+    """Yield mapped trees without barriers, which are not proven yet; there is none where nothing is parallel.
+
+    Reductions are mapped to blocks and threads in the first, those of integers alone under `strict`, and all stay in
+    the source's order in the second.
+    """
     if problem.conflicts > MOST_INEXACT:
         many = f"{problem.conflicts} pairs of conflicting statements and sizes are more than {MOST_INEXACT}"
         problem.remembered[SUPERPOSED] = f"{_SEARCH} is not tried, as {many}"

@@ -56,8 +56,10 @@ class Superposed:
 
 
 def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner) -> Superposed | None:
-    """The mapped tree of the kernels that `host` describes and `planner` has planned; None where a reduction cannot be
-    privatised."""
+    """Build the mapped tree of the kernels that `host` describes and `planner` has planned.
+
+    None where a reduction cannot be privatised.
+    """
     private: dict[str, Privatised] = {}
     tilings: dict[str, Tiling] = {}
     tuning = planner.sizes.machine.tuning
@@ -82,7 +84,7 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
 
 
 def _upwards(scop: Scop, dependences: Dependences, names: Iterable[str]) -> Scop:
-    """The Scop with the sums that are to be split upwards, as blocks and threads run through loops."""
+    """Let the sums that are to be split run upwards, as blocks and threads run through loops."""
     from polytile.scheduling.transform.reductions.loop_reversal import upwards  # few have splits
 
     return upwards(scop, dependences, names)
@@ -145,7 +147,7 @@ class _Builder:
                 return self._nest(plan, inside)
 
     def _nest(self, plan: KernelMapping, nest: ThreadNest) -> isl.Schedule:
-        """What threads run: partial results start, the loops, and behind them the combinations."""
+        """Build what threads run: partial results start, then the loops, and after them the combinations."""
         names = statements_of(nest.body)
         shares = {name: plan.shares(nest, name) for name in names}
         runs = [(name, part) for name in names for part in self.parts.running(name)]
@@ -194,8 +196,10 @@ class _Builder:
         return schedule
 
     def _in_source_order(self, plan: KernelMapping, nest: ThreadNest, shares: Shares) -> isl.Schedule | None:
-        """The turns of threads and the loops inside of them for a statement that adds up over some of both, in the
-        source's order; None where it does not, and for several statements."""
+        """Order the turns of threads and the loops inside of them as in the source, for a sum over some of both.
+
+        None for a statement that does not add up over some of both, and for several statements.
+        """
         loops = []
         tree = nest.body
         while isinstance(tree, Loop):
@@ -218,7 +222,7 @@ class _Builder:
         return schedule
 
     def _few_turns(self, plan: KernelMapping, shares: Shares, name: str, part: Part) -> isl.Schedule:
-        """A statement under its unrolled loops."""
+        """Put a statement under its unrolled loops."""
         schedule = self._neighbours(shares[name], part)
         for dim in reversed(range(len(plan.threads))):
             share = shares[name][dim]
@@ -236,7 +240,7 @@ class _Builder:
         *,
         points: bool = False,
     ) -> isl.Schedule:
-        """A thread band, of the threads' coordinates, or of all `points` that they run in turn."""
+        """Insert a thread band, of the threads' coordinates, or of all `points` that they run in turn."""
         if not plan.threads:
             return schedule
 
@@ -250,7 +254,7 @@ class _Builder:
         return marked(under_band(schedule, times, parallel=True), thread_mark(plan.threads))
 
     def _neighbours(self, shares: list[ThreadShare], part: Part) -> isl.Schedule:
-        """A statement, for the neighbouring iterations that one thread runs of it."""
+        """Put a statement under unrolled loops over the neighbouring iterations that one thread runs of it."""
         schedule = leaf(self.parts.scop, part.statement)
         for share in shares:
             if share.inner > 1 and part.moves_along(share.row):
@@ -259,7 +263,7 @@ class _Builder:
         return schedule
 
     def _alone(self, tree: Tree, shares: Shares | None = None) -> isl.Schedule:
-        """What one thread runs, in order."""
+        """Build what one thread runs, in order."""
         match tree:
             case Leaf(statement):
                 return self._neighbours(shares[statement] if shares else [], self.parts.runs(statement))
@@ -273,7 +277,7 @@ class _Builder:
                 return self._tiled(tiling, schedule) if tiling and tiling.loops[0] is tree else schedule
 
     def _tiled(self, tiling: Tiling, schedule: isl.Schedule) -> isl.Schedule:
-        """A sum, tile after tile, each in a partial result of its own."""
+        """Tile a sum, each tile in a partial result of its own."""
         before, behind = (leaf(self.parts.scop, part.statement) for part in self.parts.chunk(tiling.statement))
         schedule = in_order([before, schedule, behind])
         for row, size in reversed(tiling.tiled):

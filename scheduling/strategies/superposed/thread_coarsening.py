@@ -87,7 +87,7 @@ def _iterators(row: Row) -> set[int]:
 
 
 def _moving(scop: Scop, row: Row) -> Iterator[Reference]:
-    """The accesses that move along x."""
+    """Yield the accesses that move along x."""
     statement = scop.statement(row.statement)
     for reference in references(scop, statement):
         if row.iterator != CONSTANT and reference.involves(len(statement.iterators))[row.iterator]:

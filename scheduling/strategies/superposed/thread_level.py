@@ -17,7 +17,7 @@ from polytile.scheduling.strategies.superposed.tree_search import OPERATIONS, Se
 def thread_level(
     scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
 ) -> Tree:
-    """The loop tree for threads; `relax` lets reductions change their order.
+    """Build the loop tree for threads; `relax` lets reductions change their order.
 
     Parallel loops are outermost, the one that coalesces best last of them; a reduction's loop comes behind them, first
     where it is the one that coalesces. Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
@@ -27,5 +27,5 @@ def thread_level(
 
 
 def threads(found: Search) -> Tree:
-    """The loop tree for threads, from loops that are not fused yet."""
+    """Build the loop tree for threads from loops that are not fused yet."""
     return found.fused(Judge(found.scop, found.ranking, found.locality, found.along_x()))

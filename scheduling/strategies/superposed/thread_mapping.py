@@ -126,7 +126,7 @@ class _Sharing:
 
 
 def _around(loop: Loop, body: Tree) -> Loop:
-    """A loop around a part of its statements."""
+    """Put a loop around a part of its statements."""
     inside = set(statements_of(body))
     kept = [(r, k) for r, k in zip(loop.rows, loop.kinds, strict=True) if r.statement in inside]
     return Loop(tuple(r for r, _ in kept), tuple(k for _, k in kept), body)

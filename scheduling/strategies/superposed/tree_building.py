@@ -13,20 +13,20 @@ Times = Mapping[str, Sequence[isl.PwAff]]  # statement -> one value for each mem
 
 
 def leaf(scop: Scop, statement: str) -> isl.Schedule:
-    """The instances of one statement, unordered."""
+    """Return the instances of one statement, unordered."""
     domain = scop.statement(statement).domain.intersect_params(scop.context)
     return isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
 
 
 def in_order(parts: Sequence[isl.Schedule]) -> isl.Schedule:
-    """The parts one after the other."""
+    """Join the parts into a sequence."""
     return reduce(lambda before, after: before.sequence(after), parts)
 
 
 def under_band(
     schedule: isl.Schedule, times: Times, *, parallel: bool = False, unrolled: bool = False
 ) -> isl.Schedule:
-    """A schedule with a band around it; without members it stays as it is."""
+    """Insert a band around a schedule; without members it stays as it is."""
     members = [list(values) for values in zip(*times.values(), strict=True)]
     if not members:
         return schedule
@@ -52,5 +52,5 @@ def _union(values: Sequence[isl.PwAff]) -> isl.UnionPwAff:
 
 
 def marked(schedule: isl.Schedule, name: str) -> isl.Schedule:
-    """A schedule with a mark above all its nodes."""
+    """Insert a mark above all nodes of a schedule."""
     return schedule.get_root().child(0).insert_mark(isl.Id(name)).get_schedule()

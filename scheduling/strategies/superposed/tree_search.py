@@ -25,7 +25,7 @@ OPERATIONS = 4_000_000  # of isl, for a search; the benchmark programs take less
 
 @contextmanager
 def bounded(operations: int) -> Iterator[None]:
-    """A budget of isl operations; raises OverBudgetError also where isl hands out nothing instead of an error."""
+    """Bound the isl operations; raises OverBudgetError also where isl hands out nothing instead of an error."""
     with budget(operations):
         try:
             yield
@@ -53,11 +53,11 @@ class Search:
     distributed: Tree
 
     def along_x(self) -> dict[str, int | None]:
-        """The iterator of each statement for thread.x; None for one without parallel loops."""
+        """Return the iterator of each statement for thread.x; None for one without parallel loops."""
         return {s.name: self.ranking.along_x_in(self.distributed, s.name) for s in self.scop.statements}
 
     def fused(self, judge: Judge) -> Tree:
-        """The loops after fusion of all but the prologue and the epilogue, with their kinds."""
+        """Fuse the loops of all but the prologue and the epilogue, and label them with their kinds."""
         main = [s.name for s in self.scop.main]
         tree = Fusion(judge).run(restrict(self.distributed, main), among(self.edges, main))
         first, last = (

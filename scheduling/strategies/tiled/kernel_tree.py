@@ -38,7 +38,7 @@ class KernelTree:
     few: int
 
     def build(self, outer: Members, inside: Nest) -> Nest:
-        """The kernel that runs `inside` in the parallel loops; `outer` are the loops of the host."""
+        """Build the kernel that runs `inside` in the parallel loops; `outer` are the loops of the host."""
         nest = self._block(inside, (*outer, *self.roles.claimed))
         for member in reversed(self.roles.repeated):
             nest = self._labelled(member, nest)
@@ -46,7 +46,7 @@ class KernelTree:
         return Mark(KERNEL, Mark(BLOCK, Band((*self.roles.blocks, *tiles), nest)))
 
     def _block(self, nest: Nest, outer: Members) -> Nest:
-        """What all threads of a block run."""
+        """Build what all threads of a block run."""
         match nest:
             case Order(children):
                 return in_order([self._block(child, outer) for child in children])
@@ -80,13 +80,13 @@ class KernelTree:
         return self.labels.marked(self.labels.iterator(member, domain_of(body)), Loop(_serial(member), body))
 
     def _threads(self, nest: Nest) -> Nest:
-        """A thread band above what one thread runs."""
+        """Put a thread band above what one thread runs."""
         own = zip(self.roles.tiled, self.sizes.tile, self.sizes.threads, strict=True)
         members = tuple(_thread(member, tile, threads) for member, tile, threads in own)
         return Mark(thread_mark(self.sizes.threads), Band(members, nest))
 
     def _points(self, nest: Nest) -> Nest:
-        """What one thread runs, each statement for all points of the thread."""
+        """Build what one thread runs, each statement for all points of the thread."""
         match nest:
             case Order(children):
                 return in_order([self._points(child) for child in children])
@@ -120,5 +120,8 @@ def _remainder(member: Member, size: int) -> Member:
 
 
 def _thread(member: Member, tile: int, threads: int) -> Member:
-    """The thread of each iteration: neighbours have neighbouring ones, and those of a tile begin with the first."""
+    """Return the thread of each iteration.
+
+    Neighbours have neighbouring threads, and those of a tile begin with the first.
+    """
     return _remainder(member if tile % threads == 0 else _remainder(member, tile), threads)

@@ -23,7 +23,7 @@ class Labels:
     taken: set[str] = field(default_factory=lambda: {WHOLE_KERNEL})
 
     def marked(self, wanted: str, nest: Nest) -> Mark:
-        """A nest below a mark with a label like the one that is wanted."""
+        """Put a nest below a mark with a label like the one that is wanted."""
         label, number = wanted, 2
         while label in self.taken:
             label, number = f"{wanted}_{number}", number + 1
@@ -31,7 +31,7 @@ class Labels:
         return Mark(loop_mark(label), nest)
 
     def iterator(self, member: Member, domain: isl.UnionSet) -> str:
-        """The iterator that a loop runs through, of the first statement that it runs through one of."""
+        """Return the iterator that a loop runs through, of the first statement with a single such one; else `t`."""
         for own in sets(domain):
             value = on_domain(member.value, isl.UnionSet.from_set(own))
             names = self.scop.statement(own.get_tuple_name()).iterators

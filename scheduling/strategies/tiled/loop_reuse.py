@@ -38,7 +38,7 @@ class Reuse:
 
 
 def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], inside: Nest) -> tuple[Reuse, ...]:
-    """The reads that some of the parallel loops do not occur in."""
+    """Find the reads that some of the parallel loops do not occur in."""
     found: list[Reuse] = []
     around = [*outer, *parallel]
     for domain, inner in _statements(inside, ()):
@@ -53,7 +53,7 @@ def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], insid
 
 
 def _statements(nest: Nest, loops: tuple[Member, ...]) -> Iterator[tuple[isl.Set, tuple[Member, ...]]]:
-    """The domain of each statement, with the loops around it inside the nest."""
+    """Yield the domain of each statement, with the loops around it inside the nest."""
     match nest:
         case Point(domain):
             yield from ((own, loops) for own in sets(domain))
@@ -67,7 +67,7 @@ def _statements(nest: Nest, loops: tuple[Member, ...]) -> Iterator[tuple[isl.Set
 
 
 def _reads(scop: Scop, domain: isl.Set, loops: Sequence[Member]) -> Iterator[isl.Map]:
-    """The elements of arrays that a statement reads, `{ [t] -> A[..] }` by the values of the loops."""
+    """Yield the elements of arrays that a statement reads, `{ [t] -> A[..] }` by the values of the loops."""
     union = isl.UnionSet.from_set(domain)
     times = isl.UnionMap.from_domain_and_range(union, isl.UnionSet("{ [] }"))
     for member in loops:

@@ -52,7 +52,7 @@ def roles(
     known: Known,
     tuning: Tuning,
 ) -> Roles | None:
-    """The roles of the `parallel` loops that `band` consists of; None where tiles do not pay."""
+    """Assign roles to the `parallel` loops that `band` consists of; None where tiles do not pay."""
     reads = reuse(scop, outer, parallel, inside)
     if not reads:
         return None
@@ -82,8 +82,11 @@ def roles(
 
 
 def _tiled(reads: Sequence[Reuse], strided: Mapping[int, int], short: Sequence[bool]) -> list[int]:
-    """The loops for tiles, by number, outermost first: the last one coalesces most accesses; most reads that occur in
-    it, and then most of all, do not occur in the other one, if any."""
+    """Choose the loops for tiles, by number, outermost first.
+
+    The last one coalesces most accesses; most reads that occur in it, and then most of all, do not occur in the other
+    one, if any.
+    """
     along_x = min(strided, key=lambda i: (short[i], strided[i], -i))
     best = (0, 0)
     tiled = [along_x]
@@ -96,13 +99,13 @@ def _tiled(reads: Sequence[Reuse], strided: Mapping[int, int], short: Sequence[b
 
 
 def _longest(loops: Sequence[int], extents: Sequence[int | None], count: int) -> list[int]:
-    """The loops with most iterations, in their order."""
+    """Return the `count` loops with most iterations, in their order."""
     far = sorted(loops, key=lambda i: -(inf if (n := extents[i]) is None else n))
     return sorted(far[:count])
 
 
 def _element(scop: Scop, domain: isl.UnionSet) -> int:
-    """The bytes of the largest element that statements touch."""
+    """Return the bytes of the largest element that statements touch."""
     names: set[str] = set()
     domain.foreach_set(lambda own: names.add(own.get_tuple_name()))
     arrays = {a.array for s in scop.statements if s.name in names for a in s.accesses}

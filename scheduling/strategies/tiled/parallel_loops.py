@@ -28,7 +28,7 @@ Members = tuple[Member, ...]
 
 
 def distributed(nest: Nest, known: Known, few: int, outer: Members = ()) -> Nest:
-    """The nest with parallel loops distributed where that pays; loops of up to `few` iterations are short."""
+    """Distribute the nest's parallel loops where that pays; loops of up to `few` iterations are short."""
     match nest:
         case Loop() if nest.parallel:
             return _parted(nest, known, few, outer)

@@ -29,7 +29,7 @@ class Distribution:
     flows: isl.UnionMap = field(compare=False)
 
     def parts(self, loop: Loop, around: Sequence[Member]) -> Nest:
-        """The loop, distributed as far as the order of its instances allows."""
+        """Distribute the loop as far as the order of its instances allows."""
         body = loop.body
         if not isinstance(body, Order):
             return loop
@@ -61,7 +61,7 @@ def _alone(member: Member, body: Nest) -> Nest:
 
 
 def _same(pairs: isl.UnionMap, around: Sequence[Member]) -> isl.UnionMap:
-    """The pairs in the same iteration of all loops around."""
+    """Return the pairs in the same iteration of all loops around."""
     for member in around:
         pairs = pairs.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_pw_aff(member.value))
     return pairs

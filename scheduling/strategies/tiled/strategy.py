@@ -31,9 +31,11 @@ from polytile.scheduling.strategies.unmapped_trees import trees_of
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """Mapped trees that keep the order; none where no kernel gains by tiles, or where a tree without tiles has more
-    parallelism. First the trees of loops with the fewest statements on few threads, of each those with the preferred
-    sizes."""
+    """Yield mapped trees that keep the order.
+
+    There are none where no kernel gains by tiles, or where a tree without tiles has more parallelism. First come the
+    trees of loops with the fewest statements on few threads, of each those with the preferred sizes.
+    """
     found = _tiled_trees(problem) if may_share_reads(problem.scop) else []
     least = min((one.narrow for one in found if not one.first.sizes), default=None)
     for one in sorted(found, key=lambda one: (one.narrow, one.skewed)):
@@ -58,8 +60,11 @@ class _Tiled:
 
 
 def _tiled_trees(problem: Problem) -> list[_Tiled]:
-    """The trees up to a good one: loop trees, also over storage that is expanded further, and where these have tiles or
-    there are none, isl's."""
+    """Return the trees up to a good one.
+
+    Those are loop trees, also over storage that is expanded further, and where these have tiles or there are none,
+    isl's.
+    """
     problems, found = [problem], _up_to_a_good_one(problem, _loop_tree(problem))
     if _good(found):
         return found
@@ -103,7 +108,7 @@ def _all_sizes(found: _Tiled) -> Iterator[Candidate]:
 
 
 def _loop_tree(problem: Problem) -> list[BandTree]:
-    """The tree of the superposed strategy's blocks, if there is one."""
+    """Return the tree of the superposed strategy's blocks, if there is one."""
     try:
         tree = loop_trees(problem.scop, problem.dependences, relax=False).block
     except (OverBudgetError, NoLoopTreeError):
@@ -112,7 +117,7 @@ def _loop_tree(problem: Problem) -> list[BandTree]:
 
 
 def _tiled(problem: Problem, tree: isl.Schedule, rank: int) -> TiledTree | None:
-    """The tree with kernels, if that does not take too long and keeps the order."""
+    """Map the tree to tiled kernels; None if that takes too long or breaks the order."""
     needed = problem.dependences.all.intersect_params(problem.scop.context)
     try:
         with budget(CODE_OPERATIONS):

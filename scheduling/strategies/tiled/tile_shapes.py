@@ -23,7 +23,7 @@ class TileSizes:
     exact: bool = False
 
     def serial_tile(self, inside: int) -> int:
-        """The tile of a serial loop with so many iterations of short loops inside."""
+        """Return the tile of a serial loop with so many iterations of short loops inside."""
         return self.serial if self.exact else 1 << (max(1, self.serial // max(1, inside)).bit_length() - 1)
 
     @property

@@ -60,7 +60,7 @@ class TiledKernels:
         return TiledTree(mapped, self.sizes, self.more, self.repeats)
 
     def _kernel(self, band: isl.ScheduleNode, number: int) -> isl.ScheduleNode | None:
-        """The kernel at a band of parallel loops; None where tiles do not pay."""
+        """Build the kernel at a band of parallel loops; None where tiles do not pay."""
         problem, tuning = self.problem, self.problem.machine.tuning
         known = problem.options.parameters
         outer = _loops_above(band)
@@ -78,7 +78,7 @@ class TiledKernels:
 
 
 def _loops_above(node: isl.ScheduleNode) -> Members:
-    """The loops of the host around a node, outermost first."""
+    """Return the loops of the host around a node, outermost first."""
     found: Members = ()
     while node.has_parent():
         node = node.parent()
