@@ -33,12 +33,12 @@ def always(_: LoweredPlan) -> bool:
 
 
 def of_loops(plan: LoweredPlan) -> bool:
-    """Whether a kernel is made of a schedule's loops."""
+    """Return whether a kernel consists of a schedule's loops."""
     return not plan.time_tile
 
 
 def improving(name: str, asked: Callable[[LoweredPlan], bool], run: Run) -> Pass:
-    """A pass that kernels can do without."""
+    """Return a pass that kernels can do without."""
     return Pass(name, asked, run, improves=True)
 
 

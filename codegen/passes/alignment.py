@@ -43,17 +43,17 @@ class Divisors:
                     self._add(name, 1 if name in changing else gcd(self(lower), by))
 
     def _add(self, name: str, divisor: int) -> None:
-        """Another variable of this name."""
+        """Record a divisor of another variable of this name."""
         self._names[name] = gcd(self._names[name], divisor) if name in self._names else divisor
 
     def of_address(self, access: Access) -> int:
-        """The number of bytes known to divide the address of an element."""
+        """Return the number of bytes known to divide the address of an element."""
         size, root = access.type.size, self._kernel.root(access.array).array
         parts = (size * self._of(part) for part in self._places(access))
         return gcd(self._bytes.get(root, size), *parts)
 
     def __call__(self, expr: Expr) -> int:
-        """A number that divides the integer; 0 for 0, which everything divides."""
+        """Return a number that divides the integer; 0 for 0, which everything divides."""
         return self._of(terms(expr))
 
     def _of(self, a: Polynomial) -> int:

@@ -36,8 +36,10 @@ Group = tuple[int, ...]  # numbers of loads, in the order of their addresses
 def vectors(
     loads: Sequence[HeldLoad], iterator: str, extents: Mapping[str, Extents], lanes: WarpLanes
 ) -> list[Group]:
-    """The loads that are neighbours, as many together as a vector has, where all of these may be aligned at once in
-    all iterations and lanes of a warp."""
+    """Group loads of neighbours in memory, as many as a vector has, where all of these may be aligned.
+
+    That is, aligned at once in all iterations and in all threads of a warp.
+    """
     rows: dict[object, dict[int, int]] = {}
     for number, load in enumerate(loads):
         ctype = load.access.type
@@ -67,7 +69,7 @@ class _Vectors:
     groups: list[Group] = field(default_factory=list)
 
     def add(self, row: dict[int, int]) -> None:
-        """The vectors of the elements of one row, by their places."""
+        """Find the vectors of the elements of one row, by their places."""
         size = self.loads[next(iter(row.values()))].access.type.size
         counts = [count for count in sorted(VECTOR_ELEMENTS, reverse=True) if count * size in VECTOR_BYTES]
         places = sorted(row)
@@ -79,8 +81,11 @@ class _Vectors:
             places = [place for place in places if place >= places[0] + count]
 
     def _may_be_aligned(self, number: int, count: int) -> bool:
-        """Whether nothing that is constant excludes it: the element's place, how far iterations move it, and how far
-        it is from that of other lanes and from the other vectors of its array."""
+        """Return whether no constant excludes that a vector of `count` elements is aligned.
+
+        These are the element's place, how far iterations move it, and how far it is from that of other threads of a
+        warp and from the other vectors of its array.
+        """
         here, array = self._place(number), self.loads[number].access.array
         step = slope(here, self.iterator)
         apart = [
@@ -98,7 +103,10 @@ class _Vectors:
 
 
 def are_aligned(loads: Sequence[HeldLoad], groups: Sequence[Group], iterator: str, first: Expr, second: Expr) -> Expr:
-    """Whether all vectors are aligned in all iterations: addresses are linear, so two of each tell."""
+    """Build the test that all vectors are aligned in all iterations.
+
+    Addresses are linear, so two of each decide it.
+    """
     found: dict[int, list[Access]] = {}
     for group in groups:
         load = loads[group[0]]
@@ -121,7 +129,7 @@ class Loaded:
 
 
 def loaded(declared: Sequence[Declare], loads: Sequence[HeldLoad], groups: Sequence[Group]) -> Loaded:
-    """The loads of an iteration, in both ways."""
+    """Build the loads of an iteration, as vectors and one by one."""
     within = {number for group in groups for number in group}
     names = tuple(Declare(d.name, d.type, None) if k in within else d for k, d in enumerate(declared))
     together: list[Stmt] = []
@@ -146,14 +154,14 @@ class Unguarded:
     conditions: tuple[Expr, ...]
 
     def hold(self, iterator: str, first: Expr, last: Expr) -> Expr | None:
-        """Whether the conditions hold in all iterations from the first to the last; None where there are none."""
+        """Build the test that the conditions hold in all iterations from the first to the last; None without any."""
         found = (with_values(condition, {iterator: place}) for place in (first, last) for condition in self.conditions)
         conditions = tuple(needed(tuple(dict.fromkeys(found))))
         return both(*conditions) if conditions else None
 
 
 def unguarded(loop: For) -> Unguarded:
-    """The body without the conditions that are linear inequalities of names that it does not change."""
+    """Take the conditions that are linear inequalities of unchanged names out of a loop's body."""
     targets = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
     changing = {t.name for t in targets if isinstance(t, Name)}
     conditions: list[Expr] = []
@@ -183,7 +191,10 @@ def _is_linear(condition: Expr, changing: set[str]) -> bool:
 
 # Stores --------------------------------------------------------------------------------------------------------------
 def stored(part: Iteration, groups: Sequence[Group], aligned: Expr | None) -> tuple[Stmt, ...]:
-    """What an iteration runs, with the stores of what it holds as vectors at its end; None: they are aligned."""
+    """Return an iteration's statements, with vector stores of what it holds at its end.
+
+    `aligned` is the test that these are aligned; None where it is known.
+    """
     declared, loads = part.declared, part.loads
     names = {d.name: number for number, d in enumerate(declared) if any(number in group for group in groups)}
     found: set[int] = set()
@@ -203,7 +214,7 @@ def stored(part: Iteration, groups: Sequence[Group], aligned: Expr | None) -> tu
 def _without_stores(
     body: Sequence[Stmt], known: Known, names: dict[str, int], held: Sequence[Access], found: set[int]
 ) -> Iterator[Stmt]:
-    """The statements without the stores that they surely make of what is held, each to its own element."""
+    """Yield the statements without the stores that surely write an element that is held, each its own."""
     for stmt in body:
         match stmt:
             case Scope():

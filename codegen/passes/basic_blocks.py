@@ -21,18 +21,21 @@ _LEAVES = (Access, Literal, Name)
 
 
 def is_large(graph: ValueGraph) -> bool:
-    """Whether a block is worth ordering, and can be ordered in a few seconds."""
+    """Return whether a block is worth ordering, and can be ordered in a few seconds."""
     return LEAST_OPERATIONS <= graph.operations <= MOST_OPERATIONS
 
 
 def is_small(run: Body) -> bool:
-    """Whether a block is not worth ordering, whatever its graph is: statements may add operations and conversions."""
+    """Return whether a block is not worth ordering, whatever its graph is.
+
+    Statements may add operations and conversions to it.
+    """
     operations = sum(3 if isinstance(node, Stmt) else not isinstance(node, _LEAVES) for node in walk(*run))
     return operations < LEAST_OPERATIONS
 
 
 def large_graphs(kernel: Kernel) -> tuple[ValueGraph, ...]:
-    """The graphs of the large blocks of a kernel, in their order."""
+    """Return the value graphs of a kernel's large blocks, in their order."""
     found: list[ValueGraph] = []
 
     def look(run: Body, behind: Body) -> Body:
@@ -50,7 +53,7 @@ def large_graphs(kernel: Kernel) -> tuple[ValueGraph, ...]:
 
 
 def each_block(body: Body, change: Callable[[Body, Body], Body]) -> Body:
-    """A body with its longest runs of straight statements changed, each by itself and what is behind it."""
+    """Change the longest runs of straight statements of a body, each given the statements that follow it."""
     found: list[Stmt] = []
     at = 0
     while at < len(body):
@@ -67,7 +70,9 @@ def each_block(body: Body, change: Callable[[Body, Body], Body]) -> Body:
 
 
 def is_short_of_registers(kernel: Kernel, registers: int) -> bool:
-    """Whether the values and addresses of a large block take more than these registers in the order of its text; where
-    there are offsets, they did."""
+    """Return whether a large block takes more than these registers for values and addresses in text order.
+
+    Where there are offsets, it did.
+    """
     offsets = any(isinstance(node, Offset) for node in kernel.nodes)
     return offsets or any(live_registers(graph, graph.order) > registers for graph in large_graphs(kernel))

@@ -24,12 +24,12 @@ from polytile.machine import Machine
 
 
 def block_order(program: HostProgram, _: Sequence[LoweredPlan], __: Machine) -> HostProgram:
-    """Blocks come in the opposite order where the kernel before has left the end of its arrays in the cache."""
+    """Reverse the order of blocks where the kernel before has left the end of its arrays in the cache."""
     return alternate(program)
 
 
 def alternate(program: HostProgram) -> HostProgram:
-    """The program in which each kernel runs backwards where the last one that used its arrays ran forwards."""
+    """Let each kernel run backwards where the last one that used its arrays ran forwards."""
     backwards: dict[str, bool] = {}  # by array: how the last kernel so far went through it
     kernels: list[Kernel] = []
     for kernel in program.kernels:
@@ -43,14 +43,14 @@ def alternate(program: HostProgram) -> HostProgram:
 
 
 def runs_backwards(kernel: Kernel) -> bool:
-    """Whether the kernel's blocks come in the opposite order."""
+    """Return whether the kernel's blocks run in the opposite order."""
     turned = {_opposite(n) for n in kernel.nodes if isinstance(n, BlockIndex)}
     inside = any(n in turned for n in kernel.nodes if isinstance(n, Binary))
     return inside or any(_counts_down(c) for c in kernel.coordinates)
 
 
 def _turned(kernel: Kernel) -> Kernel:
-    """The kernel with its blocks in the opposite order."""
+    """Return the kernel with its blocks in the opposite order."""
 
     def change(node: Any) -> Any:
         return _opposite(node) if isinstance(node, BlockIndex) else node
@@ -60,7 +60,7 @@ def _turned(kernel: Kernel) -> Kernel:
 
 
 def _opposite(index: BlockIndex) -> Binary:
-    """`grid.x - 1 - block.x`."""
+    """Build `grid.x - 1 - block.x`."""
     last = Binary("-", GridExtent(index.axis, index.type), Literal("1", INT), index.type)
     return Binary("-", last, index, index.type)
 

@@ -20,14 +20,14 @@ from polytile.ir.kernel import Kernel
 
 
 def cache_hints(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """What nobody reads again is loaded so that it leaves the cache first."""
+    """Load what nobody reads again so that it leaves the cache first."""
     if not kernel.wanted_registers:
         return kernel
     return replace(kernel, body=streamed(kernel.body, plan.last_reads))
 
 
 def streamed(body: tuple[Stmt, ...], arrays: AbstractSet[str]) -> tuple[Stmt, ...]:
-    """The statements in which elements of these arrays that a name is declared for are loaded so."""
+    """Stream loads of these arrays' elements where a name is declared for them."""
     return tuple(s for stmt in body for s in _streamed(stmt, arrays)) if arrays else body
 
 
@@ -45,7 +45,7 @@ def _streamed(stmt: Stmt, arrays: AbstractSet[str]) -> Iterator[Stmt]:
 
 
 def _element(value: Expr, arrays: AbstractSet[str]) -> tuple[Access, str, Expr | None] | None:
-    """The element of these arrays that a value is, how to load it, and where it is one and not 0."""
+    """Return an element of these arrays that a value is, how to load it, and the guard beside a 0; else None."""
     match value:
         case Access() if _is_of(value, arrays):
             return value, "streaming", None

@@ -25,22 +25,22 @@ from polytile.ir.substitute import with_part
 
 
 def clean_up(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Executions of statements become their bodies, with names before the conditions that test them."""
+    """Replace executions of statements by their bodies, with names before the conditions that test them."""
     return replace(kernel, body=merge_scopes(tidy(without_executions(kernel.body))))
 
 
 def remove_unused(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Values that nothing reads are left out."""
+    """Leave out values that nothing reads."""
     return replace(kernel, body=drop_unused(without_dead_stores(kernel)))
 
 
 def flatten_scopes(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Scopes that declare nothing are left out."""
+    """Leave out scopes that declare nothing."""
     return replace(kernel, body=unscoped(kernel.body)) if kernel.wanted_registers else kernel
 
 
 def without_executions(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements, with the bodies of those that are executed in their places."""
+    """Replace the executions of statements by their bodies."""
     found: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Execution):
@@ -90,7 +90,7 @@ def _flat(parts: Iterable[list[Stmt]]) -> Iterable[Stmt]:
 
 
 def _unwrapped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The braces of an only statement are those of the loop or branch around it."""
+    """Drop the braces of an only statement: those of the loop or branch around it are enough."""
     if len(body) == 1 and isinstance(body[0], Scope):
         return body[0].body
     return body
@@ -116,13 +116,14 @@ def _hoisted(branch: If) -> list[Stmt]:
 
 
 def _needs_condition(value: Expr) -> bool:
-    """Whether a value may only be computed where the condition holds: it reads memory, or divides by what may be 0."""
+    """Return whether a value needs the condition: it reads memory, or divides by what may be 0."""
     return reads_memory(value) or any(known(by) is None for by in integer_divisors(value))
 
 
 def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Neighbouring scopes that open with the same declarations become one, where what the first one does leaves the
-    values as they were.
+    """Merge neighbouring scopes that open with the same declarations.
+
+    What the first one does has to leave the values as they were.
 
     before: { const int i = c0; A[i] = 0; } { const int i = c0; B[i] = 0; }
     after:  { const int i = c0; A[i] = 0; B[i] = 0; }
@@ -160,7 +161,7 @@ class _Changed:
         return _Changed(self.arrays | other.arrays, self.names | other.names)
 
     def leaves(self, declared: Sequence[Stmt]) -> bool:
-        """Whether declarations have the same values behind; a counter, `int w = 0`, has not."""
+        """Return whether declarations have the same values afterwards; a counter, `int w = 0`, has not."""
         values = [s.value for s in declared if isinstance(s, Declare) and s.value is not None]
         read = {n.array for value in values for n in walk(value) if isinstance(n, Access)}
         if read & self.arrays or len(values) < len(declared):
@@ -169,7 +170,7 @@ class _Changed:
 
 
 def unscoped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements of scopes that declare nothing, in their places.
+    """Put the statements of scopes that declare nothing in their places.
 
     before: { s += a; } { { t += b; } const int i = c0; x[i] = t; }
     after:  s += a; { t += b; const int i = c0; x[i] = t; }
@@ -189,6 +190,6 @@ def _inside(stmt: Stmt) -> Stmt:
 
 
 def _declarations(scope: Scope) -> tuple[Stmt, ...]:
-    """The declarations at the top of a scope."""
+    """Return the declarations at the top of a scope."""
     count = next((i for i, s in enumerate(scope.body) if not isinstance(s, Declare)), len(scope.body))
     return scope.body[:count]

@@ -26,7 +26,7 @@ OPERATIONS = 2  # at least, in what gets a name
 
 
 def hoist(kernel: Kernel) -> Kernel:
-    """The kernel with names for integer expressions of several operations that two statements of a block share.
+    """Name integer expressions of several operations that two statements of a block share.
 
     Only additions, subtractions, multiplications and casts: they trap nowhere, so they may be computed where a guard
     around their uses does not hold. An expression is named in the outermost block that has all its names.
@@ -39,7 +39,7 @@ class _Hoister:
     taken: set[str]
 
     def block(self, body: Body) -> Body:
-        """Names for what the statements share, outer blocks first: what they name is a name further in."""
+        """Name what the statements share, outer blocks first, so that inner blocks use their names."""
         return tuple(with_bodies(stmt, self.block) for stmt in self._named(body))
 
     def _named(self, body: Body) -> Body:
@@ -54,7 +54,7 @@ class _Hoister:
 
 
 def _best_shared(body: Body) -> tuple[Expr, int] | None:
-    """The expression whose name saves most in this block, and before which statement it goes."""
+    """Return the expression whose name saves most in this block, and before which statement it goes."""
     counts: Counter[Expr] = Counter()
     for stmt in body:
         counts.update(_weighted(stmt))
@@ -68,7 +68,7 @@ def _best_shared(body: Body) -> tuple[Expr, int] | None:
 
 
 def _weighted(stmt: Stmt) -> Iterator[Expr]:
-    """The candidates in a statement, once for each simple statement in it, twice for each in a loop."""
+    """Yield the candidates in a statement, once for each simple statement in it, twice for each in a loop."""
     times = 2 if isinstance(stmt, For) else 1
     if isinstance(stmt, For | If | Scope):
         for expr in (found for body in bodies(stmt) for part in body for found in _weighted(part)):
@@ -78,7 +78,7 @@ def _weighted(stmt: Stmt) -> Iterator[Expr]:
 
 
 def _candidates(stmt: Stmt) -> Iterator[Expr]:
-    """The subscripts and parts of subscripts that are long enough to name."""
+    """Yield the subscripts and parts of subscripts that are long enough to name."""
     for node in walk(stmt):
         if isinstance(node, Access):
             for subscript in node.subscripts:
@@ -86,7 +86,7 @@ def _candidates(stmt: Stmt) -> Iterator[Expr]:
 
 
 def _plain(expr: Expr) -> bool:
-    """Whether an expression is made of sums and products of integers, at least `OPERATIONS` of them."""
+    """Return whether an expression is made of sums and products of integers, at least `OPERATIONS` of them."""
     parts = list(walk(expr))
     simple = all(
         isinstance(n, Literal | Name | Cast) or (isinstance(n, Unary) and n.op == "-") or _arithmetic(n) for n in parts
@@ -104,7 +104,10 @@ def _operations(expr: Expr) -> int:
 
 
 def _first_place(body: Body, expr: Expr) -> int | None:
-    """Before the first statement that uses it; None where a name of it changes in the block, or is not there yet."""
+    """Return the first statement that uses an expression.
+
+    None where a name of it changes in the block, or is not there yet.
+    """
     names = names_of((expr,))
     uses = [i for i, stmt in enumerate(body) if any(n == expr for n in walk(stmt))]
     written = [i for i, stmt in enumerate(body) if names.intersection(written_names(stmt))]

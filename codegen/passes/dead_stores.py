@@ -21,7 +21,7 @@ _KNOWN = (Assign, Atomic, AwaitLaunches, Barrier, Break, Comment, Declare, For, 
 
 
 def without_dead_stores(kernel: Kernel) -> tuple[Stmt, ...]:
-    """The body of a kernel without private arrays and variables that nothing reads, and what only they needed."""
+    """Remove private arrays and variables that nothing reads, and what only they needed, from a kernel's body."""
     every = tuple(statements(*kernel.body))
     own = {s.array for s in kernel.storage if s.space is Space.PRIVATE}
     own.update(s.name for s in every if isinstance(s, Declare))
@@ -30,7 +30,10 @@ def without_dead_stores(kernel: Kernel) -> tuple[Stmt, ...]:
 
 
 def _live(every: Iterable[Stmt], own: Collection[str]) -> set[str]:
-    """The names and arrays that statements read which do more than set one's own, and what the values of these read."""
+    """Return the names and arrays that live statements read, and what the values of these read.
+
+    A statement is live where it does more than set one of the kernel's own.
+    """
     sources: dict[str, set[str]] = {}
     live: set[str] = set()
     for stmt in every:
@@ -45,7 +48,7 @@ def _live(every: Iterable[Stmt], own: Collection[str]) -> set[str]:
 
 
 def _definition(stmt: Stmt) -> tuple[str, Sequence[Node]]:
-    """What a statement sets and does no more than that, and what it reads."""
+    """Return the name or array that a statement sets, if it does no more than that, else "", and what it reads."""
     match stmt:
         case Assign(target=Access(array=array, subscripts=subscripts, inside=inside), value=value):
             return array, (*subscripts, *inside, value)

@@ -32,7 +32,7 @@ from polytile.machine import Machine
 
 
 def dependent_launch(program: HostProgram, _: Sequence[LoweredPlan], __: Machine) -> HostProgram:
-    """Kernels are launched while the one before them ends, and wait for it themselves."""
+    """Launch kernels while the one before them ends, for which they wait themselves."""
     if most_launches(program.body, {kernel.name for kernel in program.kernels}) < 2:
         return program
     written = {p.buffer for k in program.kernels for p in k.parameters if p.buffer is not None and not p.const}
@@ -40,7 +40,7 @@ def dependent_launch(program: HostProgram, _: Sequence[LoweredPlan], __: Machine
 
 
 def _early(kernel: Kernel, written: AbstractSet[str]) -> Kernel:
-    """The kernel that waits: as it is, or with stores behind loads, where either is as fast as before."""
+    """Return the kernel that waits: as it is, or with stores after loads, where either is as fast as before."""
     for one in (kernel, with_sunk_stores(kernel)):
         if _can_wait(one, written):
             return _waiting(one, written)
@@ -53,7 +53,7 @@ def _waiting(kernel: Kernel, written: AbstractSet[str]) -> Kernel:
 
 
 def _can_wait(kernel: Kernel, written: AbstractSet[str]) -> bool:
-    """Whether not all blocks have to run at once, and no load wants to be ahead of barriers or stores."""
+    """Return whether not all blocks have to run at once, and no load wants to precede barriers or stores."""
     if kernel.cooperative or any(isinstance(n, Load) and n.cache == "read-only" for n in kernel.nodes):
         return False
     changed = {p.buffer for p in kernel.parameters if p.const} & written
@@ -65,7 +65,7 @@ def _can_wait(kernel: Kernel, written: AbstractSet[str]) -> bool:
 
 
 def _is_over_blocks(loop: For) -> bool:
-    """Whether it strides over what the grid's limits leave, so that one iteration is the rule."""
+    """Return whether a loop strides over what the grid's limits leave, so that one iteration is the rule."""
     return isinstance(loop.step, GridExtent)
 
 
@@ -79,7 +79,7 @@ def _stores(kernel: Kernel, *body: Stmt) -> bool:
 
 
 def _straight_bodies(kernel: Kernel) -> Iterator[tuple[Stmt, ...]]:
-    """What branches have without branches and loops of their own."""
+    """Yield the bodies of branches that have no branches and loops of their own."""
     for node in kernel.nodes:
         for body in (node.then, node.otherwise) if isinstance(node, If) else ():
             if not any(isinstance(s, If | For) for s in statements(*body)):
@@ -92,7 +92,7 @@ def _loads_behind_stores(kernel: Kernel, body: Sequence[Stmt], arrays: AbstractS
 
 
 def most_launches(body: Sequence[Stmt], kernels: AbstractSet[str]) -> int:
-    """How many launches of these kernels a run of `body` can make, at most 2: those of a loop are many."""
+    """Count the launches of these kernels that a run of `body` can make, up to 2; a loop makes many."""
     return min(sum(_launches(stmt, kernels) for stmt in body), 2)
 
 

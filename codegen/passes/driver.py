@@ -33,17 +33,17 @@ Observer = Callable[[After], None]
 
 
 def all_passes() -> tuple[Pass | ProgramPass, ...]:
-    """The passes on kernels, then those on programs."""
+    """Return the passes on kernels, then those on programs."""
     return (*passes.KERNEL_PASSES, *passes.PROGRAM_PASSES)
 
 
 def pass_names() -> tuple[str, ...]:
-    """What kernels can be after, in order."""
+    """Return the names of the lowering and of all passes, in order."""
     return (LOWERING, *(one.name for one in all_passes()))
 
 
 def improvements() -> frozenset[str]:
-    """The passes that kernels can do without."""
+    """Return the names of the passes that kernels can do without."""
     return frozenset(one.name for one in all_passes() if one.improves)
 
 
@@ -81,9 +81,12 @@ def run_passes(
     without: frozenset[str] = frozenset(),
     verify: bool = False,
 ) -> Kernel:
-    """The kernel after all passes that its plan asks for, but those that are left out. `observer` sees it after each;
-    with `verify` it is checked there, and InternalError raised where a pass has broken it. What does not depend on the
-    registers of a thread is done once for all bounds of these that are tried, and the rest once for each bound."""
+    """Run all passes that a kernel's plan asks for, but those that are left out.
+
+    `observer` sees the kernel after each; with `verify` it is checked there, and InternalError raised where a pass has
+    broken it. What does not depend on the registers of a thread is done once for all bounds of these that are tried,
+    and the rest once for each bound.
+    """
     seen = _Seen(observer, context, verify)
     key = "without bounds", kernel.name
     first: _WithoutBounds | None = context.remembered.get(key)
@@ -130,7 +133,7 @@ class _WithoutBounds:
 
 
 def _passes(*, bounded: bool) -> Sequence[Pass]:
-    """Those from the first on that depends on the registers of a thread, or those before it."""
+    """Return the passes from the first on that depends on the registers of a thread, or those before it."""
     every = passes.KERNEL_PASSES
     first = next((k for k, one in enumerate(every) if one.bounded), len(every))
     return every[first:] if bounded else every[:first]
@@ -139,7 +142,7 @@ def _passes(*, bounded: bool) -> Sequence[Pass]:
 def _run(
     some: Sequence[Pass], kernel: Kernel, plan: LoweredPlan, context: Context, without: frozenset[str], seen: _Seen
 ) -> list[After]:
-    """The kernel after each of some passes."""
+    """Run some passes, and return the kernel after each."""
     steps: list[After] = []
     for one in some:
         if one.asked(plan) and one.name not in without and not (one.improves and _is_partly_unknown(kernel)):
@@ -151,9 +154,11 @@ def _run(
 
 
 def _is_partly_unknown(kernel: Kernel) -> bool:
-    """Whether loops in bodies run as often as data say, or functions that are defined elsewhere access arrays. Passes
-    that improve kernels know loops of schedules and accesses to elements alone: what they keep in registers over such a
-    loop, or call, it may change."""
+    """Return whether loops in bodies run as often as data say, or functions defined elsewhere access arrays.
+
+    Passes that improve kernels know loops of schedules and accesses to elements alone: what they keep in registers over
+    such a loop, or call, it may change.
+    """
     return any(isinstance(stmt, While | Invoke) for stmt in statements(*kernel.body))
 
 
@@ -166,8 +171,11 @@ def run_program_passes(
     without: frozenset[str] = frozenset(),
     verify: bool = False,
 ) -> HostProgram:
-    """The same for the passes on programs, each of which gets the kernels whose plans ask for it, and those that passes
-    before it have added. They follow the kernels that do not ask."""
+    """Run the passes on programs, as `run_passes` does those on kernels.
+
+    Each gets the kernels whose plans ask for it, and those that passes before it have added. They follow the kernels
+    that do not ask.
+    """
     seen = _Seen(observer, context, verify)
     planned = {kernel.name: plan for kernel, plan in zip(program.kernels, plans, strict=True)}
     for one in passes.PROGRAM_PASSES:
@@ -193,7 +201,7 @@ def optimise(
     without: frozenset[str] = frozenset(),
     verify: bool = False,
 ) -> HostProgram:
-    """A program of plain kernels after all passes. Each kernel has a name supply of its own, as if it were alone."""
+    """Run all passes on a program of plain kernels, each with its own supply of names, as if it were alone."""
     kernels = tuple(
         run_passes(k, p, replace(context, names=context.names.copy()), observer, without=without, verify=verify)
         for k, p in zip(program.kernels, plans, strict=True)
@@ -214,7 +222,7 @@ class Versions:
     _made: dict[tuple[int, ...], tuple[HostProgram, tuple[After, ...]]] = field(default_factory=dict, init=False)
 
     def of(self, plans: Sequence[LoweredPlan]) -> tuple[HostProgram, tuple[After, ...]]:
-        """The program for these plans, and its kernels after each pass."""
+        """Return the program for these plans, and its kernels after each pass."""
         key = tuple(plan.registers for plan in plans)
         if key not in self._made:
             steps: list[After] = []

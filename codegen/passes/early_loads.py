@@ -53,7 +53,7 @@ class _Use:
 
     @property
     def own(self) -> int:
-        """How often what is assigned reads the element itself."""
+        """Count how often what is assigned reads the element itself."""
         return sum(self.is_own(n) for n in walk(self.stmt.value))
 
     @property
@@ -68,7 +68,7 @@ class _Use:
 
 
 def early_loads(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
-    """Elements that a thread updates after a reduction of threads are loaded at the start of the kernel."""
+    """Load elements at the start of the kernel that a thread updates after a reduction of threads."""
     if not kernel.wanted_registers:
         return kernel
     tuning = context.machine.tuning.loads
@@ -78,8 +78,10 @@ def early_loads(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
 def update_early(
     body: tuple[Stmt, ...], kept: frozenset[str], names: Names, tuning: LoadTuning
 ) -> tuple[Stmt, ...]:
-    """A kernel's body in which updates behind a meeting of threads have been loaded; `kept` are the arrays that live
-    inside the kernel."""
+    """Load elements at the start of a kernel's body that are updated after threads meet.
+
+    Threads meet at a barrier or in a reduction; `kept` are the arrays that live inside the kernel.
+    """
     found: list[tuple[int, _Use]] = []
     known: Known = {}
     for number, stmt in enumerate(body):
@@ -111,7 +113,7 @@ class _Held:
 def _held(
     body: tuple[Stmt, ...], uses: Sequence[tuple[int, _Use]], names: Names, tuning: LoadTuning
 ) -> _Held | None:
-    """The updates of an array's elements in registers; None where they cannot be."""
+    """Return the updates of an array's elements in registers; None where they cannot be."""
     last = max(number for number, use in uses if use.updates)
     early = [use for number, use in uses if number <= last]
     array, inside = early[0].access.array, _made_inside(body)
@@ -139,14 +141,17 @@ def _held(
 
 
 def _through(use: _Use, held: Name) -> tuple[Stmt, ...]:
-    """The assignment by way of what holds the element."""
+    """Split an update into one of the register that holds the element and a store of that."""
     value = rewrite(use.stmt.value, lambda node: held if use.is_own(node) else node)
     return replace(use.stmt, target=held, value=value), replace(use.stmt, op="", value=held)
 
 
 def _independent(uses: Sequence[_Use], body: tuple[Stmt, ...]) -> bool:
-    """Whether uses of different forms are of different elements, in all of a block's threads: those on one side of
-    a barrier are, if they are in each thread; threads that meet between them could use each other's elements."""
+    """Return whether uses of different forms are of different elements, in all of a block's threads.
+
+    Those on one side of a barrier are, if they are in each thread; threads that meet between them could use each
+    other's elements.
+    """
     nodes = list(walk(*body))
     places = {id(node): k for k, node in enumerate(nodes)}
     barriers = [k for k, node in enumerate(nodes) if isinstance(node, Barrier)]
@@ -159,8 +164,7 @@ def _independent(uses: Sequence[_Use], body: tuple[Stmt, ...]) -> bool:
 
 
 def _value(update: _Use, stores: Sequence[_Use]) -> Expr | None:
-    """What an update finds: what the last store of the same thread has left, or what is in memory; None where that is
-    unknown."""
+    """Return the value that an update finds: of the thread's last store, or of memory; None if unknown."""
     if not stores:
         return select(both(*needed(update.conditions)), update.access, zero(update.access.type))
     store = stores[-1]
@@ -187,7 +191,7 @@ class _Operand:
 def _operands(
     updates: Sequence[_Use], changing: AbstractSet[str], inside: AbstractSet[str], names: Names
 ) -> Iterator[_Operand]:
-    """The elements of other arrays that the updates read, whatever else they find."""
+    """Yield the elements of other arrays that the updates read, whatever else they find."""
     found: list[_Operand] = []
     for use in updates:
         for node in evaluated(use.stmt.value):
@@ -215,7 +219,7 @@ def _with_operands(stmt: Stmt, use: _Use, operands: Sequence[_Operand]) -> Stmt:
 
 
 def _made_inside(body: Sequence[Stmt]) -> set[str]:
-    """The names that a body declares or changes."""
+    """Return the names that a body declares or changes."""
     found = set[str]()
     for node in walk(*body):
         match node:
@@ -225,7 +229,7 @@ def _made_inside(body: Sequence[Stmt]) -> set[str]:
 
 
 def _fits(value: Literal, update: _Use) -> bool:
-    """Whether a literal is the same in the element's type."""
+    """Return whether a literal is the same in the element's type."""
     return value.type == update.access.type or value.text == "0"
 
 
@@ -240,7 +244,7 @@ def _changed(body: Sequence[Stmt], changed: dict[int, tuple[Stmt, ...]]) -> tupl
 
 
 def _uses(stmt: Stmt, known: Known, conditions: tuple[Expr, ...]) -> Iterator[_Use]:
-    """The assignments to elements in a statement, outside of loops."""
+    """Yield the assignments to elements in a statement, outside of loops."""
     match stmt:
         case Assign(target=Access() as target):
             form = element(target, known)
@@ -262,8 +266,10 @@ def _all_uses(body: Sequence[Stmt], known: Known, conditions: tuple[Expr, ...]) 
 
 
 def _apart(one: Element, other: Element, *, everywhere: bool) -> bool:
-    """Whether two elements are surely different in a thread; `everywhere`: and in each other's threads, as are
-    A[4 * t] and A[4 * t + 1]."""
+    """Return whether two elements are surely different in a thread.
+
+    `everywhere`: and from those of the other threads, as are A[4 * t] and A[4 * t + 1].
+    """
     for a, b in zip(one, other, strict=True):
         by = constant_difference(a, b)
         step = gcd(*(c for n, c in a.items() if n)) if everywhere else 0
@@ -282,7 +288,7 @@ def _parts(condition: Expr) -> Iterator[Expr]:
 
 
 def _normal(condition: Expr) -> object:
-    """The same for comparisons that say the same of linear forms."""
+    """Return an equal value for comparisons that say the same of linear forms."""
     match condition:
         case Binary(op=op, left=left, right=right) if op in ("<", "<=", ">", ">=", "=="):
             form = linear(Binary("-", left, right, left.type))

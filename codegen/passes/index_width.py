@@ -18,7 +18,7 @@ from polytile.ir.trip_count import Trips, trips
 
 
 def intervals(kernel: Kernel) -> Intervals:
-    """The values of every name of the kernel: its ranges, its launch, its loops and its constants."""
+    """Return the values of every name of the kernel: its ranges, its launch, its loops and its constants."""
     found, changing = Intervals(kernel.known_ranges), kernel.changing
     given = {r.name for r in kernel.ranges}
     for node in kernel.nodes:
@@ -33,7 +33,7 @@ def intervals(kernel: Kernel) -> Intervals:
 
 
 def _iterator(run: Trips, known: Intervals) -> Interval:
-    """The values of an iterator inside its loop."""
+    """Return the values of an iterator inside its loop."""
     start = known(run.lower)
     ends = [known(end) for end in run.ends]
     if run.step > 0:
@@ -42,7 +42,7 @@ def _iterator(run: Trips, known: Intervals) -> Interval:
 
 
 def widen(kernel: Kernel) -> Kernel:
-    """The kernel with 64-bit subscripts and pointer steps where its ranges do not exclude that they are needed."""
+    """Compute subscripts and pointer steps in 64 bits where the kernel's ranges do not exclude the need."""
     known = intervals(kernel)
 
     def change(node: Any) -> Any:
@@ -58,7 +58,7 @@ def widen(kernel: Kernel) -> Kernel:
 
 
 def widened(expr: Expr, known: Intervals) -> Expr:
-    """The expression with products in 64 bits that may not fit in 32, and sums of them."""
+    """Compute products that may not fit in 32 bits in 64, and sums of them."""
     match expr:
         case Binary(op="+" | "-" | "*" as op, left=left, right=right) if expr.type.kind == "int":
             left, right = widened(left, known), widened(right, known)

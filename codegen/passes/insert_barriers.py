@@ -34,7 +34,7 @@ class _Use:
     own: tuple[Expr, ...] | None
 
     def meets(self, other: _Use) -> bool:
-        """Whether two threads may need a barrier between these."""
+        """Return whether two threads may need a barrier between these accesses."""
         same = self.own is not None and self.own == other.own
         return self.array == other.array and (self.writes or other.writes) and not same
 
@@ -44,7 +44,7 @@ _NOTHING: _Uses = frozenset()
 
 
 def insert_barriers(kernel: Kernel) -> Kernel:
-    """The kernel with the barriers of the block that its shared arrays need.
+    """Insert the barriers of the block that a kernel's shared arrays need.
 
     A wait for a split barrier counts as one. Raises InternalError where a barrier would stand below a condition that
     threads of a block may see differently.
@@ -54,7 +54,7 @@ def insert_barriers(kernel: Kernel) -> Kernel:
 
 
 def _threads(kernel: Kernel) -> dict[str, int]:
-    """The coordinates of threads, and how many there are of each."""
+    """Return the coordinates of threads, and how many there are of each."""
     sizes = dict(zip("xyz", kernel.block, strict=True))
     return {c.name: sizes[c.source.axis] for c in kernel.coordinates if isinstance(c.source, ThreadIndex)}
 
@@ -67,7 +67,10 @@ class _Inserter:
     differing: frozenset[str]
 
     def block(self, body: Body, state: _Uses, values: Mapping[str, Expr]) -> tuple[Body, _Uses]:
-        """The statements with barriers, and the accesses since the last one; `values` are those of constants."""
+        """Return the statements with barriers, and the accesses since the last one.
+
+        `values` are those of constants.
+        """
         out: list[Stmt] = []
         values = dict(values)
         for stmt in body:
@@ -90,7 +93,7 @@ class _Inserter:
         return (stmt,), state | uses
 
     def _compound(self, stmt: If | For | Scope, state: _Uses, values: Mapping[str, Expr]) -> tuple[Body, _Uses]:
-        """A barrier inside only where what is before the statement is not the reason."""
+        """Place a barrier inside a statement only where what is before the statement is not the reason."""
         inside, after = self._inside(stmt, state, values)
         if inside == stmt:
             return (stmt,), after
@@ -116,12 +119,12 @@ class _Inserter:
                 return replace(stmt, body=body), after
 
     def _together(self, stmt: If | For | Scope) -> bool:
-        """Whether all threads of the block take the same way."""
+        """Return whether all threads of the block take the same path."""
         return not any(differs(self.kernel, e, self.differing) for e in expressions(stmt))
 
     # Accesses ------------------------------------------------------------------------------------
     def _uses(self, stmt: Stmt, values: Mapping[str, Expr]) -> Iterator[_Use]:
-        """The shared accesses of a statement; of a loop or branch, those of its head."""
+        """Yield the shared accesses of a statement; of a loop or branch, those of its head."""
         written = {id(target) for target in targets(stmt)}
         pointed = stmt.target if isinstance(stmt, Pointer) else None
         whole = elements(stmt) > 1 or isinstance(stmt, Atomic)
@@ -131,12 +134,12 @@ class _Inserter:
                 yield _Use(array, id(node) in written, own)
 
     def _shared(self, name: str) -> str:
-        """The shared array that a name stands for, or ""."""
+        """Return the shared array that a name stands for, or ""."""
         home = self.kernel.root(name)
         return home.array if home.space is Space.SHARED and home.element.kind != "struct" else ""
 
     def _own(self, access: Access, values: Mapping[str, Expr]) -> tuple[Expr, ...] | None:
-        """The subscripts in terms of coordinates, where different threads have different ones."""
+        """Return the subscripts in terms of coordinates, where different threads have different ones; else None."""
         subscripts = tuple(substituted_expr(s, values) for s in self.kernel.subscripts(access))
         others = names_of(subscripts) - set(self.threads)
         if others & (self.changing | self.differing) or reads_memory(*subscripts):
@@ -145,7 +148,7 @@ class _Inserter:
         return subscripts if told >= {name for name, count in self.threads.items() if count > 1} else None
 
     def _told(self, subscript: Expr) -> Iterable[str]:
-        """The coordinates that the value of a subscript tells apart: `ti + 32 * tj` both, where ti is below 32."""
+        """Return the coordinates that a subscript's value determines: of `ti + 32 * tj` both, for ti below 32."""
         form = linear(subscript)
         if form is None:
             return ()
@@ -159,7 +162,7 @@ class _Inserter:
 
 
 def _later(use: _Use, changed: frozenset[str]) -> _Use:
-    """The same access from a later iteration: its subscripts may have had other values."""
+    """Return the access from a later iteration, in which its subscripts may have had other values."""
     return replace(use, own=None) if use.own is not None and names_of(use.own) & changed else use
 
 
@@ -169,7 +172,7 @@ def _barrier(*arrays: str) -> Barrier:
 
 # Barriers that nothing needs ------------------------------------------------------------------------
 def remove_barriers(kernel: Kernel) -> Kernel:
-    """The kernel without barriers that follow another one of at least their scope, with no access between.
+    """Remove barriers that follow another one of at least their scope, with no access between.
 
     before: barrier ("a"); x = x + 1; barrier ("b");
     after:  barrier ("a; b"); x = x + 1;
@@ -205,7 +208,7 @@ def _merged(one: Barrier, other: Barrier) -> Barrier:
 
 
 def _quiet(kernel: Kernel, stmt: Stmt) -> bool:
-    """Whether a statement touches registers alone."""
+    """Return whether a statement touches registers alone."""
     registers = (Space.PRIVATE, Space.VALUE)
     quiet = Expr | Assign | Declare | For | If | Scope | Comment
     return all(

@@ -41,13 +41,16 @@ class ReductionEnd:
 
     @property
     def part(self) -> Access:
-        """What each lane brings."""
+        """Return the partial result of each thread of a warp."""
         assert isinstance(self.met.value, Access)
         return self.met.value
 
     def joined(self, iterator: Name, last: Expr, parts: Sequence[Name]) -> tuple[Stmt, If, Expr]:
-        """The meeting for `parts`, of an iteration each; what lanes then do, and which iteration each does that for: it
-        has to take the place of `iterator` there."""
+        """Build one reduction of several iterations' `parts`, and what threads then do for one iteration each.
+
+        Returns the declaration of the result, the statement, and the iteration of each thread, which has to take the
+        place of `iterator` there.
+        """
         integer = iterator.type
         each, lane = Literal(str(WARP_SIZE // len(parts)), integer), Name(self.lane, integer)
         own = Binary("/", lane, each, integer)
@@ -59,12 +62,12 @@ class ReductionEnd:
 
 
 def meets(*body: Stmt) -> bool:
-    """Whether lanes of a warp meet there."""
+    """Return whether threads of a warp reduce a value there."""
     return any(isinstance(n, WarpReduce) for n in walk(*body))
 
 
 def meeting(body: Sequence[Stmt], lane: str | None) -> ReductionEnd | None:
-    """How iterations end, if that is the only place where lanes of whole warps meet; `lane` numbers them."""
+    """Return how iterations end, if that is the only reduction, by whole warps; `lane` numbers their threads."""
     met = [n for s in body for n in walk(s) if isinstance(n, WarpReduce)]
     match body:
         case [*before, Scope(body=(*names, Declare() as declared, If(otherwise=()) as rest))] if len(met) == 1:
@@ -80,12 +83,12 @@ def _can_join(met: WarpReduce) -> bool:
 
 
 def _is_plain(stmt: Stmt) -> bool:
-    """Whether a declaration reads no memory, so that it can stand below a condition."""
+    """Return whether a declaration reads no memory, so that it can stand below a condition."""
     return isinstance(stmt, Declare) and not any(isinstance(n, Access | WarpReduce) for n in walk(stmt))
 
 
 def _first_lane(condition: Expr, names: Sequence[Stmt]) -> str | None:
-    """What `lane` stands for in the condition `lane == 0`."""
+    """Return the name that `lane` stands for in the condition `lane == 0`, or None."""
     match condition:
         case Binary(op="==", left=Name(name=name), right=Literal(text="0")):
             stands = {n.name: n.value.name for n in names if isinstance(n, Declare) and isinstance(n.value, Name)}

@@ -58,26 +58,28 @@ class HeldLoad:
     guard: Guard
 
     def serves(self, guard: Guard) -> bool:
-        """Whether the element is there wherever these conditions hold."""
+        """Return whether the element is there wherever these conditions hold."""
         return set(self.guard) <= set(guard)
 
     def varies(self, iterator: str) -> bool:
-        """Whether iterations read different elements."""
+        """Return whether iterations read different elements."""
         return any(form.get(iterator) for form in self.form)
 
     def is_fixed(self, iterator: str) -> bool:
-        """Whether iterations read the same element, below the same conditions."""
+        """Return whether iterations read the same element, below the same conditions."""
         return not self.varies(iterator) and not any(mentions(condition, {iterator}) for condition in self.guard)
 
     def moved(self, iterator: str, value: Expr) -> HeldLoad:
-        """The element of the iteration `value`."""
+        """Return the load of the element of the iteration `value`."""
         guard = tuple(with_values(condition, {iterator: value}) for condition in self.guard)
         return replace(self, access=at(self.access, {}, iterator, value), guard=guard)
 
 
 def loads_of(loop: For, setting: Setting, *, alike: bool = True) -> Iterator[HeldLoad]:
-    """What an iteration reads whatever it finds, or below conditions on names: those that are the same in all
-    iterations, if they have to be `alike`."""
+    """Yield the loads that an iteration makes, whatever values it finds, or below conditions on names.
+
+    Those conditions are the same in all iterations, if they have to be `alike`.
+    """
     assigned = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
     inner = {*(t.name for t in assigned if isinstance(t, Name)), *([loop.iterator] if alike else [])}
     yield from _loads(loop.body, {}, (), setting.kept, inner)
@@ -86,7 +88,7 @@ def loads_of(loop: For, setting: Setting, *, alike: bool = True) -> Iterator[Hel
 def _loads(
     body: tuple[Stmt, ...], known: Known, guard: Guard, kept: AbstractSet[str], inner: set[str]
 ) -> Iterator[HeldLoad]:
-    """What the statements read, of arrays that are not `kept`, and below conditions without `inner` names."""
+    """Yield what the statements read, of arrays that are not `kept`, and below conditions without `inner` names."""
     for stmt in body:
         match stmt:
             case Declare() | Assign() if stmt.value is not None:
@@ -108,17 +110,17 @@ def _expanded(access: Access, known: Known) -> tuple[Expr, ...]:
 
 
 def targets(stmt: Stmt) -> Iterator[Access]:
-    """The elements that a statement assigns to."""
+    """Return the elements that a statement assigns to."""
     return (n.target for n in walk(stmt) if isinstance(n, Assign) and isinstance(n.target, Access))
 
 
 def mentions(node: Expr, names: set[str]) -> bool:
-    """Whether an expression has one of these names in it, or reads memory."""
+    """Return whether an expression has one of these names in it, or reads memory."""
     return any(n.name in names if isinstance(n, Name) else isinstance(n, Access) for n in walk(node))
 
 
 def distinct(loads: Iterator[HeldLoad]) -> list[HeldLoad]:
-    """Each element once below each condition, and not below one where it is read without it."""
+    """Keep each element once below each condition, and not below one where it is read without it."""
     found: list[HeldLoad] = []
     for load in loads:
         same = [f for f in found if (f.access.array, f.form) == (load.access.array, load.form)]
@@ -151,8 +153,10 @@ def iteration(
     last: Name | None,
     runs: Expr | None = None,
 ) -> Iteration:
-    """An iteration of the batch that begins with `first`. Loads of one behind the `last` are the last one's, and 0 is
-    loaded where an iteration does not run."""
+    """Build an iteration of the batch that begins with `first`.
+
+    Loads of one after the `last` are the last one's, and 0 is loaded where an iteration does not run.
+    """
     later = folded(Binary("+", first, number if isinstance(number, Name) else Literal(str(number)), loop.type))
     place = later if last is None else least(later, last)
     moved = tuple(load.moved(loop.iterator, place) for load in loads)
@@ -167,7 +171,7 @@ def iteration(
 def held_in(
     loads: Sequence[HeldLoad], suffix: str, runs: Expr | None, names: Names
 ) -> tuple[list[Declare], list[tuple[HeldLoad, Name]]]:
-    """Declarations that load the elements, and what holds each."""
+    """Declare names that load the elements, and return the declarations and what holds each."""
     declared: list[Declare] = []
     held: list[tuple[HeldLoad, Name]] = []
     for load in loads:
@@ -179,14 +183,14 @@ def held_in(
 
 
 def _declared(name: Name, load: HeldLoad, runs: Expr | None) -> Declare:
-    """The element where the iteration runs and reads it, or 0."""
+    """Declare a name for the element where the iteration runs and reads it, or 0."""
     conditions = [*([runs] if runs is not None else []), *needed(load.guard)]
     value = select(both(*conditions), load.access, zero(name.type)) if conditions else load.access
     return Declare(name.name, name.type, value, load.access.location)
 
 
 def needed(guard: Guard) -> Iterator[Expr]:
-    """The conditions that no other one implies."""
+    """Yield the conditions that no other one implies."""
     for k, condition in enumerate(guard):
         others = (c for c in guard[k + 1 :] if c != condition)
         if not any(Facts().where(other).value(condition) for other in others):
@@ -196,7 +200,7 @@ def needed(guard: Guard) -> Iterator[Expr]:
 def with_held(
     body: tuple[Stmt, ...], known: Known, guard: Guard, held: Sequence[tuple[HeldLoad, Name]]
 ) -> tuple[Stmt, ...]:
-    """The body of an iteration that reads what is held in place of memory."""
+    """Let the body of an iteration read what is held in place of memory."""
 
     def change(node: Expr) -> Expr:
         form = element(node, known) if isinstance(node, Access) else None
@@ -222,7 +226,7 @@ def with_held(
 
 
 def _stored(stmt: Declare | Assign, held: Name) -> list[Stmt]:
-    """An assignment to an element that is held: what holds it changes first."""
+    """Split an assignment to an element that is held: what holds it changes first."""
     if not isinstance(stmt, Assign) or stmt.target == held:
         return [stmt]
     return [replace(stmt, target=held), replace(stmt, op="", value=held)]

@@ -31,13 +31,15 @@ from polytile.machine import Machine
 
 
 def kernel_cache_hints(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
-    """What has left the cache before the next kernel comes to it is stored so that it leaves first."""
+    """Store what has left the cache before the next kernel comes to it so that it leaves first."""
     return leaving(program, machine.tuning.resident_bytes)
 
 
 def leaving(program: HostProgram, resident_bytes: int) -> HostProgram:
-    """The program whose kernels store vectors of the first half of large arrays so: of those of which L2 does not have
-    all when the next kernel comes to them, which are `resident_bytes`."""
+    """Let kernels store vectors of the first half of large arrays so that they leave the cache first.
+
+    Large are arrays of more than `resident_bytes`: L2 does not have all of them when the next kernel comes to them.
+    """
     return replace(program, kernels=tuple(_changed(kernel, resident_bytes) for kernel in program.kernels))
 
 
@@ -48,7 +50,7 @@ def _changed(kernel: Kernel, resident_bytes: int) -> Kernel:
 
 
 def _in_bodies(body: tuple[Stmt, ...], kernel: Kernel, resident_bytes: int) -> tuple[Stmt, ...]:
-    """The same in the bodies of batches, which begin by asking whether their vectors are aligned."""
+    """Change the stores in the bodies of batches, which begin by asking whether their vectors are aligned."""
     place = next((k for k, s in enumerate(body) if isinstance(s, Declare) and _asks(s)), None)
     if place is None:
         return tuple(with_bodies(s, lambda inner: _in_bodies(inner, kernel, resident_bytes)) for s in body)
@@ -69,7 +71,7 @@ def _asks(stmt: Declare) -> bool:
 
 
 def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
-    """The vectors that a batch stores to arrays in memory, at places that are known where it begins."""
+    """Yield the vectors that a batch stores to arrays in memory, at places that are known where it begins."""
     inside = {n.name for n in walk(*body) if isinstance(n, Declare)}
     for node in walk(*body):
         if isinstance(node, Store) and not node.cache and kernel.storage_of(node.target.array).space is Space.GLOBAL:
@@ -79,8 +81,10 @@ def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
 
 
 def _is_early(target: Access, kernel: Kernel, resident_bytes: int) -> Expr | None:
-    """Whether the array is large, and an element in the half that the kernel comes to first; None where the array's
-    size is unknown."""
+    """Build the test that an array is large, and an element in the half that the kernel comes to first.
+
+    None where the array's size is unknown.
+    """
     outermost, *inner = kernel.storage_of(target.array).extents
     first, known = target.subscripts[0], {p.name for p in kernel.parameters}
     extents = [e for e in (outermost, *inner) if e is not None and names_of((e,)) <= known]
@@ -96,7 +100,7 @@ def _is_early(target: Access, kernel: Kernel, resident_bytes: int) -> Expr | Non
 
 
 def _leaving(stmt: Stmt, names: Mapping[str, Name]) -> Stmt:
-    """The statement with its stores in both ways."""
+    """Return the statement with its stores in both ways."""
 
     def change(node: object) -> object:
         name = names.get(node.target.array) if isinstance(node, Store) and not node.cache else None

@@ -23,7 +23,7 @@ from polytile.tuning import RegisterTuning
 
 
 def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """A thread may have the registers that its loads under way need: so many blocks run on a multiprocessor."""
+    """Bound the registers of a thread by what its loads under way need: so many blocks run at once."""
     if plan.min_blocks:
         return replace(kernel, min_blocks=plan.min_blocks)
     if not kernel.wanted_registers:
@@ -34,21 +34,24 @@ def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel
 
 
 def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """A thread may have so many registers at most as were asked for, in place of other bounds."""
+    """Limit the registers of a thread to as many as were asked for, in place of other bounds."""
     most = context.machine.registers_per_sm // prod(kernel.block)  # that a block can have
     return replace(kernel, max_registers=min(plan.registers, most), min_blocks=0)
 
 
 def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:
-    """As many as these loops want; `kept` are the arrays that live inside the kernel."""
+    """Return the registers that these loops want; `kept` are the arrays that live inside the kernel."""
     vectors = [_of_vectors(n, kept, tuning) for n in batches]
     widest = [min(tuning.max_registers, max(vectors))] if any(vectors) else []
     return min([*widest, *(_of(n, kept, tuning) for n, own in zip(batches, vectors, strict=True) if not own)])
 
 
 def _of_vectors(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
-    """How many a batch of vectors wants: for all that it loads, and some more, but no more than half of the threads
-    leave where it fits into those; 0 where it has none."""
+    """Return the registers that a batch of vectors wants; 0 where it has none.
+
+    They are enough for all that it loads, and some more, but no more than each of half the threads can have, where it
+    fits into those.
+    """
     inside = _with_vectors(loop.body)
     found = [s for s in inside if isinstance(s, Load)]
     if not found:
@@ -62,7 +65,7 @@ def _of_vectors(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
 
 
 def _with_vectors(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """What a batch runs where its vectors are aligned; nothing where it has none."""
+    """Return the statements that a batch runs where its vectors are aligned; none where it has no vectors."""
     if any(isinstance(s, Load) for s in body):
         return body
     inner = (s.then if isinstance(s, If) else s.body if isinstance(s, Scope) else () for s in body)
@@ -70,7 +73,7 @@ def _with_vectors(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _of(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
-    """How many another batch wants."""
+    """Return the registers that a batch without vectors wants."""
     if not meets(*loop.body):
         stores = any(target.array not in kept for s in loop.body for target in targets(s))
         return tuning.storing_registers if stores else tuning.max_registers

@@ -19,7 +19,7 @@ from polytile.ir.linear_access import Element, Known, as_key, behind, element, e
 
 
 def lasting(loop: For, setting: Setting, *, alike: bool = True) -> list[HeldLoad]:
-    """Each element once that an iteration reads (`loads_of`), without those that it may change otherwise before."""
+    """Return each element once that an iteration reads (`loads_of`), without those it may change before."""
     loads = distinct(loads_of(loop, setting, alike=alike))
     changed = set(_changed(loop.body, loads))
     return [load for load in loads if (load.access.array, as_key(load.form)) not in changed]
@@ -36,7 +36,7 @@ class _Use:
 
 
 def _changed(body: Sequence[Stmt], loads: Sequence[HeldLoad]) -> Iterator[tuple[str, object]]:
-    """The elements that are read behind a store which may be to them, and which their loads do not follow."""
+    """Yield the elements that are read after a store which may be to them, and which their loads do not follow."""
     stores: list[_Use] = []
     for use in _uses(body, {}, ()):
         before = (s for s in stores if s.access.array == use.access.array)
@@ -47,7 +47,7 @@ def _changed(body: Sequence[Stmt], loads: Sequence[HeldLoad]) -> Iterator[tuple[
 
 
 def _followed(store: _Use, form: Element, loads: Sequence[HeldLoad]) -> bool:
-    """Whether what holds an element has its value behind a store."""
+    """Return whether what holds an element has its value after a store."""
     if store.form is None or store.form != form:
         return store.form is not None and _apart(store.form, form)
     own = (load for load in loads if (load.access.array, load.form) == (store.access.array, form))
@@ -55,7 +55,7 @@ def _followed(store: _Use, form: Element, loads: Sequence[HeldLoad]) -> bool:
 
 
 def _apart(one: Element, other: Element) -> bool:
-    """Whether a subscript differs by a constant."""
+    """Return whether a subscript differs by a constant."""
     for a, b in zip(one, other, strict=True):
         by = {name: a.get(name, 0) - b.get(name, 0) for name in (*a, *b)}
         if by.pop("", 0) and not any(by.values()):
@@ -64,7 +64,7 @@ def _apart(one: Element, other: Element) -> bool:
 
 
 def _uses(body: Sequence[Stmt], known: Known, guard: Guard | None) -> Iterator[_Use]:
-    """What the statements read and store to, in their order."""
+    """Yield what the statements read and store to, in their order."""
     for stmt in body:
         match stmt:
             case Declare() | Assign():

@@ -38,7 +38,7 @@ from polytile.tuning import LoadTuning
 
 
 def loop_carry(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """Values that the next iteration of a loop reads back from memory stay in registers."""
+    """Keep values that the next iteration of a loop reads back from memory in registers."""
     tuning = context.machine.tuning.loads
     body = carry(kernel.body, kept_arrays(kernel), context.names, tuning, few=plan.prefetch)
     return replace(kernel, body=body)
@@ -47,8 +47,10 @@ def loop_carry(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
 def carry(
     body: tuple[Stmt, ...], homes: frozenset[str], names: Names, tuning: LoadTuning, *, few: bool = False
 ) -> tuple[Stmt, ...]:
-    """Hand on values from iteration to iteration in all loops of a kernel's body, of arrays that are not in `homes`.
-    `few`: the kernel has too few threads for some to run while others wait for memory."""
+    """Carry values from iteration to iteration in all loops of a kernel's body, of arrays not in `homes`.
+
+    `few`: the kernel has too few threads for some to run while others wait for memory.
+    """
     targets = (stmt.target for stmt in statements(*body) if isinstance(stmt, Assign))
     written = frozenset(t.array for t in targets if isinstance(t, Access))
     return _carried(body, _Kernel(homes, written | homes, names, tuning, few))
@@ -124,7 +126,7 @@ def _written(step: Step) -> str:
 
 
 def _sets_an_index(stmt: Stmt) -> bool:
-    """Whether a statement changes a local that subscripts may mention."""
+    """Return whether a statement changes a local that subscripts may mention."""
     return isinstance(stmt, Assign) and isinstance(stmt.target, Name) and stmt.target.type.kind == "int"
 
 
@@ -152,14 +154,14 @@ def _moved(form: Linear, iterator: str, by: int) -> Linear:
 
 
 def _reads(nodes: Iterable[Node], known: Known, write: Assign, earlier: Element) -> list[Access]:
-    """The reads of an element of the array that is written."""
+    """Return the reads of an element of the array that is written."""
     assert isinstance(write.target, Access)
     array = write.target.array
     return [n for n in nodes if isinstance(n, Access) and n.array == array and element(n, known) == earlier]
 
 
 def _handed_on(body: tuple[Stmt, ...], found: _Recurrence, last: Name, following: Name) -> tuple[Stmt, ...]:
-    """The loop's body with `last` in place of the reads, ending with the value that this iteration wrote."""
+    """Replace the reads in a loop's body by `last`, which ends as the value that this iteration wrote."""
     body = with_registers(body, {}, {found.first.array: [(found.element, last)]})
     if not found.read_behind and found.write.op == "":
         return tuple(_stored(body, found.write.target, last))
@@ -168,7 +170,7 @@ def _handed_on(body: tuple[Stmt, ...], found: _Recurrence, last: Name, following
 
 
 def _stored(body: tuple[Stmt, ...], target: Access | Name, register: Name) -> Iterator[Stmt]:
-    """A body that computes the value of `target` in a register."""
+    """Yield the statements of a body that computes the value of `target` in a register."""
     for stmt in body:
         if isinstance(stmt, Scope):
             yield Scope(tuple(_stored(stmt.body, target, register)))

@@ -39,12 +39,12 @@ class _Read:
 
 
 def merged_loads(program: HostProgram, _: Sequence[LoweredPlan], __: Machine) -> HostProgram:
-    """The program whose kernels promise nothing of arrays of which loads may be merged."""
+    """Drop the promises of `__restrict__` for arrays of which loads may be merged."""
     return replace(program, kernels=tuple(map(without_promises, program.kernels)))
 
 
 def without_promises(kernel: Kernel) -> Kernel:
-    """The kernel without `__restrict__`, and without loads of the read-only cache, for such arrays."""
+    """Drop `__restrict__`, and loads of the read-only cache, for such arrays of a kernel."""
     mixed = frozenset(_mixed(kernel))
     if not mixed:
         return kernel
@@ -59,7 +59,7 @@ def without_promises(kernel: Kernel) -> Kernel:
 
 
 def _mixed(kernel: Kernel) -> Iterator[str]:
-    """The buffers of which different branches read elements of one size, one of them written and the other not."""
+    """Yield the buffers of which branches read elements of one size, one of them written and the other not."""
     constant = {p.buffer for p in kernel.parameters if p.buffer is not None and p.const}
     written = {p.buffer for p in kernel.parameters if p.buffer is not None and not p.const}
     if not constant or not written:
@@ -76,8 +76,11 @@ def _mixed(kernel: Kernel) -> Iterator[str]:
 
 
 def _alternatives(kernel: Kernel) -> Iterator[tuple[Branch, Branch]]:
-    """What may run instead of one another: the branches of one choice, and those that follow one another in a block and
-    set the same variable, as their conditions may exclude each other."""
+    """Yield pairs of branches of which one may run instead of the other.
+
+    They are the branches of one choice, and those that follow one another in a block and set the same variable, as
+    their conditions may exclude each other.
+    """
     yield from (((n.then,), (n.otherwise,)) for n in kernel.nodes if isinstance(n, Ternary))
     yield from ((n.then, n.otherwise) for n in kernel.nodes if isinstance(n, If) and n.otherwise)
     blocks = [kernel.body, *(body for stmt in statements(*kernel.body) for body in bodies(stmt))]
@@ -89,14 +92,14 @@ def _alternatives(kernel: Kernel) -> Iterator[tuple[Branch, Branch]]:
 
 
 def _set(stmt: If) -> frozenset[str]:
-    """The variables of the block around it that a choice sets."""
+    """Return the variables of the block around it that a choice sets."""
     inner = tuple(statements(*stmt.then, *stmt.otherwise))
     own = {s.name for s in inner if isinstance(s, Declare)}
     return frozenset(t.name for s in inner for t in targets(s) if isinstance(t, Name)) - own
 
 
 def _read(kernel: Kernel, branch: Branch, buffers: AbstractSet[str]) -> Iterator[_Read]:
-    """What a branch loads from buffers, outside of its loops: no load leaves these for the end of the branch."""
+    """Yield what a branch loads from buffers, outside of its loops: no load leaves these for the branch's end."""
     looped = {id(n) for s in walk(*branch) if _stays_a_loop(s) for n in walk(s)}
     stored = {id(t) for n in walk(*branch) if isinstance(n, Stmt) and not _updates(n) for t in targets(n)}
     for node in walk(*branch):
@@ -109,12 +112,12 @@ def _read(kernel: Kernel, branch: Branch, buffers: AbstractSet[str]) -> Iterator
 
 
 def _stays_a_loop(node: Node) -> bool:
-    """Whether it is a loop that compilers cannot unroll to the end."""
+    """Return whether a node is a loop that compilers cannot unroll to the end."""
     if isinstance(node, For):
         return bool(names_of((node.lower, node.condition)) - {node.iterator}) or isinstance(node.step, Name)
     return isinstance(node, While)
 
 
 def _updates(stmt: Stmt) -> bool:
-    """Whether it loads what it writes."""
+    """Return whether a statement loads what it writes."""
     return isinstance(stmt, Assign) and bool(stmt.op)

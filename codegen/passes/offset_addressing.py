@@ -43,7 +43,7 @@ _Base = tuple[tuple[tuple[str, ...], int], ...]
 
 
 def offset_addressing(program: HostProgram, plans: Sequence[LoweredPlan], _: Machine) -> HostProgram:
-    """Large bodies use 32-bit offsets where the host finds that all their arrays are small enough."""
+    """Use 32-bit offsets in large bodies where the host finds that all their arrays are small enough."""
     kernels: list[Kernel] = []
     wide: list[Kernel] = []
     tests: dict[str, Expr] = {}
@@ -61,7 +61,7 @@ def offset_addressing(program: HostProgram, plans: Sequence[LoweredPlan], _: Mac
 
 
 def _launched(node: Any, tests: Mapping[str, Expr]) -> Any:
-    """A launch of one version or the other."""
+    """Let a launch choose one version or the other by its test."""
     test = tests.get(node.kernel) if isinstance(node, Launch) else None
     if test is None:
         return node
@@ -70,8 +70,9 @@ def _launched(node: Any, tests: Mapping[str, Expr]) -> Any:
 
 # Where it pays ------------------------------------------------------------------------------------
 def _narrowed(kernel: Kernel, *, bounded: bool) -> Kernel:
-    """The kernel with offsets where it needs them, and below a bound that was asked for where it reads many arrays: up
-    to a bound ptxas loads as early as it can, the addresses of all of them among that (hypterm of polybench/reorder,
+    """Use offsets in a kernel that needs them, and below a requested bound where it reads many arrays.
+
+    Up to a bound ptxas loads as early as it can, the addresses of all arrays among that (hypterm of polybench/reorder,
     float, 64 registers: 60 bytes are spilled where values and addresses take 23 registers in turn; none with offsets).
     """
     if needs_offsets(kernel):
@@ -81,20 +82,24 @@ def _narrowed(kernel: Kernel, *, bounded: bool) -> Kernel:
 
 
 def _read_arrays(kernel: Kernel) -> frozenset[str]:
-    """The arrays that a kernel only reads."""
+    """Return the arrays that a kernel only reads."""
     return frozenset(p.buffer for p in kernel.parameters if p.const and p.buffer is not None)
 
 
 def needs_offsets(kernel: Kernel) -> bool:
-    """Whether the values of a large body, and a pointer for each row that is live, take more registers than there are,
-    and the values alone fit better."""
+    """Return whether a large body's values with a pointer for each live row take more registers than there are.
+
+    The values alone have to fit better.
+    """
     share = BOUNDED_SHARE * kernel.max_registers if kernel.max_registers else AUTO_SHARE * MAX_THREAD_REGISTERS
     return is_short_of_registers(kernel, int(share))
 
 
 def _are_small(program: HostProgram, kernel: Kernel, narrow: Kernel) -> Expr | None:
-    """What the host asks before it launches the version with offsets; 1 where sizes are known, None where an array is
-    too large or its size unknown."""
+    """Build the test that the host makes before it launches the version with offsets.
+
+    It is 1 where sizes are known, None where an array is too large or its size unknown.
+    """
     changed = [s.array for s in kernel.storage if s.array in narrow_arrays(kernel, narrow)]
     tests: list[Expr] = []
     for array in changed:
@@ -109,7 +114,7 @@ def _are_small(program: HostProgram, kernel: Kernel, narrow: Kernel) -> Expr | N
 
 
 def _at_most(elements: Expr, most: int) -> Iterator[Expr]:
-    """Conditions under which a product is no larger, in an order in which none of its parts overflows."""
+    """Yield conditions under which a product is at most `most`, in an order in which no part overflows."""
     product: Expr | None = None
     for factor in _factors(elements):
         yield compare("<=", factor, most)
@@ -128,16 +133,18 @@ def _factors(expr: Expr) -> Iterator[Expr]:
 
 
 def narrow_arrays(kernel: Kernel, narrow: Kernel) -> frozenset[str]:
-    """The arrays whose elements two versions of a kernel address differently."""
+    """Return the arrays whose elements two versions of a kernel address differently."""
     return frozenset(s.array for s in kernel.storage if s not in narrow.storage)
 
 
 # How ----------------------------------------------------------------------------------------------
 def with_offsets(kernel: Kernel, *, bounded: bool = False) -> Kernel:
-    """The kernel with offsets to the elements of all arrays that it only uses in blocks without branches; the same
-    kernel where there are none with rows at a distance that is known when it runs. `bounded`: with few registers, as
-    was asked for, which takes more instructions (derivative of polybench/reorder, double: 2.80 ms without a bound,
-    3.45 in this way)."""
+    """Use offsets to the elements of all arrays that a kernel only uses in blocks without branches.
+
+    Returns the same kernel where there are none with rows at a distance that is known when it runs. `bounded`: with few
+    registers, as was asked for, which takes more instructions (derivative of polybench/reorder, double: 2.80 ms without
+    a bound, 3.45 in this way).
+    """
     if kernel.index_type != "int" or kernel.ranges:
         return kernel
     places = _Places(kernel)
@@ -169,8 +176,10 @@ class _Places:
         self._known: dict[Access, _Place | None] = {}
 
     def arrays(self) -> frozenset[str]:
-        """The arrays with all accesses in blocks, at places of three parts, of which one begins where rows of some
-        array do, at distances that are known at run time."""
+        """Return the arrays with all accesses in blocks, at places of three parts.
+
+        One of these places begins where rows of some array do, at distances that are known at run time.
+        """
         everywhere = Counter(n.array for n in self.kernel.nodes if isinstance(n, Access))
         found: dict[str, list[_Place]] = {}
 
@@ -188,7 +197,7 @@ class _Places:
         return frozenset(a for a in whole if any(frozenset(p.base.items()) in begun for p in found[a]))
 
     def of(self, access: Access) -> _Place | None:
-        """The parts of the place of an element; None where it has others."""
+        """Return the parts of the place of an element; None where it has others."""
         if access not in self._known:
             self._known[access] = self._parts(access)
         return self._known[access]
@@ -208,7 +217,7 @@ class _Places:
 
 
 def _leading(run: Body) -> Body:
-    """The declarations of integers at the start of a block."""
+    """Return the declarations of integers at the start of a block."""
     for at, stmt in enumerate(run):
         if not (isinstance(stmt, Comment) or (isinstance(stmt, Declare) and stmt.type.kind == "int")):
             return run[:at]
@@ -216,7 +225,7 @@ def _leading(run: Body) -> Body:
 
 
 def _declared(run: Body) -> set[str]:
-    """What the rest of a block declares."""
+    """Return the names that the rest of a block declares."""
     return {s.name for s in statements(*run[len(_leading(run)) :]) if isinstance(s, Declare)}
 
 
@@ -268,11 +277,11 @@ class _Rewriter:
         return (*leading, *declared, *rest)
 
     def _are_many(self) -> bool:
-        """Whether many arrays have the same rows: a name for an offset would live from one to another."""
+        """Return whether many arrays have the same rows: a name for an offset would live from one to another."""
         return len(self.arrays & _read_arrays(self.kernel)) >= MANY_ARRAYS
 
     def _base(self, base: Polynomial, types: Mapping[str, CType], names: dict[_Base, Name]) -> Name:
-        """The name of what a place begins with; an iterator by itself has one."""
+        """Return the name of what a place begins with; an iterator by itself has one."""
         match list(base.items()):
             case [((name,), 1)]:
                 return Name(name, types[name])
@@ -284,7 +293,7 @@ class _Rewriter:
 
 
 def _wide_sum(offset: Offset, constant: int) -> Expr:
-    """An offset and a constant, added in 64 bits: an access adds the constant to its address by itself.
+    """Add a constant to an offset in 64 bits: an access adds it to its address by itself.
 
     before: A[polytile_offset(at, n) + 2]               32 bits hold the sum, and no other access has its address
     after:  A[(long long)polytile_offset(at, n) + 2]    the address of A[polytile_offset(at, n)], and 16 bytes
@@ -309,7 +318,7 @@ class _Rows:
             self.uses.setdefault(offset, []).append(at)
 
     def at(self, statement: int, offset: Offset, new: dict[Offset, Declare]) -> Expr:
-        """An offset for one statement; names that begin there are `new`."""
+        """Return an offset for one statement; names that begin there are `new`."""
         name, until = self.names.get(offset, (None, -1))
         if name is not None and statement <= until:
             return name
@@ -327,7 +336,7 @@ class _Rows:
 
 
 def _unsigned(a: Polynomial, types: Mapping[str, CType]) -> Expr:
-    """A polynomial modulo 2^32: each product begins with an unsigned integer."""
+    """Build a polynomial modulo 2^32: each product begins with an unsigned integer."""
     total: Expr = lift(0)
     for key, factor in sorted(a.items(), key=lambda item: (item[1] < 0, item[0])):
         product: Expr = Cast(UINT, Name(key[0], types[key[0]])) if key else lift(1)

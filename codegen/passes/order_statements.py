@@ -48,7 +48,7 @@ TREE, SWEEP, AUTO = "tree", "sweep", "auto"
 
 
 def order_statements(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """Large bodies without branches are put in an order that takes few registers."""
+    """Order large bodies without branches so that they take few registers."""
 
     def ordered(run: Body, behind: Body) -> Body:
         return _ordered(kernel, run, behind, plan, context)
@@ -58,7 +58,7 @@ def order_statements(kernel: Kernel, plan: LoweredPlan, context: Context) -> Ker
 
 
 def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context: Context) -> Body:
-    """One block in the best order; as it is where that is the source's."""
+    """Put one block in the best order; leave it as it is where that is the source's."""
     if not plan.points and is_small(run):
         return run
     try:
@@ -91,7 +91,7 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context
 
 
 def _in_order(kernel: Kernel, block: Block, sequence: tuple[int, ...], context: Context) -> Body:
-    """A block in another order; raises InternalError where it would compute something else."""
+    """Put a block in another order; raises InternalError where it would compute something else."""
     from polytile.codegen.ordering.emit import emit
     from polytile.codegen.ordering.equivalence import equivalent
 
@@ -103,14 +103,19 @@ def _in_order(kernel: Kernel, block: Block, sequence: tuple[int, ...], context: 
 
 
 def _loads_again(run: Body, graph: ValueGraph) -> bool:
-    """Whether statements read elements several times that the graph loads once, as those of neighbouring points do."""
+    """Return whether statements read elements several times that the graph loads once.
+
+    Those of neighbouring points do.
+    """
     read = sum(isinstance(node, Access) for node in walk(*run)) - len(graph.stores)
     return read > sum(node.kind is Kind.LOAD for node in graph.nodes)
 
 
 def loads_first(graph: ValueGraph) -> tuple[int, ...]:
-    """An order with all loads ahead of all stores, and each operation where it has its operands, where registers have
-    room for all that is loaded; that of the source elsewhere."""
+    """Return an order with all loads ahead of all stores, and each operation once it has its operands.
+
+    That of the source, where registers have no room for all that is loaded.
+    """
     loads = [number for number in graph.order if graph.nodes[number].kind is Kind.LOAD]
     if sum(graph.nodes[number].width for number in loads) > FIRST_LOADS:
         return graph.order
@@ -136,12 +141,12 @@ def loads_first(graph: ValueGraph) -> tuple[int, ...]:
 
 
 def _stores_again(run: Body, graph: ValueGraph) -> bool:
-    """Whether statements store elements that others store again at once."""
+    """Return whether statements store elements that others store again right after."""
     return sum(isinstance(s, Assign) and isinstance(s.target, Access) for s in statements(*run)) > len(graph.stores)
 
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
-    """The sequence with the fewest live registers among those of a kind; the source's where no other has fewer."""
+    """Return the sequence with the fewest live registers of those of a kind; the source's unless one has fewer."""
     from polytile.codegen.ordering.candidate_orders import candidate_orders  # only large bodies pay for it
 
     found = candidate_orders(graph, trees=wanted in (TREE, AUTO), sweeps=wanted in (SWEEP, AUTO))
@@ -149,8 +154,10 @@ def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
 
 
 def with_fewer_by_parts(graph: ValueGraph, sequence: tuple[int, ...]) -> tuple[int, ...]:
-    """A sequence of which parts are swept, where it clearly has fewer live registers than the given one: ptxas makes
-    more of some orders than of others, so that a few registers less say nothing."""
+    """Return a sequence of which parts are swept, where it clearly has fewer live registers than the given one.
+
+    ptxas makes more of some orders than of others, so that a few registers less say nothing.
+    """
     from polytile.codegen.ordering.candidate_orders import swept_by_parts
 
     found = swept_by_parts(graph)

@@ -29,8 +29,9 @@ from polytile.ir.verify.uniform import differing_names
 
 
 def separate_parts(kernel: Kernel, labels: Collection[str]) -> Kernel:
-    """The kernel whose parts between barriers run without guards where a block has a full tile. Loops around barriers,
-    and those with these labels, are looked into.
+    """Run parts between barriers without guards where a block has a full tile.
+
+    Loops around barriers, and those with these labels, are looked into.
 
     before: for (k0) { fill(k0) if i < n; barrier; for (k < 16) if (16 * k0 + k < m) S(k); barrier; }
     after:  for (k0) {
@@ -72,11 +73,11 @@ class _Parts:
         return tuple(out)
 
     def _ends(self, stmt: Stmt) -> bool:
-        """Whether a statement is no part of a tile: names, barriers, and loops around these or over tiles."""
+        """Return whether a statement is no part of a tile: names, barriers, and loops around these or over tiles."""
         return _leading(stmt) or any(isinstance(n, Barrier) or self._is_over_tiles(n) for n in walk(stmt))
 
     def _is_over_tiles(self, node: Node) -> bool:
-        """Whether it is a loop with one of the labels, or strides over what is left of the grid."""
+        """Return whether a node is a loop with one of the labels, or strides over what is left of the grid."""
         return isinstance(node, For) and (node.label in self.labels or isinstance(node.step, Name))
 
     def _inside(self, stmt: Stmt, facts: Facts) -> Stmt:
@@ -98,25 +99,28 @@ class _Parts:
         return part if test is None else (If(test, part, tuple(self._rolled(stmt) for stmt in part)),)
 
     def _rolled(self, stmt: Stmt) -> Stmt:
-        """A partial tile, in which copies are unrolled, so that loads wait together, and of the schedule's loops only
-        those that registers need."""
+        """Unroll only what a partial tile needs.
+
+        These are its copies, so that loads wait at the same time, and of the schedule's loops those that registers
+        need.
+        """
         stmt = with_bodies(stmt, lambda body: tuple(self._rolled(inner) for inner in body))
         if isinstance(stmt, For) and stmt.unroll is not None and self._is_planned(stmt) and not self._selects(stmt):
             return replace(stmt, unroll=1)
         return stmt
 
     def _is_planned(self, loop: For) -> bool:
-        """Whether a loop is one of the schedule's, not of a copy: their labels have a colon."""
+        """Return whether a loop is one of the schedule's, not of a copy: their labels have a colon."""
         return bool(loop.label) and ":" not in loop.label
 
     def _selects(self, loop: For) -> bool:
-        """Whether the iterator is in a subscript of an array of registers."""
+        """Return whether the iterator is in a subscript of an array of registers."""
         found = (n for n in walk(*loop.body) if isinstance(n, Access) and n.array in self.registers)
         return any(loop.iterator in names_of(access.subscripts) for access in found)
 
 
 def separate(kernel: Kernel, iterator: str | None = None) -> Kernel:
-    """The kernel with its loops over `iterator` (or all that follows its first declarations) with and without guards.
+    """Split loops over `iterator` (or all after a kernel's first declarations) into full and partial tiles.
 
     The test is the same for all threads of a block. Guards that are no affine bounds, or bounds of what has no bound
     itself, stay. Where no guard goes, nothing changes but what `simplify` does.
@@ -156,12 +160,12 @@ class _Separator:
         return (stmt,)
 
     def _both(self, tile: Body, facts: Facts) -> Body:
-        """The tile behind its test, and as it is."""
+        """Return the tile below its test, and as it is."""
         test = self.test(tile, facts)
         return tile if test is None else (If(test, tile, tile),)
 
     def test(self, tile: Body, facts: Facts) -> Expr | None:
-        """Whether no guard of a tile is needed, for all threads of a block; None where that is not to be asked."""
+        """Build the test that no guard of a tile is needed, for all threads of a block; None for no test."""
         varying = self.differing.union(written_names(*tile))
         forms: list[Linear] = []
         for form, known in _guards(tile, facts):
@@ -173,21 +177,21 @@ class _Separator:
         return reduce(lambda a, b: Binary("&&", a, b, BOOL), (self._bound(form) for form in forms))
 
     def _bound(self, form: Linear) -> Expr:
-        """`form >= 0`, without minus signs."""
+        """Build `form >= 0`, without minus signs."""
         terms = [((name,) if name else (), factor) for name, factor in form.items()]
         left = expression({key: -factor for key, factor in terms if factor < 0}, self.types)
         return Binary("<=", left, expression({key: factor for key, factor in terms if factor > 0}, self.types), BOOL)
 
 
 def _leading(stmt: Stmt) -> bool:
-    """What comes before a tile: names, the wait for other kernels, and threads that leave."""
+    """Return whether a statement precedes a tile: names, the wait for other kernels, and threads that leave."""
     return isinstance(stmt, AwaitLaunches | Declare | Comment) or (
         isinstance(stmt, If) and bool(stmt.then) and isinstance(stmt.then[-1], Leave)
     )
 
 
 def _guards(body: Body, facts: Facts) -> Iterator[tuple[Linear, Facts]]:
-    """The bounds that guards of the statements test, with what is known there."""
+    """Yield the bounds that guards of the statements test, with what is known there."""
     for stmt in body:
         for expr, holds in _tests(stmt):
             yield from ((form, facts) for form in implied(expr, holds))
@@ -197,7 +201,10 @@ def _guards(body: Body, facts: Facts) -> Iterator[tuple[Linear, Facts]]:
 
 
 def _tests(stmt: Stmt) -> Iterator[tuple[Expr, bool]]:
-    """The conditions of a statement, and what each is inside the domain: an alternative of several never holds."""
+    """Yield the conditions of a statement, and what each is inside the domain.
+
+    An alternative of several never holds.
+    """
     match stmt:
         case If(condition=condition):
             yield condition, not _alternative(condition)

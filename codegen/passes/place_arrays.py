@@ -24,7 +24,7 @@ from polytile.ir.polynomial import Linear, linear
 
 
 def place_arrays(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """Arrays that live inside the kernel have the cells that are planned, and no more."""
+    """Give arrays that live inside the kernel the cells that are planned, and no more."""
     threads = ((c.name, c.source.axis) for c in kernel.coordinates if isinstance(c.source, ThreadIndex))
     counts = {name: kernel.block["xyz".index(axis)] for name, axis in threads}
     body = Contracted(plan.placements, counts).addressed(kernel.body)
@@ -39,8 +39,10 @@ class Contracted:
     coordinates: Mapping[str, int]
 
     def addressed(self, body: tuple[Stmt, ...], known: Known | None = None) -> tuple[Stmt, ...]:
-        """The statements with the subscripts that address each array where it lives; those that it does not keep
-        become 0, which no text mentions. `known` are the values of names declared around them."""
+        """Subscript each array as its placement says; what it does not keep becomes 0, which no text mentions.
+
+        `known` are the values of names declared around the statements.
+        """
         known, found = known or {}, []
         for stmt in body:
             found.append(self._statement(stmt, known))
@@ -77,7 +79,10 @@ class Contracted:
         return replace(access, subscripts=subscripts)
 
     def _quotient(self, subscript: Expr, stride: int, known: Known) -> Expr:
-        """A subscript, which is not negative, divided by a stride: a number where all else is less than a stride."""
+        """Divide a subscript, which is not negative, by a stride.
+
+        The result is a number where all else is less than a stride.
+        """
         low, high = self._range(expanded(subscript, known))
         if low is not None and high is not None and low // stride == high // stride:
             return constant(low // stride)
@@ -86,8 +91,10 @@ class Contracted:
         return Binary("/", subscript, Literal(str(stride)), subscript.type)
 
     def _range(self, subscript: Expr) -> tuple[int | None, int | None]:
-        """The least and the greatest value of a linear form in the coordinates, or of the remainder of one, for which
-        multiples of the divisor do not count."""
+        """Return the least and the greatest value of a linear form in the coordinates, or of its remainder.
+
+        For a remainder, multiples of the divisor do not count.
+        """
         match subscript:
             case Binary(op="%", left=value, right=divisor) if (by := arith.known(divisor)):
                 form = linear(value)

@@ -74,27 +74,27 @@ class LoweredPlan:
 
     @property
     def register_tiles(self) -> frozenset[str]:
-        """The loops that update several elements in registers."""
+        """Return the loops that update several elements in registers."""
         return frozenset(label for label, elements in self.promoted.items() if elements > 1)
 
     @property
     def partitioned(self) -> tuple[str, ...]:
-        """The loops whose full tiles are apart from the partial ones."""
+        """Return the loops whose full tiles are separate from the partial ones."""
         return tuple(label for label, loop in self.loops.items() if loop.partition)
 
     @property
     def unrolled(self) -> bool:
-        """Whether loops are marked to be unrolled."""
+        """Return whether loops are marked to be unrolled."""
         return any(loop.unroll != 1 for loop in self.loops.values())
 
     @property
     def sums_are_free(self) -> bool:
-        """Whether additions may come in any order, and no loads have been put in front of them."""
+        """Return whether additions may come in any order, and no loads have been put in front of them."""
         return self.reassociate and not self.tiled and not self.loads_first
 
     @property
     def loads_first(self) -> bool:
-        """Whether loops load for several iterations at once."""
+        """Return whether loops load for several iterations at once."""
         return any(loop.loads_first for loop in self.loops.values())
 
 
@@ -144,7 +144,7 @@ class Pass:
 
     @property
     def summary(self) -> str:
-        """What it does, in one line."""
+        """Return what the pass does, in one line."""
         run = self.run.found if isinstance(self.run, OnDemand) else self.run
         return (run.__doc__ or "").partition("\n")[0]
 
@@ -161,10 +161,10 @@ class ProgramPass:
 
     @property
     def summary(self) -> str:
-        """What it does, in one line."""
+        """Return what the pass does, in one line."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
 
 def kept_arrays(kernel: Kernel) -> frozenset[str]:
-    """The arrays that live inside the kernel."""
+    """Return the arrays that live inside the kernel."""
     return frozenset(s.array for s in kernel.storage if s.space in (Space.PRIVATE, Space.SHARED))

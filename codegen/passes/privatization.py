@@ -52,7 +52,7 @@ from polytile.machine import Machine
 
 
 def privatization(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
-    """Blocks update copies of small arrays in shared memory, which they add to the array at their end."""
+    """Let blocks update copies of small arrays in shared memory, which they add to the array at their end."""
     kernels: list[Kernel] = []
     launched: dict[str, _Copies] = {}
     taken = names_of(program.body) | {p.name for p in program.parameters} | {a.name for a in program.arguments}
@@ -83,11 +83,11 @@ class _Copy:
 
     @property
     def elements(self) -> Expr:
-        """How many elements the array has, of 64 bits."""
+        """Return the number of elements of the array, in 64 bits."""
         return reduce(mul, (_wide(e) for e in self.home.extents if e is not None), lift(1))
 
     def linear(self, access: Access, integer: CType) -> Expr:
-        """The place of an element in the copy."""
+        """Return the place of an element in the copy."""
         place: Expr = Literal("0", integer)
         for subscript, extent in zip(access.subscripts, self.home.extents, strict=True):
             assert extent is not None
@@ -114,22 +114,22 @@ class _Copies:
 
     @property
     def tiles(self) -> str:
-        """The name of the number of blocks that the plain kernel takes along x."""
+        """Return the name of the number of blocks that the plain kernel takes along x."""
         return fresh("tiles", self.taken)
 
     def size(self, copy: _Copy) -> Expr:
-        """The number of an array's elements, as the kernel has it."""
+        """Return the number of an array's elements, as the kernel has it."""
         if copy.count is not None:
             return Literal(str(copy.count), self.integer)
         return Name(fresh(f"{copy.home.name}_elements", self.taken), self.integer)
 
     def aggregates(self, element: CType) -> bool:
-        """Whether lanes of a warp combine what they have for one element of a copy."""
+        """Return whether threads of a warp combine what they have for one element of a copy."""
         return self.machine.tuning.atomics.aggregated_in_copies and element.kind == "float"
 
     @property
     def resident(self) -> int:
-        """How many blocks run at once."""
+        """Return the number of blocks that run at once."""
         machine, threads = self.machine, prod(self.plain.block)
         memory = sum(copy.bytes for copy in self.copies) + machine.shared_reserved
         limits = machine.threads_per_sm // threads, machine.shared_per_sm // memory, machine.blocks_per_sm
@@ -137,7 +137,7 @@ class _Copies:
 
     # The launch ------------------------------------------------------------------------------------------------------
     def launch(self, plain: Launch) -> Stmt:
-        """The choice between the two kernels."""
+        """Build the choice between the two kernels."""
         x, y, z = plain.grid
         tiles, blocks = Name(self.tiles, LLONG), lift(self.resident)
         across = least(tiles, blocks)
@@ -155,7 +155,7 @@ class _Copies:
 
     # The kernel ------------------------------------------------------------------------------------------------------
     def kernel(self) -> Kernel:
-        """The kernel whose blocks have copies."""
+        """Build the kernel whose blocks have copies."""
         plain, tile = self.plain, Name(fresh("tile", self.taken), self.integer)
         along = [c for c in plain.coordinates if BlockIndex("x") in walk(c.source)]
         shared = {copy.home.array: self._storage(copy) for copy in self.copies}
@@ -213,7 +213,7 @@ class _Copies:
         yield self._over(copy, (Declare(value.name, cell.type, cell), update))
 
     def _subscripts(self, copy: _Copy, place: Expr) -> Iterator[Expr]:
-        """The subscripts of the element at a place in the copy."""
+        """Yield the subscripts of the element at a place in the copy."""
         inner = [_in_type(e, self.integer) for e in copy.home.extents[1:] if e is not None]
         for k in range(len(inner) + 1):
             step = reduce(mul, inner[k:], lift(1))
@@ -228,7 +228,7 @@ class _Copies:
         return identity(copy.op, copy.home.element)
 
     def _over(self, copy: _Copy, body: tuple[Stmt, ...]) -> For:
-        """A loop over the elements of a copy, which the threads of the block share."""
+        """Build a loop over the elements of a copy, which the threads of the block share."""
         k = Name(fresh("k", self.taken), self.integer)
         x, y, z = self.plain.block
         first: Expr = ThreadIndex("x", self.integer)
@@ -238,7 +238,7 @@ class _Copies:
 
 
 def _copies(kernel: Kernel, machine: Machine, taken: frozenset[str]) -> _Copies | None:
-    """The arrays of which the blocks of a kernel can have copies, the smallest first, as far as memory goes."""
+    """Choose the arrays of which a kernel's blocks can have copies, the smallest first, as far as memory goes."""
     waits = any(isinstance(n, Barrier | Leave) for n in kernel.nodes)
     if waits or kernel.shared or kernel.cooperative or kernel.cluster > 1:
         return None
@@ -251,7 +251,7 @@ def _copies(kernel: Kernel, machine: Machine, taken: frozenset[str]) -> _Copies 
 
 
 def _updated(kernel: Kernel, machine: Machine) -> Iterator[_Copy]:
-    """The arrays that a kernel only updates, by one operation each."""
+    """Yield the arrays that a kernel only updates, by one operation each."""
     for home in kernel.storage:
         uses = [n for n in kernel.nodes if isinstance(n, Access) and n.array == home.array]
         updates = [n for n in kernel.nodes if isinstance(n, Atomic) and n.target.array == home.array]
@@ -277,12 +277,12 @@ def _launches(body: tuple[Stmt, ...], launched: dict[str, _Copies]) -> tuple[Stm
 
 
 def _wide(value: Expr) -> Expr:
-    """A size, as the host has it."""
+    """Return a size as the host has it."""
     return _in_type(value, LLONG)
 
 
 def _in_type(value: Expr, integer: CType) -> Expr:
-    """A size whose names and constants have this type."""
+    """Return a size whose names and constants have this type."""
 
     def change(node: Any) -> Any:
         return replace(node, type=integer) if isinstance(node, Name | Literal) else node

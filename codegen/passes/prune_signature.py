@@ -17,12 +17,12 @@ from polytile.ir.memory import Storage
 
 
 def prune_signature(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Storage, parameters and coordinates that the body does not use are left out."""
+    """Leave out storage, parameters and coordinates that the body does not use."""
     return pruned(kernel)
 
 
 def pruned(kernel: Kernel) -> Kernel:
-    """The kernel without storage, parameters and coordinates that its body does not use."""
+    """Drop storage, parameters and coordinates that a kernel's body does not use."""
     arrays = {n.array for n in kernel.nodes if isinstance(n, Access)}
     storage = tuple(s for s in kernel.storage if s.array in arrays)
     names = {n.name for n in kernel.nodes if isinstance(n, Name)}
@@ -38,6 +38,6 @@ def pruned(kernel: Kernel) -> Kernel:
 
 
 def _layout(storage: Iterable[Storage]) -> set[str]:
-    """The names in the extents that address arrays: all but the outermost."""
+    """Return the names in the extents that address arrays: all but the outermost."""
     extents = (e for home in storage for e in home.extents[1:] if e is not None)
     return {n.name for extent in extents for n in walk(extent) if isinstance(n, Name)}

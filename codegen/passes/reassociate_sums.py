@@ -29,7 +29,7 @@ CLEARLY = 0.9  # of the score that a block had
 
 
 def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
-    """Sums of large bodies share their parts and take few registers, in another order of additions."""
+    """Reorder sums of large bodies so that they share their parts and take few registers."""
 
     def changed(run: Body, behind: Body) -> Body:
         key = (kernel.name, run, behind)
@@ -44,7 +44,7 @@ def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel
 
 
 def _changed(kernel: Kernel, run: Body, behind: Body, context: Context) -> Body:
-    """One block with other sums; as it is where these are not clearly better."""
+    """Change the sums of one block; leave it as it is where the new ones are not clearly better."""
     if is_small(run):
         return run
     try:

@@ -50,7 +50,7 @@ class ReductionLoop:
 
 
 def is_linear(kernel: Kernel) -> bool:
-    """Whether its threads are in one row, and have nothing to do with one another."""
+    """Return whether the kernel's threads are in one row, and have nothing to do with one another."""
     meets = any(isinstance(n, Barrier | Leave | Shuffle | WarpReduce | Atomic | Store) for n in kernel.nodes)
     places = (*kernel.nodes, *(n for c in kernel.coordinates for n in walk(c.source)))
     beyond = any(isinstance(n, ThreadIndex | BlockIndex) and n.axis != "x" for n in places)
@@ -60,7 +60,7 @@ def is_linear(kernel: Kernel) -> bool:
 def reduction_loops(
     kernel: Kernel, body: Sequence[Stmt], known_here: frozenset[str], *, floating: bool
 ) -> Iterator[ReductionLoop]:
-    """The loops that can be shared, in blocks that all lanes of a row reach together."""
+    """Yield the loops that threads can share, in blocks that all threads of a row reach at the same time."""
     known_here |= {c.name for c in kernel.coordinates} | {p.name for p in kernel.parameters}
     for k, stmt in enumerate(body):
         if isinstance(stmt, While):
@@ -75,14 +75,14 @@ def reduction_loops(
 
 
 def _is_same(value: Expr, known_here: frozenset[str]) -> bool:
-    """Whether the lanes of a row are known to have the same value."""
+    """Return whether the threads of a row are known to have the same value."""
     return all(not isinstance(n, Access) and (not isinstance(n, Name) or n.name in known_here) for n in walk(value))
 
 
 def _loop(
     kernel: Kernel, before: Stmt | None, loop: While, behind: Sequence[Stmt], *, floating: bool
 ) -> ReductionLoop | None:
-    """The loop that a `while` and the declaration before it are, if lanes can share it."""
+    """Return the loop that a `while` and the declaration before it are, if threads can share it; else None."""
     if not (isinstance(before, Declare) and before.value is not None and before.type.size >= 4 and before.type.signed):
         return None
     iterator = Name(before.name, before.type)
@@ -108,7 +108,7 @@ def _loop(
 def _updates(
     kernel: Kernel, body: Sequence[Stmt], iterator: Name, *, floating: bool
 ) -> tuple[Accumulation, ...] | None:
-    """The elements that a body updates, if it changes nothing else but names of its own."""
+    """Return the elements that a body updates, if it changes nothing else but names of its own; else None."""
     own = set(declared_names(*body))
     found: dict[Access, Accumulation] = {}
     for stmt in _units(body):
@@ -131,7 +131,7 @@ def _updates(
 
 
 def _uses_once(stmt: Stmt) -> bool:
-    """Whether an update reads its array nowhere but as the element that it changes."""
+    """Return whether an update reads its array nowhere but as the element that it changes."""
     found = update_of(stmt)
     return found is not None and not any(
         isinstance(n, Access) and n.array == found.target.array and n != found.target for n in walk(stmt)
@@ -139,7 +139,7 @@ def _uses_once(stmt: Stmt) -> bool:
 
 
 def _units(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """The assignments and updates of a body, and whatever else is no plain block."""
+    """Yield the assignments and updates of a body, and whatever else is no plain block."""
     for stmt in body:
         if isinstance(stmt, Scope) or (isinstance(stmt, If) and update_of(stmt) is None):
             for inner in bodies(stmt):
@@ -149,7 +149,7 @@ def _units(body: Sequence[Stmt]) -> Iterator[Stmt]:
 
 
 def _length(kernel: Kernel, body: Sequence[Stmt], iterator: Name) -> tuple[str, int] | None:
-    """An array that a loop goes through, and its dimension: the size of that bounds how long loops are."""
+    """Return an array that a loop goes through, and its dimension, whose size bounds how long loops are; or None."""
     for node in (n for stmt in body for n in walk(stmt)):
         if isinstance(node, Access) and iterator in node.subscripts:
             dimension, extents = node.subscripts.index(iterator), kernel.storage_of(node.array).extents
@@ -159,7 +159,10 @@ def _length(kernel: Kernel, body: Sequence[Stmt], iterator: Name) -> tuple[str, 
 
 
 def only_first_lane_reads(kernel: Kernel, loops: Sequence[ReductionLoop]) -> bool:
-    """Whether what the first lane stores in memory is read by it alone; all lanes read what loops add up."""
+    """Return whether what the first thread of a row stores in memory is read by it alone.
+
+    All threads read what loops add up.
+    """
     written = {t.array for n in kernel.nodes for t in targets(n) if isinstance(t, Access) and is_global(kernel, t)}
     uses = [n for n in kernel.nodes if isinstance(n, Access) and n.array in written]
     inside = {id(n) for loop in loops for n in walk(*loop.loop.body)}
@@ -171,14 +174,14 @@ def only_first_lane_reads(kernel: Kernel, loops: Sequence[ReductionLoop]) -> boo
 
 
 def _updated_in(loops: Sequence[ReductionLoop]) -> Iterator[Node]:
-    """The elements in loops that are updated there, which nothing else in the same loop uses."""
+    """Yield the elements in loops that are updated there, which nothing else in the same loop uses."""
     for loop in loops:
         updated = {u.target.array for u in loop.updates}
         yield from (n for s in loop.loop.body for n in walk(s) if isinstance(n, Access) and n.array in updated)
 
 
 def stores(kernel: Kernel, stmt: Stmt) -> bool:
-    """Whether a statement itself writes to memory."""
+    """Return whether a statement itself writes to memory."""
     return any(isinstance(t, Access) and is_global(kernel, t) for t in targets(stmt))
 
 

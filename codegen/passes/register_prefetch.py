@@ -37,8 +37,11 @@ class _Load:
 def load_ahead(
     loop: For, changing: frozenset[str], names: Names, tuning: LoadTuning
 ) -> tuple[tuple[Declare, ...], For]:
-    """Declarations for in front of a loop that runs at least once, and the loop; `changing` are the arrays that the
-    kernel writes or keeps for itself."""
+    """Load elements of later iterations ahead; return declarations to precede the loop, and the loop.
+
+    The declarations go in front of a loop that runs at least once; `changing` are the arrays that the kernel writes or
+    keeps for itself.
+    """
     condition = consecutive(loop)
     loads = _loads(loop, changing)
     if condition is None or not _has_branches(loop) or not 0 < len(loads) <= tuning.max_prefetched_elements:
@@ -62,7 +65,7 @@ def load_ahead(
 
 
 def _loads(loop: For, changing: frozenset[str]) -> list[_Load]:
-    """The elements of arrays that do not change which every iteration reads, each another one."""
+    """Return the elements of arrays that do not change which every iteration reads, each another one."""
     found: list[_Load] = []
     for step in steps(loop.body, {}):
         for node in () if step.stmt.value is None else evaluated(step.stmt.value):
@@ -77,7 +80,7 @@ def _loads(loop: For, changing: frozenset[str]) -> list[_Load]:
 
 
 def _has_branches(loop: For) -> bool:
-    """Whether the body computes what takes branches on a GPU."""
+    """Return whether the body computes what takes branches on a GPU."""
     return any(_takes_branches(node) for stmt in loop.body for node in walk(stmt))
 
 
@@ -91,7 +94,7 @@ def _takes_branches(node: Node) -> bool:
 
 
 def _iteration(condition: Binary, start: Expr, distance: int) -> Expr:
-    """The iteration `distance` behind `start`, or the last one."""
+    """Return the iteration `distance` after `start`, or the last one."""
     if distance == 0:
         return start
     bound = condition.right

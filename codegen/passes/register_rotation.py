@@ -30,12 +30,12 @@ class Roles:
         return self.of.get(name, name)
 
     def rotated(self, names: tuple[str, ...]) -> Roles:
-        """After a `Rotate` of these names."""
+        """Return the roles after a `Rotate` of these names."""
         following = (*names[1:], names[0])
         return _roles({**self.of, **{name: self[after] for name, after in zip(names, following, strict=True)}})
 
     def without(self, names: Iterable[str]) -> Roles:
-        """After the end of the scope that declares `names`."""
+        """Return the roles after the end of the scope that declares `names`."""
         gone = frozenset(names)
         return _roles({name: storage for name, storage in self.of.items() if name not in gone})
 
@@ -48,7 +48,7 @@ def _roles(of: Mapping[str, str]) -> Roles:
 
 
 def renamed(node: Any, roles: Roles) -> Any:
-    """The node, speaking of what its names stand for."""
+    """Rename what a node mentions to what its names stand for."""
 
     def change(n: Any) -> Any:
         match n:
@@ -72,7 +72,7 @@ class Movable:
 
 
 def movables(body: Iterable[Stmt], storage: Iterable[Storage] = ()) -> dict[str, Movable]:
-    """What can be moved, by name: declared in the body, or private in the kernel."""
+    """Return what can be moved, by name: declared in the body, or private in the kernel."""
     found = {s.array: _private(s) for s in storage if s.space is Space.PRIVATE}
     for node in walk(*body):
         match node:
@@ -88,7 +88,7 @@ def _private(storage: Storage) -> Movable:
 
 
 def moves(now: Roles, wanted: Roles, known: Mapping[str, Movable], temporary: str) -> Body:
-    """Statements after which every name is where `wanted` says, instead of where `now` does.
+    """Build statements after which every name is where `wanted` says, instead of where `now` does.
 
     before: a is in b, b in a; wanted where they are called
     after:  { double t = a; a = b; b = t; }
@@ -105,7 +105,7 @@ def moves(now: Roles, wanted: Roles, known: Mapping[str, Movable], temporary: st
 
 
 def _turned(cycle: list[str], known: Mapping[str, Movable], temporary: str) -> list[Stmt]:
-    """Every place of the cycle takes what the next one holds."""
+    """Build the moves in which every place of the cycle takes what the next one holds."""
     missing = [name for name in cycle if name not in known]
     if missing or len({known[name] for name in cycle}) > 1:
         raise InternalError(f"these cannot change places by moves: {', '.join(cycle)}")

@@ -37,7 +37,7 @@ class ElementUpdate:
 
 
 def accumulation(loop: For, execution: Execution) -> ElementUpdate | None:
-    """What an execution in a loop updates; None where that is not one element that the loop keeps."""
+    """Return what an execution in a loop updates; None where that is not one element that the loop keeps."""
     assign = only_store(execution.body)
     if assign is None or not isinstance(assign.target, Access):
         return None
@@ -57,7 +57,7 @@ def accumulation(loop: For, execution: Execution) -> ElementUpdate | None:
 
 
 def accumulate(loop: For, execution: Execution, names: Names) -> Stmt:
-    """The loop around one execution, with the element that this updates in a register."""
+    """Build the loop around one execution, with the element that this updates in a register."""
     found = accumulation(loop, execution)
     if found is None:
         raise InternalError(f"the loop {loop.label} updates no element that could stay in a register")
@@ -67,7 +67,10 @@ def accumulate(loop: For, execution: Execution, names: Names) -> Stmt:
 
 
 def is_alone(scop: Scop, execution: Execution, found: ElementUpdate) -> bool:
-    """Whether no other access of the statement meets the target's element while only varying iterators change."""
+    """Return whether no other access of the statement meets the target's element.
+
+    That is, where only varying iterators change.
+    """
     statement, target, varying = scop.statement(execution.statement), found.target, found.varying
     parts = [s.value for s in straight(execution.body) if isinstance(s, Assign | Declare) and s.value is not None]
     write = next((a.relation for a in statement.accesses if a.kind is AccessKind.WRITE), None)
@@ -111,13 +114,13 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
 
 
 def guarded(loop: For, body: tuple[Stmt, ...]) -> Stmt:
-    """What only happens where a loop runs at least once."""
+    """Guard what only happens where a loop runs at least once."""
     runs: Expr = with_part(loop.condition, Name(loop.iterator, loop.type), loop.lower)
     return Scope(body) if _always(runs) else If(runs, body)
 
 
 def _always(condition: Expr) -> bool:
-    """Whether a comparison of constants holds."""
+    """Return whether a comparison of constants holds."""
     match condition:
         case Binary(op="<=", left=Literal(text=left), right=Literal(text=right)):
             return int(left) <= int(right)
@@ -127,6 +130,6 @@ def _always(condition: Expr) -> bool:
 
 
 def _fixed(parts: Sequence[Stmt], moving: frozenset[str]) -> list[Stmt]:
-    """The declarations that do not change from iteration to iteration."""
+    """Return the declarations that do not change from iteration to iteration."""
     declared = (s for s in parts if isinstance(s, Declare) and s.name not in moving)
     return [d for d in declared if d.value is None or not moving & value_names(d.value)]

@@ -22,7 +22,7 @@ from polytile.ir.name_supply import Names
 
 
 def forward_shared(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """What threads of a block forward to one another goes through copies in shared memory."""
+    """Forward values from thread to thread of a block through copies in shared memory."""
     body, copies = handed_over(kernel.body, plan.forwarded, context.names)
     return replace(kernel, body=body, storage=(*kernel.storage, *copies))
 
@@ -30,8 +30,10 @@ def forward_shared(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kerne
 def handed_over(
     body: tuple[Stmt, ...], copies: Mapping[str, Storage], names: Names
 ) -> tuple[tuple[Stmt, ...], tuple[Storage, ...]]:
-    """A kernel's body with the copies of its arrays, and where these live. Arrays of which it loads or stores vectors
-    have none."""
+    """Return a kernel's body with the copies of its arrays, and where these live.
+
+    Arrays of which it loads or stores vectors have none.
+    """
     if not copies:
         return body, ()
     whole = {a.array for n in walk(*body) if isinstance(n, Aligned | Load | Store) for a in _accesses(n)}
@@ -70,7 +72,7 @@ class _Copied:
                 yield self._read(stmt)
 
     def _stored(self, stmt: Assign, target: Access) -> Iterator[Stmt]:
-        """The assignment, to the copy too."""
+        """Yield the assignment, to the copy too."""
         where, here = replace(target, subscripts=tuple(map(self._read, target.subscripts))), self._read(target)
         value = self._read(stmt.value)
         if stmt.op:
@@ -85,7 +87,7 @@ class _Copied:
             yield Scope((Declare(new.name, new.type, value, stmt.location), *stores))
 
     def _read(self, node: Any) -> Any:
-        """A statement that stores nothing to device memory that has copies, or an expression, from the copies."""
+        """Let an expression, or a statement that stores to no array with a copy, read from the copies."""
         return rewrite(node, lambda n: self._copied(n) if isinstance(n, Access) else n)
 
     def _copied(self, access: Access) -> Access:
@@ -98,7 +100,7 @@ class _Copied:
 
 
 def _remainder(subscript: Expr, modulus: int) -> Expr:
-    """What is left of a subscript, which is not negative, by a power of two."""
+    """Return the remainder of a subscript, which is not negative, by a power of two."""
     if modulus == 1:
         return Literal("0")
     return Binary("&", subscript, Literal(str(modulus - 1), subscript.type), subscript.type)

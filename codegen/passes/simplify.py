@@ -25,12 +25,12 @@ from polytile.ir.substitute import Body, Context, rewritten
 
 
 def simplify(kernel: Kernel) -> Kernel:
-    """The kernel without guards that its ranges, its launch and its loops make superfluous."""
+    """Remove the guards that a kernel's ranges, its launch and its loops make superfluous."""
     return replace(kernel, body=simplified(kernel.body, kernel.known_ranges))
 
 
 def simplified(body: Body, ranges: Iterable[Range] = ()) -> Body:
-    """The same for statements, within `ranges`."""
+    """Remove superfluous guards from statements, within `ranges`."""
     return rewritten(body, _Simpler(Facts.of(ranges, frozenset(assigned_names(*body)))))
 
 
@@ -73,14 +73,14 @@ def _simpler(node: Any, facts: Facts) -> Any:
 
 
 def _divided(node: Binary, op: str, x: Expr, by: int, facts: Facts) -> Expr:
-    """A quotient or remainder of what is smaller than the divisor."""
+    """Fold a quotient or remainder of what is smaller than the divisor."""
     if facts.positive(x) and facts.value(Binary("<", x, arith.lift(by), BOOL)):
         return x if op == "%" else arith.lift(0)
     return node
 
 
 def _extreme(node: Call, a: Expr, b: Expr, facts: Facts) -> Expr:
-    """A minimum or maximum of values whose order is known."""
+    """Fold a minimum or maximum of values whose order is known."""
     first, second = (a, b) if node.function == "min" else (b, a)
     if facts.value(Binary("<=", first, second, BOOL)):
         return a

@@ -32,7 +32,7 @@ _ONCE = "<once>"  # the iterator of a loop of one iteration, which is not there:
 
 
 def together(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[Stmt, ...]:
-    """A kernel's body with vectors outside of the loops that update a tile."""
+    """Use vectors in a kernel's body, outside of the loops that update a tile."""
     found: list[Stmt] = []
     run: list[Stmt] = []
     ends: tuple[Stmt | None, ...] = (*body, None)
@@ -50,7 +50,7 @@ def together(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[St
 
 
 def _is_straight(stmt: Stmt) -> bool:
-    """Whether a statement assigns, below conditions perhaps, and declares nothing for those behind it."""
+    """Return whether a statement assigns, perhaps below conditions, and declares nothing for later ones."""
     match stmt:
         case Assign():
             return True
@@ -86,7 +86,7 @@ def _in_vectors(run: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[
 
 
 def _only_stored(body: tuple[Stmt, ...], kept: AbstractSet[str]) -> list[HeldLoad]:
-    """The elements that the statements assign to and never read."""
+    """Return the elements that the statements assign to and never read."""
     found: dict[tuple[str, Form], HeldLoad] = {}
     read: list[tuple[str, Element | None]] = []
     for stmt, known in _assignments(body, {}):
@@ -104,7 +104,7 @@ def _only_stored(body: tuple[Stmt, ...], kept: AbstractSet[str]) -> list[HeldLoa
 
 
 def _assignments(body: tuple[Stmt, ...], known: Known) -> Iterator[tuple[Assign | Declare, Known]]:
-    """What straight statements assign, with what they have declared before."""
+    """Yield what straight statements assign, with what they have declared before."""
     for stmt in body:
         if isinstance(stmt, Scope):
             yield from _assignments(stmt.body, known)
@@ -114,8 +114,10 @@ def _assignments(body: tuple[Stmt, ...], known: Known) -> Iterator[tuple[Assign 
 
 
 def _are_apart(run: tuple[Stmt, ...], arrays: AbstractSet[str]) -> bool:
-    """Whether any two elements of each of these arrays are the same or surely others: a store then changes no other
-    one that is held."""
+    """Return whether any two elements of each of these arrays are the same or surely others.
+
+    A store then changes no other one that is held.
+    """
     found = set(elements(run, {}, arrays))
     return all(
         one is not None and other is not None and any(_differ(a, b) for a, b in zip(one, other, strict=True))
@@ -125,5 +127,5 @@ def _are_apart(run: tuple[Stmt, ...], arrays: AbstractSet[str]) -> bool:
 
 
 def _differ(one: frozenset[tuple[str, int]], other: frozenset[tuple[str, int]]) -> bool:
-    """Whether two subscripts have a constant difference that is not 0."""
+    """Return whether two subscripts have a constant difference that is not 0."""
     return bool(constant_difference(dict(one), dict(other)))

@@ -33,7 +33,7 @@ from polytile.ir.trip_count import Trips, trips
 
 
 def pipeline(kernel: Kernel, iterator: str, stages: int) -> Kernel:
-    """The kernel whose loops over `iterator` have their tiles in `stages` buffers.
+    """Put the tiles of a kernel's loops over `iterator` in `stages` buffers.
 
     The body of such a loop is copies to shared memory with what they need (constants, pointers that advance; a commit
     and a wait), a barrier, the steps of the computation, and perhaps a barrier. Nothing else uses the shared arrays.
@@ -55,7 +55,7 @@ def pipeline(kernel: Kernel, iterator: str, stages: int) -> Kernel:
 
 
 def _spliced(body: Body, iterator: str, pipeliner: _Pipeliner) -> Body:
-    """The statements with pipelined loops in place of those over `iterator`, from inner loops to outer ones."""
+    """Replace the loops over `iterator` by pipelined ones, from inner loops to outer ones."""
     out: list[Stmt] = []
     for stmt in body:
         stmt = with_bodies(stmt, lambda inside: _spliced(inside, iterator, pipeliner))
@@ -71,7 +71,7 @@ class _Pipeliner:
     write: Name
 
     def loop(self, loop: For) -> Body:
-        """Prologue, loop and epilogue."""
+        """Build the prologue, the loop and the epilogue."""
         run = trips(loop)
         if run is None:
             raise InternalError(f"the loop over {loop.iterator} has no bounds to pipeline it by")
@@ -85,7 +85,7 @@ class _Pipeliner:
         )
 
     def _ahead(self, copies: Body, run: Trips, stage: int) -> Body:
-        """The copies of a tile before the loop."""
+        """Build the copies of a tile before the loop."""
         tile = add(run.lower, stage * run.step)
         op = "<" if run.step > 0 else ">"
         exists = both(*(compare(op, tile, end) for end in run.ends))
@@ -104,7 +104,7 @@ class _Pipeliner:
         yield Assign(self.read, "", select(last, lift(0), add(self.read, 1)))
 
     def _copies(self, copies: Body, run: Trips, tile: Expr, exists: Expr, slot: Expr) -> Body:
-        """The copies of a tile to a slot; zeros where the tile does not exist."""
+        """Build the copies of a tile to a slot; zeros where the tile does not exist."""
 
         def change(node: Any) -> Any:
             if not isinstance(node, AsyncCopy):
@@ -125,7 +125,7 @@ class _Pipeliner:
         return result
 
     def _parts(self, loop: For) -> tuple[Body, Body]:
-        """The copies, with the constants they use put in, and the steps behind the first barrier."""
+        """Split a loop into the copies, with the constants they use put in, and the steps after the first barrier."""
         cut = next((i for i, s in enumerate(loop.body) if isinstance(s, Barrier)), None)
         steps = loop.body[(len(loop.body) if cut is None else cut + 1) :]
         if steps and isinstance(steps[-1], Barrier):
@@ -154,7 +154,7 @@ class _Pipeliner:
 
 
 def _used(constants: list[Declare], steps: Body) -> Body:
-    """The constants that the steps use too."""
+    """Return the constants that the steps use too."""
     used = set(names_of(steps))
     kept: list[Stmt] = []
     for stmt in reversed(constants):
@@ -165,7 +165,7 @@ def _used(constants: list[Declare], steps: Body) -> Body:
 
 
 def _spread(copies: Body, steps: Body) -> Iterable[Stmt]:
-    """The copies evenly among the steps, in order, declarations first."""
+    """Spread the copies evenly among the steps, in order, declarations first."""
     first = next((i for i, s in enumerate(steps) if not isinstance(s, Declare)), len(steps))
     yield from steps[:first]
     work = steps[first:] or ()

@@ -23,7 +23,7 @@ MOST_RESULTS = 16  # words of 32 bits that wait for the end of a block
 
 
 def with_sunk_stores(kernel: Kernel) -> Kernel:
-    """The kernel with the stores of each branch without branches and loops behind its loads."""
+    """Move the stores of each branch without branches and loops after its loads."""
     names = Names(set(RESERVED | kernel.names))
     return replace(kernel, body=_within(kernel, kernel.body, names))
 
@@ -48,7 +48,10 @@ def _branch(kernel: Kernel, body: tuple[Stmt, ...], names: Names) -> tuple[Stmt,
 
 
 def _is_straight(body: Sequence[Stmt]) -> bool:
-    """Whether it has declarations and plain assignments to elements alone: no value changes after it is set."""
+    """Return whether a body has declarations and plain assignments to elements alone.
+
+    No value then changes after it is set.
+    """
     return all(
         isinstance(s, Declare) or (isinstance(s, Assign) and s.op == "" and isinstance(s.target, Access)) for s in body
     )

@@ -41,7 +41,7 @@ from polytile.ir.substitute import Body, substituted_expr
 
 
 def point(kernel: Kernel, arrays: Collection[str] | None = None) -> Kernel:
-    """The kernel with running pointers into its global arrays (those of `arrays`), from inner loops to outer ones.
+    """Use running pointers into a kernel's global arrays (those of `arrays`), from inner loops to outer ones.
 
     An offset is a sum of multiples of names, in 32 bits where the ranges of the kernel show that they do.
     """
@@ -73,7 +73,7 @@ class _Pointing:
         return tuple(done for stmt in inside for done in (self._loop(stmt) if isinstance(stmt, For) else (stmt,)))
 
     def _loop(self, loop: For) -> Body:
-        """The loop behind the pointers that it moves."""
+        """Return the loop after the pointers that it moves."""
         inside = frozenset(written_names(*loop.body))
         if loop.iterator in inside or loop.unroll == 0 or isinstance(loop.step, Name):
             return (loop,)
@@ -90,7 +90,7 @@ class _Pointing:
         return (*before, replace(loop, body=(*loop.body, *behind)))
 
     def _stride(self, loop: For, at: Polynomial) -> Expr | None:
-        """How far the pointer moves in an iteration; None where it does not, or not evenly."""
+        """Return how far the pointer moves in an iteration; None where it does not, or not evenly."""
         by = slope(at, loop.iterator)
         return expression(times(by, {(): loop.step}), self.types) if by and isinstance(loop.step, int) else None
 
@@ -107,7 +107,7 @@ class _Pointing:
 
     # What one pointer can serve -------------------------------------------------------------------
     def _groups(self, loop: For, inside: frozenset[str]) -> list[_Group]:
-        """Accesses that differ by 32-bit offsets; each group's base is where its offsets are shortest."""
+        """Group accesses that differ by 32-bit offsets; each group's base is where its offsets are shortest."""
         found = list(self._accesses(loop.body))
         groups: list[_Group] = []
         for access, at in found:
@@ -122,7 +122,7 @@ class _Pointing:
         return [self._centred(g, inside, loop.iterator) for g in groups]
 
     def _centred(self, group: _Group, inside: frozenset[str], iterator: str) -> _Group:
-        """The group with the base among its accesses that makes the offsets shortest."""
+        """Return the group with the base among its accesses that makes the offsets shortest."""
 
         def cost(base: Polynomial) -> int:
             return sum(size(difference(at, base)) for at in group.offsets.values())
@@ -133,7 +133,7 @@ class _Pointing:
         return _Group(base, fixed, offsets)
 
     def _offset(self, access: Access, at: Polynomial, group: _Group, iterator: str) -> Polynomial | None:
-        """How far an access is from where the group's pointer is, if 32 bits may say it."""
+        """Return how far an access is from where the group's pointer is, if 32 bits may say it; else None."""
         if access.array != group.base.array:
             return None
         offset = difference(at, group.at)
@@ -143,7 +143,7 @@ class _Pointing:
         return offset if short else None
 
     def _accesses(self, body: Body) -> Iterable[tuple[Access, Polynomial]]:
-        """The global elements in the body whose index is a polynomial, each once."""
+        """Return the global elements in the body whose index is a polynomial, each once."""
         seen: dict[Access, Polynomial] = {}
         for node in walk(*body):
             if not isinstance(node, Access) or node in seen or node.field is not None or not self._wanted(node.array):
@@ -163,7 +163,7 @@ class _Pointing:
 
 
 def _through(body: Body, group: _Group, pointer: str, pointing: _Pointing) -> Body:
-    """The body with the group's accesses through the pointer."""
+    """Address the group's accesses in a body through the pointer."""
 
     def change(node: Any) -> Any:
         if isinstance(node, Access) and node in group.offsets:

@@ -21,7 +21,10 @@ Batch = Callable[[Name, int, int], tuple[Stmt, ...]]  # from a first iteration o
 def in_batches(
     loop: For, batch: Batch, many: int, last: Name, names: Names, tuning: LoadTuning, *, small: bool = False
 ) -> Iterator[Stmt]:
-    """Whole batches, which `batch` makes, and small ones; only small ones where all of it may be less than one."""
+    """Yield whole batches, which `batch` makes, and small ones.
+
+    With `small`, only small ones, where all of it may be less than one.
+    """
     iterator, integer = Name(loop.iterator, loop.type), loop.type
     rest, start, few = iterator, loop.lower, min(many, tuning.few_iterations)
     if not small:
@@ -38,11 +41,14 @@ def in_batches(
 
 
 def reaches(first: Expr, count: int, last: Name) -> Expr:
-    """Whether `count` iterations from the first on are none behind the last."""
+    """Build the test that `count` iterations from the first on do not go beyond the last."""
     return Binary("<=", first, folded(Binary("-", last, Literal(str(count - 1)), last.type)))
 
 
 def iterations(size: int, most: int, in_flight: int) -> int:
-    """How many iterations a batch has, a power of two: the bytes that one loads, that often, are in flight at once."""
+    """Return the number of iterations of a batch, a power of two.
+
+    The bytes that one loads, that often, are in flight at the same time.
+    """
     room = min(most, max(in_flight, 0) // size) if size else 0
     return 1 << room.bit_length() - 1 if room else 0

@@ -60,7 +60,7 @@ _LARGEST = 2**31 - 1 - MAX_BLOCK_THREADS * LONGEST_STEP  # of a place in an arra
 
 
 def subwarp_loops(program: HostProgram, plans: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
-    """Lanes of a warp share the loops of a thread that data end."""
+    """Share the loops of a thread that data end among threads of a warp."""
     floating = {k.name for k, p in zip(program.kernels, plans, strict=True) if p.reassociate}
     taken = names_of(program.body) | {p.name for p in program.parameters} | {a.name for a in program.arguments}
     kernels: list[Kernel] = []
@@ -96,7 +96,7 @@ class _Shared:
 
     # The launch ------------------------------------------------------------------------------------------------------
     def launch(self, plain: Launch) -> Stmt:
-        """The choice of a kernel by the average length of the first loop."""
+        """Build the choice of a kernel by the average length of the first loop."""
         x, y, z = plain.grid
         array, dimension = self.loops[0].length
         extents = self.plain.storage_of(array).extents
@@ -117,7 +117,7 @@ class _Shared:
 
     # The kernel ------------------------------------------------------------------------------------------------------
     def kernel(self, lanes: int) -> Kernel:
-        """The kernel in which `lanes` threads do what one did."""
+        """Build the kernel in which `lanes` threads do what one did."""
         rows = max(1, self.plain.block[0] // lanes)
         shares = self.plain.block[0] // rows  # blocks that do what one did
         thread = mul(Binary("%", BlockIndex("x"), Literal(str(shares))), rows)
@@ -162,7 +162,7 @@ class _Shared:
         return tuple(found)
 
     def _loop(self, loop: ReductionLoop, lanes: int) -> Iterator[Stmt]:
-        """The loop with partial results, and their combination."""
+        """Yield the loop with partial results, and their combination."""
         parts = [Name(fresh(f"{u.target.array}_part", self.taken), _type(u)) for u in loop.updates]
         for part, update in zip(parts, loop.updates, strict=True):
             yield Declare(part.name, part.type, identity(update.op, part.type))
@@ -193,7 +193,7 @@ class _Shared:
 
     # Threads of several warps ----------------------------------------------------------------------------------------
     def _homes(self, loop: ReductionLoop, lanes: int) -> tuple[Storage, ...]:
-        """Where each warp of a row shows what it has of each element."""
+        """Return the shared arrays in which each warp of a row stores its partial result of each element."""
         if lanes <= WARP_SIZE:
             return ()
         first, warps = self.loops.index(loop), (Literal(str(lanes // WARP_SIZE)),)
@@ -202,7 +202,7 @@ class _Shared:
         return tuple(Storage(n, Space.SHARED, t, warps, n) for n, t in zip(names, types, strict=True))
 
     def _shown(self, parts: Sequence[Name], loop: ReductionLoop, homes: Sequence[Storage]) -> Iterator[Stmt]:
-        """Each warp combines its lanes, and shows the others what it has."""
+        """Yield the reduction within each warp, and its store for the other warps to read."""
         warp = Binary("/", ThreadIndex("x"), Literal(str(WARP_SIZE)))
         first = compare("==", Binary("%", ThreadIndex("x"), Literal(str(WARP_SIZE))), 0)
         for part, update, home in zip(parts, loop.updates, homes, strict=True):
@@ -212,12 +212,12 @@ class _Shared:
 
 
 def _part_of_warp(home: Storage, warps: int) -> Access:
-    """The part that a thread gives to the combination of all warps' parts."""
+    """Return the part that a thread gives to the combination of all warps' parts."""
     return Access(home.array, (Binary("%", ThreadIndex("x"), Literal(str(warps))),), home.element)
 
 
 def _partial(stmt: Stmt, named: dict[Access, Name]) -> Stmt:
-    """A statement of a loop with partial results in place of the elements."""
+    """Replace the elements in a statement of a loop by partial results."""
     found = update_of(stmt)
     if found is None or found.target not in named:
         return with_bodies(stmt, lambda inner: tuple(_partial(s, named) for s in inner))
@@ -236,7 +236,7 @@ def _type(update: Accumulation) -> CType:
 
 
 def _shared(kernel: Kernel, taken: frozenset[str], machine: Machine, *, floating: bool) -> _Shared | None:
-    """A kernel with loops that can be shared, if it has no others that data end."""
+    """Return a kernel with loops that threads can share, if it has no others that data end; else None."""
     whiles = [n for n in kernel.nodes if isinstance(n, While)]
     if not whiles or not is_linear(kernel) or not _divide(kernel.block[0], machine):
         return None
@@ -247,12 +247,12 @@ def _shared(kernel: Kernel, taken: frozenset[str], machine: Machine, *, floating
 
 
 def _divide(threads: int, machine: Machine) -> bool:
-    """Whether rows of so many threads are a whole number of rows of lanes, or less than one."""
+    """Return whether so many threads are a multiple or a divisor of each number of threads that share a loop."""
     return all(not threads % lanes or not lanes % threads for _, lanes in machine.tuning.rows.lanes)
 
 
 def _wide(value: Expr) -> Expr:
-    """A size, as the host has it."""
+    """Return a size as the host has it."""
 
     def change(node: Any) -> Any:
         return replace(node, type=LLONG) if isinstance(node, Name | Literal) else node

@@ -46,7 +46,7 @@ class UpdatedElement:
 
 
 def scalar_replacement(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """Elements that a loop updates again and again stay in registers until it ends."""
+    """Keep elements that a loop updates again and again in registers until it ends."""
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(replaced_in(stmt) for stmt in body)
@@ -66,8 +66,10 @@ def scalar_replacement(kernel: Kernel, plan: LoweredPlan, context: Context) -> K
 
 
 def updated_elements(loop: For) -> list[UpdatedElement] | None:
-    """What a loop around executions of one statement, in any conditions that it keeps, updates; None where it does more
-    than that, or has one execution only."""
+    """Return what a loop around executions of one statement, in any conditions that it keeps, updates.
+
+    None where it does more than that, or has one execution only.
+    """
     executions = list(_executions(loop.body, (), loop.iterator))
     if len(executions) < 2 or None in executions:
         return None
@@ -85,7 +87,10 @@ def updated_elements(loop: For) -> list[UpdatedElement] | None:
 def _executions(
     body: Sequence[Stmt], guard: tuple[Expr, ...], iterator: str
 ) -> Iterator[tuple[tuple[Expr, ...], Execution] | None]:
-    """The executions with the conditions around them; None for anything else, and conditions that the loop changes."""
+    """Yield the executions with the conditions around them.
+
+    Yields None for anything else, and for conditions that the loop changes.
+    """
     for stmt in body:
         match stmt:
             case Execution():
@@ -97,14 +102,14 @@ def _executions(
 
 
 def are_apart(scop: Scop, elements: Sequence[UpdatedElement]) -> bool:
-    """Whether no execution touches what another one updates, in any iterations of the loop."""
+    """Return whether no execution touches what another one updates, in any iterations of the loop."""
     statement = scop.statement(elements[0].execution.statement)
     found = {_steps(statement, one, other) for one, other in combinations(elements, 2)}
     return all(steps is not None and never_meet(scop, statement, steps) for steps in found)
 
 
 def _steps(statement: Statement, one: UpdatedElement, other: UpdatedElement) -> Steps | None:
-    """How far an instance is from another; None where that is not constant."""
+    """Return how far an instance is from another; None where that is not constant."""
     found: list[int | None] = []
     for iterator, a, b in zip(statement.iterators, one.execution.values, other.execution.values, strict=True):
         if iterator in one.found.varying | other.found.varying:
@@ -119,7 +124,7 @@ def _steps(statement: Statement, one: UpdatedElement, other: UpdatedElement) -> 
 
 
 def never_meet(scop: Scop, statement: Statement, steps: Steps) -> bool:
-    """Whether instances that are so far apart, one way or the other, touch nothing that one of them writes."""
+    """Return whether instances at this distance, one way or the other, touch nothing that one of them writes."""
     domain = statement.domain.intersect_params(scop.context)
     writes = [a for a in statement.accesses if a.writes]
     for write in writes:
@@ -136,7 +141,7 @@ def _negated(steps: Steps) -> Steps:
 
 
 def _by(pairs: isl.Map, steps: Steps) -> isl.Map:
-    """The pairs of instances that are so far apart."""
+    """Return the pairs of instances that are so far apart."""
     space = isl.LocalSpace.from_space(pairs.get_space())
     for k, step in enumerate(steps):
         if step is not None:
@@ -148,7 +153,7 @@ def _by(pairs: isl.Map, steps: Steps) -> isl.Map:
 
 
 def _in_registers(loop: For, elements: Sequence[UpdatedElement], names: Names) -> Stmt:
-    """The loop between what loads the registers and what stores them, below the conditions of the executions."""
+    """Build the loop between the loads and stores of the registers, below the conditions of the executions."""
     if not elements:
         raise InternalError(f"the loop {loop.label} updates no elements that could stay in registers")
     registers = {e.execution.values: Name(names.shared(_name(e, k)), e.element.type) for k, e in enumerate(elements)}

@@ -32,7 +32,7 @@ LIMIT = 200_000  # nodes of one unrolled loop
 
 
 def unroll(kernel: Kernel, limit: int = LIMIT) -> Kernel:
-    """The kernel without `unroll = 0` loops of constant trips, and without `Rotate`.
+    """Unroll a kernel's `unroll = 0` loops of constant trips, and remove every `Rotate`.
 
     Raises InternalError where that takes more than `limit` nodes, where a factor is no multiple of the rotation's
     period, and where moves would be needed of what cannot be moved.
@@ -42,7 +42,7 @@ def unroll(kernel: Kernel, limit: int = LIMIT) -> Kernel:
 
 
 def unrolled(body: Body, limit: int = LIMIT) -> Body:
-    """The same for statements alone."""
+    """Unroll statements alone, as `unroll` does kernels."""
     return _Unroller(movables(body), _temporary(body), limit).block(body, START)[0]
 
 
@@ -57,7 +57,7 @@ class _Unroller:
     limit: int
 
     def block(self, body: Body, roles: Roles) -> tuple[Body, Roles]:
-        """The statements one after another, and the roles after the last."""
+        """Return the statements one after another, and the roles after the last."""
         out: list[Stmt] = []
         for stmt in body:
             part, roles = self._statement(stmt, roles)
@@ -78,7 +78,7 @@ class _Unroller:
         return (renamed(stmt, roles),), roles
 
     def _scope(self, body: Body, roles: Roles) -> tuple[Body, Roles]:
-        """A block with declarations of its own: what they stand for does not outlive it."""
+        """Unroll a block with declarations of its own: what they stand for does not outlive it."""
         inside, after = self.block(body, roles)
         local = {s.name for s in body if isinstance(s, Declare | PrivateArray | Pointer)}
         if any(storage in local for name, storage in after.of.items() if name not in local):
@@ -110,7 +110,7 @@ class _Unroller:
         return (replace(stmt, body=(*body, *self._moves(after, roles))),), roles
 
     def _iterations(self, stmt: For, values: tuple[int, ...], roles: Roles) -> tuple[Body, Roles]:
-        """One copy of the body a value of the iterator."""
+        """Copy the body for each value of the iterator."""
         out: list[Stmt] = []
         size = 0
         for value in values:
@@ -126,7 +126,7 @@ class _Unroller:
         return block(body), after
 
     def _by_factor(self, stmt: For, factor: int, roles: Roles) -> tuple[Body, Roles]:
-        """A loop of `factor` iterations at a time, and what remains."""
+        """Build a loop of `factor` iterations at a time, and what remains."""
         run = trips(stmt)
         if run is None or set(written_names(*stmt.body)) & names_of((stmt.lower, stmt.condition)):
             raise InternalError(f"the bounds of the loop over {stmt.iterator} do not allow unrolling by {factor}")

@@ -17,7 +17,7 @@ from polytile.ir.kernel import Kernel
 
 
 def unroll_hints(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """Loops of tiles are marked to be unrolled by the compiler of the kernel."""
+    """Mark loops of tiles to be unrolled by the compiler of the kernel."""
     factors = {label: loop.unroll for label, loop in plan.loops.items() if loop.unroll != 1}
 
     def change(node: Any) -> Any:

@@ -71,7 +71,7 @@ from polytile.tuning import LoadTuning
 
 
 def unroll_loads_first(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """Loops whose loads come first run in batches: the loads of several iterations, then what these do."""
+    """Run loops in batches: the loads of several iterations first, then what these do."""
     lane = next((c.name for c in kernel.coordinates if c.source == ThreadIndex("x")), None)
     threads, kept = prod(kernel.block), kept_arrays(kernel)
     setting = Setting(
@@ -91,8 +91,10 @@ def unroll_loads_first(kernel: Kernel, plan: LoweredPlan, context: Context) -> K
 
 
 def batched(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[tuple[Stmt, ...], int]:
-    """Batches in place of the loops whose loads come first, and how many registers a thread may have then (0: as many
-    as the compiler likes)."""
+    """Replace the loops whose loads come first by batches.
+
+    Returns the body, and how many registers a thread may have then (0: as many as the compiler likes).
+    """
     wanted = setting.tuning.registers
     tiled = any(isinstance(n, For) and n.label in setting.tiles for n in walk(*body))
     registers = wanted.max_registers if tiled else 0
@@ -118,7 +120,10 @@ def _in_body(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[St
 
 
 def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[Stmt]:
-    """The loop in batches; nothing where it is none over consecutive numbers, or loads nothing that it can."""
+    """Return the loop in batches.
+
+    Nothing where it is none over consecutive numbers, or loads nothing that it can.
+    """
     condition = consecutive(loop)
     bound = condition.right if condition else None
     if bound is None or reads_memory(bound) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
@@ -156,7 +161,7 @@ def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[
 
 
 def _most_iterations(loop: For, setting: Setting, *, together: bool) -> int:
-    """How many iterations a batch may have: fewer where lanes meet in them."""
+    """Return the number of iterations that a batch may have: fewer where they have reductions of a warp."""
     tuning = setting.tuning.loads
     if meeting(loop.body, setting.lane):
         return tuning.max_joined_iterations
@@ -174,7 +179,10 @@ class _Wide:
     groups: tuple[Group, ...]
 
     def iterations(self, trips: int) -> int:
-        """How many a batch has. What is no vector is the same for all of a warp, and from its cache soon."""
+        """Return the number of iterations of a batch.
+
+        What is no vector is the same for all of a warp, and from its cache soon.
+        """
         vectors = {number for group in self.groups for number in group}
         sizes = [(load.access.type.size, k in vectors) for k, load in enumerate(self.loads)]
         size = sum(size if vector else size / 2 for size, vector in sizes)
@@ -189,7 +197,7 @@ class _Wide:
 
 
 def _wide(loop: For, setting: Setting) -> _Wide | None:
-    """The loop with vectors, if it has some."""
+    """Return the loop with vectors, if it has some; else None."""
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
     loads = tuple(f for f in lasting(plain, setting) if f.varies(loop.iterator) and not f.guard)
@@ -200,7 +208,7 @@ def _wide(loop: For, setting: Setting) -> _Wide | None:
 def _together(
     loop: For, loads: Sequence[HeldLoad], many: int, last: Name, setting: Setting, names: Names
 ) -> Iterator[Stmt]:
-    """Batches that lanes run together; those iterations of the last one that are too many are switched off."""
+    """Yield batches in which a warp reduces; surplus iterations of the last one are switched off."""
     met = meeting(loop.body, setting.lane)
     iterator = Name(loop.iterator, loop.type)
     start: list[Stmt] = []
@@ -232,9 +240,12 @@ def _apart(
     *,
     few: bool,
 ) -> Iterator[Stmt]:
-    """Whole batches, then small ones of what is left. There a load that is too many is the last iteration's once more:
-    a condition on each would take one of a thread's seven predicates, and so make it wait between them. One batch of
-    each size would be long code, waited for when a small kernel starts."""
+    """Return whole batches, then small ones of what is left.
+
+    There a load that is too many is the last iteration's once more: a condition on each would take one of a thread's
+    seven predicates, and so make it wait between them. One batch of each size would be long code, waited for when a
+    small kernel starts.
+    """
 
     def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
         if wide is None:
@@ -249,7 +260,7 @@ def _apart(
 def _batch(
     loop: For, loads: Sequence[HeldLoad], first: Name, count: int, surely: int, last: Name, names: Names
 ) -> tuple[Stmt, ...]:
-    """A batch from `first` on, of which so many iterations are surely none behind the last."""
+    """Build a batch from `first` on, of which so many iterations are surely not beyond the last."""
     parts = [iteration(loop, loads, first, i, names, last if i >= surely else None) for i in range(count)]
     return (*(d for part in parts for d in part.declared), *_works([part.body for part in parts], first, surely, last))
 
@@ -257,7 +268,7 @@ def _batch(
 def _one_by_one(
     loop: For, loads: Sequence[HeldLoad], first: Name, count: int, surely: int, last: Name, names: Names
 ) -> Iterator[Stmt]:
-    """The same, each iteration with its loads: for the few that have others in the way of theirs."""
+    """Yield such a batch with each iteration's loads in it: for the few that have others in the way of theirs."""
     for i in range(count):
         part = iteration(loop, loads, first, i, names, last if i >= surely else None)
         yield from _works([(*part.declared, *part.body)], first, surely - i, last, i)
@@ -266,7 +277,7 @@ def _one_by_one(
 def _works(
     bodies: Sequence[tuple[Stmt, ...]], first: Name, surely: int, last: Name, number: int = 0
 ) -> Iterator[Stmt]:
-    """What the iterations of a batch from this number on run, each if it is none behind the last."""
+    """Yield what the iterations of a batch from this number on run, each if it is not beyond the last."""
     for i, body in enumerate(bodies):
         yield Scope(body) if i < surely else If(reaches(first, number + i + 1, last), body)
 
@@ -274,9 +285,11 @@ def _works(
 def _wide_batch(
     wide: _Wide, otherwise: tuple[Stmt, ...], first: Name, count: int, surely: int, last: Name, names: Names
 ) -> Iterator[Stmt]:
-    """A batch with vectors where the conditions hold in all of its iterations, and `otherwise`. What is not aligned is
-    a batch of its own: ptxas moves no work between loads from in front of a branch. Where half of the threads share
-    the registers it must not: it would spill some."""
+    """Yield a batch with vectors where the conditions hold in all of its iterations, and `otherwise`.
+
+    What is not aligned is a batch of its own: ptxas moves no work between loads from in front of a branch. Where half
+    of the threads share the registers it must not: it would spill some.
+    """
     parts = [iteration(wide.loop, wide.loads, first, i, names, last if i >= surely else None) for i in range(count)]
     aligned = Name(names.shared("aligned"), BOOL)
     alike = are_aligned(wide.loads, wide.groups, wide.loop.iterator, parts[0].place, parts[1 % count].place)
@@ -297,8 +310,10 @@ def _wide_batch(
 
 
 def _apart_from_stores(loop: For, loads: Sequence[HeldLoad], changing: AbstractSet[str]) -> bool:
-    """Whether each array that is loaded and that the loop stores to is used at other elements in each iteration. What
-    is stored behind the loop, or by other threads, is read by nobody in it."""
+    """Return whether loaded arrays that the loop stores to are used at other elements in each iteration.
+
+    What is stored after the loop, or by other threads, is read by nobody in it.
+    """
     stored_to = {target.array for stmt in loop.body for target in targets(stmt)}
     loaded_arrays = {load.access.array for load in loads} & changing & stored_to
     used = set(elements(loop.body, {}, loaded_arrays))
@@ -307,15 +322,17 @@ def _apart_from_stores(loop: For, loads: Sequence[HeldLoad], changing: AbstractS
 
 
 def _differ(found: Sequence[Form | None], iterator: str) -> bool:
-    """Whether elements of different iterations are different: the subscripts that vary are the same in all of them."""
+    """Return whether elements of different iterations are different: in all of them the same subscripts vary."""
     known = [form for form in found if form is not None]
     varying = {tuple(f if any(n == iterator and c for n, c in f) else None for f in form) for form in known}
     return len(known) == len(found) and len(varying) == 1 and any(f is not None for form in varying for f in form)
 
 
 def _trips(start: Expr, end: Expr, most: int) -> int:
-    """How many iterations there are from `start` to `end`, or `most` where their forms do not say it: one of a
-    block's chunk has a constant number, `for (c = 16 * b; c <= min(16 * b + 15, n - 1); ++c)`."""
+    """Return the number of iterations from `start` to `end`, or `most` where their forms do not say it.
+
+    One of a block's chunk has a constant number, `for (c = 16 * b; c <= min(16 * b + 15, n - 1); ++c)`.
+    """
     ends = end.arguments if isinstance(end, Call) and end.function == "min" else (end,)
     forms = (linear(Binary("-", one, start, end.type)) for one in ends)
     counts = (form.get("", 0) + 1 for form in forms if form is not None and not any(form[n] for n in form if n))

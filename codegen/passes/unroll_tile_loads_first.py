@@ -25,8 +25,10 @@ from polytile.ir.substitute import with_values
 
 
 def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -> tuple[Stmt, ...]:
-    """A loop that updates the elements of a thread's tile: in batches where all of these are there, with vectors where
-    they are aligned, and in batches in which what is not there counts as 0, and is not stored behind the loop.
+    """Build the batches of a loop that updates the elements of a thread's tile.
+
+    Where all of these are there, the batches use vectors where they are aligned; elsewhere what is not there counts as
+    0, and is not stored after the loop.
 
     before: for (k = 0; k < n; ++k) { s += A[i][k] * B[k][j]; if (i + 1 < m) s1 += A[i + 1][k] * B[k][j]; }
     after:  if (i + 1 < m) for (k = 0; k <= k_last - 7; k += 8) {
@@ -60,7 +62,7 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
 
 
 def _room(loop: For, setting: Setting) -> int:
-    """How many bytes of a thread's registers are left for what it loads."""
+    """Return how many bytes of a thread's registers are left for what it loads."""
     kept = {n.target for n in walk(*loop.body) if isinstance(n, Assign) and isinstance(n.target, Name)}
     tuning = setting.tuning
     registers = min(tuning.registers.max_registers, setting.registers) - tuning.loads.tile_spare_registers
@@ -77,7 +79,7 @@ def _unrolled(
     last: Name,
     names: Names,
 ) -> tuple[Stmt, ...]:
-    """A batch as two loops that compilers unroll: what it loads, in private arrays, and what it runs."""
+    """Build a batch as two loops that compilers unroll: what it loads, in private arrays, and what it runs."""
     u = Name(names.shared("u"), loop.type)
     part = iteration(loop, loads, first, u if count > 1 else 0, names, last if count > surely else None)
     made = loaded(part.declared, part.loads, groups)
@@ -98,8 +100,10 @@ def _unrolled(
 
 
 def _anyway(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """What only changes floating-point names, by names, without the conditions on it: nothing else depends on their
-    values."""
+    """Drop the conditions on what only changes floating-point names, by names.
+
+    Nothing else depends on their values.
+    """
     changing = (n.target.type for n in walk(*body) if isinstance(n, Assign))
     loads = any(isinstance(n, Access) and n.subscripts for n in walk(*body))
     if loads or any(ctype.kind != "float" for ctype in changing):

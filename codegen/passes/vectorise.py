@@ -28,7 +28,7 @@ _ADDRESSED = (Space.GLOBAL, Space.SHARED, Space.POINTER)
 
 
 def vectorise(kernel: Kernel, alignment: Alignment) -> Kernel:
-    """The kernel with vector loads and stores, in runs of statements that stand side by side."""
+    """Use vector loads and stores in a kernel, in runs of statements that stand side by side."""
     vectoriser = _Vectoriser(kernel, Divisors(kernel, alignment))
     return replace(kernel, body=vectoriser.block(kernel.body))
 
@@ -49,7 +49,7 @@ class _Vectoriser:
         return tuple(out)
 
     def _access(self, stmt: Stmt) -> Load | Store | None:
-        """A statement as an access of one element, when it is one that may become part of a vector."""
+        """Return a statement as an access of one element, if it is one that may become part of a vector; else None."""
         match stmt:
             case Load(targets=(target,)):
                 access: Load | Store = stmt
@@ -76,14 +76,14 @@ class _Vectoriser:
         return access.field is None and self._space(access) is Space.PRIVATE
 
     def _in_registers(self, value: Expr) -> bool:
-        """Whether the value reads no memory that a store could change, and meets no other lane."""
+        """Return whether the value reads no memory that a store could change, nor values of other threads."""
         return all(
             not isinstance(n, Shuffle | WarpReduce) and (not isinstance(n, Access) or self._private(n))
             for n in walk(value)
         )
 
     def _run(self, accesses: Sequence[Load | Store | None]) -> list[Load | Store]:
-        """The accesses from the first on that make the longest vector."""
+        """Return the accesses from the first on that make the longest vector."""
         first = accesses[0]
         if first is None:
             return []
@@ -107,7 +107,7 @@ def _side_by_side(run: Sequence[Load | Store]) -> bool:
 
 
 def _distance(a: Access, b: Access) -> int | None:
-    """How many elements `b` lies behind `a`, in one row."""
+    """Return how many elements `b` lies after `a`, in one row; None where that is not constant."""
     if (a.array, a.subscripts[:-1], a.type) != (b.array, b.subscripts[:-1], b.type) or not a.subscripts:
         return None
     x, y = polynomial(a.subscripts[-1]), polynomial(b.subscripts[-1])
@@ -118,7 +118,7 @@ def _distance(a: Access, b: Access) -> int | None:
 
 
 def _disturbed(run: Sequence[Load | Store]) -> bool:
-    """Whether a load changes what another one's address or guard is computed from, or what it loaded."""
+    """Return whether a load changes what another's address or guard is computed from, or what it loaded."""
     loads = [a for a in run if isinstance(a, Load)]
     targets = [t for a in loads for t in a.targets]
     written = {t.name if isinstance(t, Name) else t.array for t in targets}

@@ -11,21 +11,21 @@ from polytile.ir.kernel import Kernel
 
 
 def unroll_and_rotate(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Loops that are to be unrolled become their iterations, and registers that rotate other names."""
+    """Replace loops that are to be unrolled by their iterations, and rotating registers by other names."""
     from polytile.codegen.passes.unroll import unroll
 
     return unroll(kernel)
 
 
 def simplify_conditions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Guards, extremes, quotients and remainders that ranges decide are folded."""
+    """Fold guards, extremes, quotients and remainders that ranges decide."""
     from polytile.codegen.passes.simplify import simplify
 
     return simplify(kernel)
 
 
 def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """Full tiles run without guards, partial ones with them."""
+    """Run full tiles without guards, partial ones with them."""
     from polytile.codegen.passes.partition_tiles import separate, separate_parts
 
     if plan.tiled:
@@ -38,7 +38,7 @@ def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
 
 
 def software_pipeline(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """Tiles are copied to shared memory some iterations before they are used."""
+    """Copy tiles to shared memory some iterations before they are used."""
     from polytile.codegen.passes.software_pipeline import pipeline
 
     for label, stages in plan.stages.items():
@@ -47,49 +47,52 @@ def software_pipeline(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
 
 
 def place_barriers(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Barriers stand where threads of a block use each other's elements."""
+    """Insert barriers where threads of a block use each other's elements."""
     from polytile.codegen.passes.insert_barriers import insert_barriers
 
     return insert_barriers(kernel)
 
 
 def strength_reduction(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Addresses in loops are running pointers."""
+    """Address elements in loops by running pointers."""
     from polytile.codegen.passes.strength_reduction import point
 
     return point(kernel)
 
 
 def vectorise_neighbours(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """Neighbouring elements are loaded and stored in one access, where these are known to be aligned."""
+    """Load and store neighbouring elements in one access, where these are known to be aligned."""
     from polytile.codegen.passes.vectorise import vectorise
 
     return vectorise(kernel, plan.alignment or Alignment())
 
 
 def common_subexpressions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Index arithmetic that several accesses share has a name."""
+    """Name index arithmetic that several accesses share."""
     from polytile.codegen.passes.common_subexpressions import hoist
 
     return hoist(kernel)
 
 
 def index_width(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Products of indices have 64 bits where ranges do not exclude that they need them."""
+    """Compute products of indices in 64 bits where ranges do not exclude that they need them."""
     from polytile.codegen.passes.index_width import widen
 
     return widen(kernel)
 
 
 def remove_redundant_barriers(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
-    """Barriers that nothing happens before are left out."""
+    """Leave out barriers that nothing happens before."""
     from polytile.codegen.passes.insert_barriers import remove_barriers
 
     return remove_barriers(kernel)
 
 
 def iterator_of(kernel: Kernel, label: str) -> str:
-    """The iterator of the loops of a label, which have one."""
+    """Return the iterator of the loops of a label.
+
+    Raises InternalError where there is no such loop, or they have several iterators.
+    """
     found = {n.iterator for n in kernel.nodes if isinstance(n, For) and n.label == label}
     if len(found) != 1:
         raise InternalError(f"kernel {kernel.name} has no loop {label} with one iterator")
@@ -97,7 +100,10 @@ def iterator_of(kernel: Kernel, label: str) -> str:
 
 
 def _partitions(plan: LoweredPlan) -> bool:
-    """Of a kernel without such loops, all is apart that follows its first declarations."""
+    """Return whether the plan asks for full tiles apart from partial ones.
+
+    Of a kernel without such loops, all that follows its first declarations is.
+    """
     return "partition-tiles" in plan.requested or plan.tiled or bool(plan.partitioned)
 
 

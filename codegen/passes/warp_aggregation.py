@@ -24,7 +24,7 @@ from polytile.machine import Machine
 
 
 def warp_aggregation(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
-    """Lanes of a warp that update one element combine what they have first."""
+    """Combine what threads of a warp have for one element before they update it."""
     if not machine.tuning.atomics.aggregated:
         return program
     return replace(program, kernels=tuple(map(_aggregated, program.kernels)))

@@ -27,12 +27,15 @@ class WarpLanes:
     values: Mapping[str, Polynomial] = field(default_factory=dict)
 
     def exclude(self, index: Polynomial, count: int) -> bool:
-        """Whether lanes are certainly not all at a multiple of `count` at once, as they are a constant apart that is
-        none. Nothing is known of what a size multiplies, as the rows of a matrix."""
+        """Return whether threads of a warp are certainly not all at a multiple of `count` at once.
+
+        That is where they are a constant apart that is no multiple. Nothing is known of what a size multiplies, as the
+        rows of a matrix.
+        """
         return any(factor % count for factor in self._of(index).values())
 
     def _of(self, index: Polynomial) -> Polynomial:
-        """Return the terms that differ between lanes, in names whose values are not known."""
+        """Return the terms that differ between threads of a warp, in names whose values are not known."""
         found: Polynomial = {}
         for key, factor in index.items():
             if len(key) == 1 and key[0] in self.differing:
@@ -42,7 +45,7 @@ class WarpLanes:
 
 
 def warp_lanes(kernel: Kernel) -> WarpLanes:
-    """Find what lanes of the kernel's warps differ in."""
+    """Find what the threads of the kernel's warps differ in."""
     axes = next((AXES[: k + 1] for k in range(len(AXES)) if prod(kernel.block[: k + 1]) % WARP_SIZE == 0), AXES)
     differing = differing_names(kernel, axes)
     values: dict[str, Polynomial] = {}

@@ -18,7 +18,7 @@ from polytile.ir.kernel import Kernel
 
 
 def wide_copies(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
-    """Tiles without guards are filled by vectors, where these are aligned."""
+    """Fill tiles without guards by vectors, where these are aligned."""
     return replace(kernel, body=tuple(_widened(stmt, plan.wide) for stmt in kernel.body))
 
 
