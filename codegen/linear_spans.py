@@ -37,7 +37,7 @@ class Span:
 
     @staticmethod
     def of(name: str) -> Span:
-        """The value of a size itself."""
+        """Return the value of a size itself."""
         return Span({((name, 1),): 0}, {((name, -1),): 0})
 
     def __add__(self, other: Span) -> Span:
@@ -55,32 +55,32 @@ class Span:
         return Span(_scaled(self.most, factor), _scaled(self.least, factor)) if factor else Span.between(0, 0)
 
     def joined(self, other: Span) -> Span:
-        """The values of both."""
+        """Return the values of both."""
         return Span(_either(self.most, other.most), _either(self.least, other.least))
 
     def least_with(self, other: Span) -> Span:
-        """The values of min(a, b)."""
+        """Return the values of min(a, b)."""
         return Span(_tighter(self.most, other.most), _either(self.least, other.least))
 
     def quotient(self, by: int, *, down: bool) -> Span:
-        """The values of a / by, rounded down, or towards 0."""
+        """Return the values of a / by, rounded down, or towards 0."""
         part = self.times(Fraction(1, by))
         rest: Forms = {(): Fraction(by - 1, by)}
         return Span(part.most if down or self.natural else _sum(part.most, rest), _sum(part.least, rest))
 
     def remainder(self, by: Span) -> Span:
-        """The values of a % by, as C has them, for by >= 1."""
+        """Return the values of a % by, as C has them, for by >= 1."""
         most = _sum(by.most, {(): -1})
         return Span(_tighter(self.most, most) if self.natural else most, {(): 0} if self.natural else most)
 
     @property
     def natural(self) -> bool:
-        """Whether the values are known not to be negative."""
+        """Return whether the values are known not to be negative."""
         return self.least is not None and all(not t and constant <= 0 for t, constant in self.least.items())
 
     @property
     def numbers(self) -> tuple[Number, Number] | None:
-        """The least and the greatest value where no size decides them."""
+        """Return the least and the greatest value where no size decides them; else None."""
         if self.most is None or self.least is None or not self.most.keys() == self.least.keys() == {()}:
             return None
         return -self.least[()], self.most[()]
@@ -131,7 +131,10 @@ def _keep(forms: Forms, terms: Terms, constant: Number) -> None:
 
 
 def _tighter(a: Forms | None, b: Forms | None) -> Forms | None:
-    """One of two bounds that both hold: a number that an int can have, if one is; of a greater one no size would do."""
+    """Return one of two bounds that both hold.
+
+    It is a number that an int can have, if one is; of a greater one no size would do.
+    """
     if a is None or b is None:
         return b if a is None else a
     return a if _looseness(a) <= _looseness(b) else b
@@ -152,7 +155,7 @@ class Values:
     found: dict[Expr, Span] = field(default_factory=dict)
 
     def declare(self, name: str, span: Span) -> None:
-        """A name with these values; one that there was before has both."""
+        """Record the values of a name; one that there was before has both."""
         if name in self.names:
             span = span.joined(self.names[name])
             if span == self.names[name]:
@@ -206,7 +209,7 @@ class Values:
 
 
 def is_index(expr: Expr) -> bool:
-    """Whether a value has a type in which indices are computed."""
+    """Return whether a value has a type in which indices are computed."""
     return expr.type.kind == "int" and expr.type.signed and expr.type.size >= 4
 
 

@@ -51,7 +51,10 @@ _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
 
 
 def size_limits(program: HostProgram, context: isl.Set) -> tuple[SizeLimit, ...]:
-    """The limits of a program's sizes, of which `context` holds; none where all sizes of their types are right."""
+    """Return the limits of a program's sizes; none where all sizes of their types are right.
+
+    `context` is what holds of the sizes.
+    """
     host = Values({p.name: Span.of(p.name) for p in program.parameters})
     found = _Sums()
     for parameter in program.parameters:
@@ -70,7 +73,7 @@ def size_limits(program: HostProgram, context: isl.Set) -> tuple[SizeLimit, ...]
 
 
 def can_hold(limits: Iterable[SizeLimit], runs: Sequence[isl.Set]) -> bool:
-    """Whether each limit holds for some sizes with which something runs: those of one of these domains."""
+    """Return whether each limit holds for some sizes with which something runs: those of one of these domains."""
     return all(any(not d.params().is_disjoint(_allowed(limit)) for d in runs) for limit in limits)
 
 
@@ -87,7 +90,7 @@ class _Sums:
     natural: set[str] = field(default_factory=set)
 
     def fit(self, span: Span, most: int) -> None:
-        """All values of a span must be from -most - 1 to most."""
+        """Require that all values of a span are from -most - 1 to most."""
         for forms, limit in ((span.most, most), (span.least, most + 1)):
             for terms, constant in (forms or {}).items():
                 before = self.forms.get(terms)
@@ -95,7 +98,7 @@ class _Sums:
                     self.forms[terms] = constant - limit
 
     def kernel(self, kernel: Kernel, host: Values, grid: Sequence[Span]) -> None:
-        """What a kernel computes, on a grid of such extents."""
+        """Add what a kernel computes, on a grid of such extents."""
         scalars = [p for p in kernel.parameters if p.buffer is None]
         values = Values({p.name: host.names.get(p.name, ANY) for p in scalars})
         for parameter in scalars:
@@ -120,8 +123,11 @@ class _Sums:
         wide: bool = False,
         on_host: bool = False,
     ) -> None:
-        """What statements compute, all of it in 64 bits on the host; `bounds` are those of names that they declare,
-        beyond what their values say. In a kernel with `wide` indices, 32 bits are the C's own."""
+        """Add what statements compute, all of it in 64 bits on the host.
+
+        `bounds` are those of names that they declare, beyond what their values say. In a kernel with `wide` indices, 32
+        bits are the C's own.
+        """
         known = {r.name: r for r in bounds}
         inside, computed = _computed(body)
         for stmt in inside:
@@ -147,9 +153,11 @@ class _Sums:
 
 
 def _computed(body: Sequence[Stmt]) -> tuple[list[Stmt], list[Expr]]:
-    """Statements with all inside of them, and the sums, differences and products of indices, each once; but those of
-    what is stored, subscripts apart, and of values of the C's iterators: only instances that there are compute these,
-    and C says that they fit."""
+    """Return statements with all inside of them, and the sums, differences and products of indices, each once.
+
+    Left out are those of what is stored, subscripts apart, and of values of the C's iterators: only instances that
+    there are compute these, and C says that they fit.
+    """
     inside: list[Stmt] = []
     seen: set[Expr] = set()
     found: list[Expr] = []
@@ -172,12 +180,12 @@ def _computed(body: Sequence[Stmt]) -> tuple[list[Stmt], list[Expr]]:
 
 
 def _step(loop: For, values: Values) -> Span:
-    """What an iterator changes by."""
+    """Return what an iterator changes by."""
     return values(loop.step) if isinstance(loop.step, Name) else Span.between(loop.step, loop.step)
 
 
 def _iterator(loop: For, values: Values) -> Span:
-    """The values of an iterator inside of its loop."""
+    """Return the values of an iterator inside of its loop."""
     ends = trips(replace(loop, step=1) if isinstance(loop.step, Name) else loop)  # a grid's extent is above 0
     if ends is None:
         return ANY
@@ -189,7 +197,7 @@ def _iterator(loop: For, values: Values) -> Span:
 
 
 def _within(span: Span, bound: Range | None, values: Values) -> Span:
-    """The values that are also within a bound."""
+    """Return the values that are also within a bound."""
     if bound is None:
         return span
     least = span.least if bound.least is None else values(bound.least).least
@@ -202,7 +210,10 @@ def _most(ctype: CType) -> int:
 
 # Limits -------------------------------------------------------------------------------------------------------------
 def _limits(found: _Sums, ranges: Mapping[str, tuple[int, int]], context: isl.Set) -> tuple[SizeLimit, ...]:
-    """The sums as limits, but for those that all sizes keep; the most restrictive one of those with equal terms."""
+    """Return the sums as limits, but for those that all sizes keep.
+
+    Of those with equal terms it is the most restrictive one.
+    """
     ranges = _narrowed(ranges, context)
     limits: dict[tuple[tuple[str, int], ...], int] = {}
     forms = [*found.forms.items(), *((((name, -1),), 0) for name in sorted(found.natural))]
@@ -215,7 +226,7 @@ def _limits(found: _Sums, ranges: Mapping[str, tuple[int, int]], context: isl.Se
 
 
 def _in_integers(terms: Terms, constant: Number) -> tuple[tuple[tuple[str, int], ...], int]:
-    """sum + constant <= 0 as `sum <= most` with integer factors that have no common divisor.
+    """Convert sum + constant <= 0 to `sum <= most` with integer factors that have no common divisor.
 
     before: n/8 + 3 n/8 - 1/2 <= 7/8;    after: n <= 2
     """
@@ -226,8 +237,10 @@ def _in_integers(terms: Terms, constant: Number) -> tuple[tuple[tuple[str, int],
 
 
 def _narrowed(ranges: Mapping[str, tuple[int, int]], context: isl.Set) -> dict[str, tuple[int, int]]:
-    """Ranges of sizes with what the context says of each alone; where the host asks that, sizes from 2^63 on are
-    negative to it."""
+    """Narrow the ranges of sizes by what the context says of each alone.
+
+    Where the host asks that, sizes from 2^63 on are negative to it.
+    """
     found, known = dict(ranges), context.params()
     for name, (least, most) in ranges.items():
         position = known.find_dim_by_name(_PARAM, name)

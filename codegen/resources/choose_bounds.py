@@ -51,7 +51,7 @@ class RegisterChoice:
 def choose_bounds(
     program: HostProgram, plans: Plans, large: Sequence[str], machine: Machine, make: Callable[[Plans], HostProgram]
 ) -> tuple[tuple[LoweredPlan, ...], tuple[RegisterChoice, ...]]:
-    """The plans with bounds for those of the `large` kernels that run faster with them; `make` runs the passes."""
+    """Choose bounds for the plans of the `large` kernels that run faster with them; `make` runs the passes."""
     found, choices = list(plans), list[RegisterChoice]()
     for position, plan in enumerate(plans):
         kernel = program.kernels[position]
@@ -70,12 +70,12 @@ def choose_bounds(
 
 
 def _of_full_tiles(kernel: Kernel, plan: LoweredPlan) -> Kernel:
-    """The kernel without what runs points singly where a tile is not full: few threads do, and may spill."""
+    """Drop what runs points singly where a tile is not full: few threads do, and may spill."""
     return replace(kernel, body=_largest(kernel.body)) if plan.points else kernel
 
 
 def _largest(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """Of conditional statements beside one another that store to the same arrays, the one that uses most elements."""
+    """Keep the conditional statement that uses most elements, of neighbours that store to the same arrays."""
     found: list[Stmt] = []
     for stmt in body:
         then, otherwise = (_size(stmt.then), _size(stmt.otherwise)) if isinstance(stmt, If) else (0, 0)
@@ -101,14 +101,16 @@ def _stored(stmt: Stmt) -> frozenset[str]:
 
 
 def _is_free(kernel: Kernel, plan: LoweredPlan) -> bool:
-    """Whether nothing else has decided how many registers or blocks there are."""
+    """Return whether nothing else has decided how many registers or blocks there are."""
     bound = kernel.min_blocks or kernel.max_registers or plan.registers
     return not (bound or kernel.cooperative or kernel.cluster > 1 or plan.tiled)
 
 
 def _steps(kernel: Kernel, plan: LoweredPlan, machine: Machine) -> Iterator[tuple[int, int]]:
-    """Numbers of blocks on a multiprocessor, most first, with the registers that allow them: from what is enough for
-    memory to be busy down to what the estimate says of the kernel as it is."""
+    """Yield numbers of blocks on a multiprocessor, most first, with the registers that allow them.
+
+    They go from what is enough for memory to be busy down to what the estimate says of the kernel as it is.
+    """
     threads, own = prod(kernel.block), estimate(kernel, machine)
     enough = int(FULL_RATE * machine.threads_per_sm) // threads
     if own.blocks_per_multiprocessor >= enough:
@@ -123,7 +125,7 @@ def _steps(kernel: Kernel, plan: LoweredPlan, machine: Machine) -> Iterator[tupl
 
 
 def _most_registers(kernel: Kernel, machine: Machine, blocks: int) -> int:
-    """The registers of a thread with which so many blocks fit; 0 where they never do."""
+    """Return the registers of a thread with which so many blocks fit; 0 where they never do."""
     threads, shared = prod(kernel.block), sum(shared_size(s) for s in kernel.shared)
     counts = range(MAX_THREAD_REGISTERS // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT, 0, -THREAD_REGISTER_UNIT)
     return next((n for n in counts if machine.resident_blocks(threads, n, shared) >= blocks), 0)

@@ -36,7 +36,7 @@ FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding
 
 
 def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
-    """The estimated resources of `kernel` on `machine`; spills are what an eighth more registers would not hold."""
+    """Estimate the resources of `kernel` on `machine`; spills are what an eighth more registers would not hold."""
     code = _code(kernel)
     arrays = sum(storage.space is Space.GLOBAL for storage in kernel.storage)
     own = max(RESERVED, code.helpers, arrays * ADDRESS_BYTES // REGISTER_BYTES)
@@ -51,8 +51,10 @@ def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
 
 
 def needed_registers(kernel: Kernel) -> int:
-    """The registers of a thread that hold all values and addresses when loads come as late as they can, whatever the
-    bound."""
+    """Return the registers of a thread that hold all values and addresses, whatever the bound.
+
+    Loads come as late as they can.
+    """
     code = _code(kernel)
     return pressure(code.values, code.loops, eager=False) + max(RESERVED, code.helpers)
 
@@ -63,20 +65,20 @@ def _code(kernel: Kernel) -> Code:
 
 @lru_cache(maxsize=8)
 def _known_code(kernel: IdentityKey[Kernel]) -> Code:
-    """The code of a kernel, which several questions in turn are about."""
+    """Return the code of a kernel, which several questions in turn are about."""
     with deep_recursion():
         return code_of(unroll(kernel.value))
 
 
 def _free_registers(kernel: Kernel, machine: Machine) -> int:
-    """The registers of a thread with which as many warps fit as could at all."""
+    """Return the registers of a thread with which as many warps fit as could at all."""
     threads = prod(kernel.block)
     warps = machine.resident_blocks(threads, 1, shared_bytes(kernel)) * ceil_div(threads, WARP_SIZE)
     return machine.registers_per_sm // (max(1, warps) * WARP_SIZE) // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT
 
 
 def _limit(kernel: Kernel, machine: Machine) -> int:
-    """What a thread may use at most."""
+    """Return the most registers that a thread may use."""
     warps = max(1, kernel.min_blocks) * ceil_div(prod(kernel.block), WARP_SIZE)
     most = ceil_div(warps, REGISTER_FILE_PARTITIONS)  # of a part of the registers
     share = machine.registers_per_sm // (REGISTER_FILE_PARTITIONS * most * WARP_SIZE)

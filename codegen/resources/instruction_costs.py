@@ -18,7 +18,7 @@ _FUNCTION = 120  # instructions of any other
 
 
 def operation(expr: Expr) -> Hashable:
-    """What tells one operation on the same operands from another."""
+    """Return a key that distinguishes an operation from others on the same operands."""
     match expr:
         case Binary(op=op) | Unary(op=op) | WarpReduce(op=op):
             return type(expr).__name__, op, expr.type
@@ -30,13 +30,13 @@ def operation(expr: Expr) -> Hashable:
 
 
 def registers(expr: Expr) -> int:
-    """The registers of the value: none of what a predicate holds."""
+    """Return the registers of the value: none of what a predicate holds."""
     truth = (isinstance(expr, Binary) and expr.op in _TRUTHS) or (isinstance(expr, Unary) and expr.op == "!")
     return 0 if truth else max(1, expr.type.size // 4)
 
 
 def instructions(expr: Expr) -> int:
-    """How many instructions compute it from its operands."""
+    """Return the number of instructions that compute a value from its operands."""
     words = max(1, expr.type.size // 4)
     match expr:
         case Binary(op="+" | "-", left=left, right=right) if expr.type.kind == "float":
@@ -61,7 +61,7 @@ def instructions(expr: Expr) -> int:
 
 
 def helper_registers(expr: Expr) -> int:
-    """The registers of the function that a value needs beyond those of its operands."""
+    """Return the registers of the function that a value needs beyond those of its operands."""
     match expr:
         case Binary(op="/") if expr.type.kind == "float":
             return 12
@@ -79,5 +79,5 @@ def _is_product(expr: Expr) -> bool:
 
 
 def width(ctype: CType) -> int:
-    """The registers of a value."""
+    """Return the registers of a value of this type."""
     return max(1, ctype.size // 4)

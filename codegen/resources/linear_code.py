@@ -61,7 +61,7 @@ class Code:
 
 
 def code_of(kernel: Kernel) -> Code:
-    """What `kernel` computes; its loops are unrolled where its own text says so."""
+    """Return what `kernel` computes; its loops are unrolled where its own text says so."""
     builder = _Builder(kernel)
     builder.block(kernel.body)
     return builder.code
@@ -144,7 +144,10 @@ class _Builder:
             self._store([Name(name, ctype)], [self.value(value)])
 
     def _loop(self, loop: For) -> None:
-        """A loop. One that strides over the grid mostly runs once: little is worth keeping in registers over it."""
+        """Add a loop.
+
+        One that strides over the grid mostly runs once: little is worth keeping in registers over it.
+        """
         self._step([self.value(loop.lower)])
         start, strides = self.at, isinstance(loop.step, Name)
         if not strides:
@@ -170,7 +173,9 @@ class _Builder:
         self.block_start = self.at
 
     def _branches(self, then: Iterable[Stmt], otherwise: Iterable[Stmt]) -> None:
-        """Two branches, of which one runs: the elements of private arrays that the first sets do not reach the other.
+        """Add two branches, of which one runs.
+
+        The elements of private arrays that the first sets do not reach the other.
 
         before: if (c) { x[0] = ..; y = x[0]; } else { x[0] = ..; z = x[0]; }
         after:  two values for x[0], each live in its branch, and up to its end where what follows reads x[0]
@@ -191,7 +196,7 @@ class _Builder:
         self.conditions -= 1
 
     def _repeated(self, condition: Expr, body: Iterable[Stmt]) -> None:
-        """A loop of a statement's body, whose iterations nobody knows."""
+        """Add a loop of a statement's body, whose iterations nobody knows."""
         start = self.at
         self.starts.append(start)
         with self._scope():
@@ -202,7 +207,7 @@ class _Builder:
         self.block_start = self.at
 
     def _unroll(self, size: int, values: Sequence[Value]) -> None:
-        """A short loop is unrolled, its loads come together; shorter ones behind it run what is left over."""
+        """Unroll a short loop, so that its loads come in one batch; shorter loops after it run what is left over."""
         if size > LONGEST_UNROLLED:
             return
         factor = max(4, min(MOST_UNROLLED, 1 << (UNROLLED // size).bit_length() - 1))
@@ -219,7 +224,7 @@ class _Builder:
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
-        """What is computed inside is not known behind it, nor do loads move across its ends."""
+        """Open a scope: what is computed inside is not known after it, nor do loads move across its ends."""
         self.block_start = self.at
         self.equal.append((len(self.starts), {}))
         yield
@@ -228,7 +233,7 @@ class _Builder:
 
     # Values ---------------------------------------------------------------------------------------
     def value(self, expr: Expr) -> Token:
-        """The number of the expression's value."""
+        """Return the number of the expression's value."""
         match expr:
             case Literal(text=text):
                 return text
@@ -247,7 +252,7 @@ class _Builder:
         return self._emit((operation(expr), *uses), uses, registers(expr), cost)
 
     def _need(self, expr: Expr) -> int:
-        """The registers that it takes to compute `expr` in the best order."""
+        """Return the registers that it takes to compute `expr` in the best order."""
         if id(expr) not in self.needs:
             parts = sorted((self._need(e) for e in children(expr) if isinstance(e, Expr)), reverse=True)
             own = registers(expr)
@@ -291,7 +296,10 @@ class _Builder:
         return found
 
     def _address(self, access: Access) -> Token:
-        """What an access adds a constant to. Terms that a loop does not change are added before it."""
+        """Return what an access adds a constant to.
+
+        Terms that a loop does not change are added before it.
+        """
         storage, array = self.kernel.storage_of(access.array), access.array
         size, cost = (1, 1) if storage.space is Space.SHARED else (2, ADDRESS)
         base: list[Token] = [self._name(array)] if storage.space is Space.POINTER else []
@@ -316,7 +324,7 @@ class _Builder:
         return {(factor, tuple(map(self._name, names))) for names, factor in where.items() if names}
 
     def _emit(self, key: Hashable, uses: Sequence[Token], size: int, cost: int, level: int = 0) -> int:
-        """The value of this key, computed where that is possible first."""
+        """Return the value of this key, computed where that is possible first."""
         key = key, *(self.writes.get(use, 0) for use in uses if isinstance(use, int))
         for _, scope in reversed(self.equal):
             if key in scope:
@@ -343,7 +351,7 @@ class _Builder:
                 self.code.values[use].uses.append(self.at if at is None else at)
 
     def _step(self, uses: Sequence[Token]) -> None:
-        """An instruction without a value."""
+        """Add an instruction without a value."""
         self._use(uses)
         self.at += 1
         self.code.instructions += 1
@@ -363,8 +371,10 @@ class _Builder:
         self.at += 1
 
     def _starts_anew(self, key: Hashable, target: Access | Name) -> bool:
-        """Whether each iteration of the innermost loop has set an element of a private array before it reads it: what
-        the element held before is needed no longer."""
+        """Return whether each iteration of the innermost loop sets a private element before it reads it.
+
+        What the element held before is then needed no longer.
+        """
         if isinstance(target, Name) or target.field is not None or not isinstance(key, tuple) or len(key) == 1:
             return False
         if not self.starts or self.conditions or key not in self.variables:
@@ -373,7 +383,7 @@ class _Builder:
         return inside or self.reads.get(key, -1) < self.starts[-1]
 
     def _variable(self, key: Hashable, size: int) -> int:
-        """The variable of this key, which changes here."""
+        """Return the variable of this key, which changes here."""
         if key not in self.variables:
             self.variables[key] = self._new(size, _CHANGES)
         if isinstance(key, str):
@@ -383,7 +393,7 @@ class _Builder:
         return found
 
     def _read(self, key: Hashable, size: int) -> int:
-        """The variable, which has a value here: one from before when nothing has set it yet."""
+        """Return the variable, which has a value here: one from before when nothing has set it yet."""
         if key not in self.variables:
             found = self._variable(key, size)
             name = key[0] if isinstance(key, tuple) else key
@@ -395,7 +405,7 @@ class _Builder:
 
 
 def _without_constant(subscript: Expr) -> Expr:
-    """A subscript of 64 bits without the constant that an access adds to its address."""
+    """Return a subscript of 64 bits without the constant that an access adds to its address."""
     match subscript:
         case Binary(op="+" | "-", left=Cast() as left, right=Literal()) if left.type.size > 4:
             return left

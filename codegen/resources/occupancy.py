@@ -41,7 +41,7 @@ class KernelResources:
 def resources(
     kernel: Kernel, machine: Machine, source: str, registers: int, instruction_bytes: int, spill_bytes: int = 0
 ) -> KernelResources:
-    """All figures of a kernel from those that a compiler decides."""
+    """Compute all figures of a kernel from those that a compiler decides."""
     threads, shared, dynamic = prod(kernel.block), shared_bytes(kernel), dynamic_shared_bytes(kernel)
     blocks = machine.resident_blocks(threads, registers, shared)
     warps = blocks * ceil_div(threads, WARP_SIZE)

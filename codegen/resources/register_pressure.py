@@ -36,7 +36,7 @@ class Loop:
 
 
 def pressure(values: Iterable[Value], loops: Iterable[Loop], *, eager: bool) -> int:
-    """The most registers that are live at one position; `eager` loads come as early as they can.
+    """Return the most registers that are live at one position; `eager` loads come as early as they can.
 
     A value from before a loop that the loop uses lives to the loop's end, because another iteration may follow.
     """
@@ -54,7 +54,10 @@ def pressure(values: Iterable[Value], loops: Iterable[Loop], *, eager: bool) -> 
 
 
 def staying(values: Iterable[Value], loops: Sequence[Loop]) -> Iterator[Value]:
-    """The values but for those that can be computed again, unless a loop lies between them and their last use."""
+    """Yield the values but for those that can be computed again.
+
+    Those too, where a loop lies between them and their last use.
+    """
     for value in values:
         last = max(value.uses, default=value.start)
         if not value.again or any(value.start <= loop.start < last for loop in loops):
@@ -62,6 +65,6 @@ def staying(values: Iterable[Value], loops: Sequence[Loop]) -> Iterator[Value]:
 
 
 def _end(value: Value, loops: Iterable[Loop]) -> int:
-    """The last use, or the end of the outermost loop behind the definition that holds it."""
+    """Return the last use, or the end of the outermost loop after the definition that holds it."""
     last = max(value.uses)
     return next((loop.end for loop in loops if value.start <= loop.start < last <= loop.end), last)

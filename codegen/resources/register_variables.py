@@ -15,7 +15,7 @@ MOST_PRIVATE = 128  # registers of a private array; a larger one is in memory
 
 
 def register_variable(kernel: Kernel, target: Access | Name) -> tuple[Hashable, int] | None:
-    """The variable that registers hold, and how many of them; None for memory."""
+    """Return the variable that registers hold, and how many of them; None for memory."""
     if isinstance(target, Name):
         return target.name, width(target.type)
     storage = kernel.storage_of(target.array)

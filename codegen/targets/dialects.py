@@ -33,7 +33,7 @@ class Dialect:
     missing: Mapping[str, str] = field(default_factory=dict)
 
     def shuffled(self, kind: str, value: str, by: str, width: int | str, mask: str = "0xffffffffu") -> str:
-        """`__shfl_up_sync(0xffffffffu, x, 1, 32)`, among the lanes of the mask."""
+        """Print `__shfl_up_sync(0xffffffffu, x, 1, 32)`, among the threads of the mask."""
         return f"{self.shuffle.format(_SHUFFLES[kind], mask)}{value}, {by}, {width})"
 
     def require(self, kernel: Kernel, *features: str) -> None:
@@ -46,7 +46,7 @@ class Dialect:
                 )
 
     def bounds(self, kernel: Kernel) -> str:
-        """The launch shape, as attributes: `__launch_bounds__(256, 2)`.
+        """Print the launch shape, as attributes: `__launch_bounds__(256, 2)`.
 
         CUDA takes a cap on registers or launch bounds, not both, and what the second bound of HIP counts is not blocks.
         """

@@ -56,7 +56,7 @@ INDEX_HELPERS = (CHUNK_LENGTH, "floord", "max", "min", NEGATIVE, "pmod()")
 
 
 def type_name(ctype: CType, *, cpp: bool = True) -> str:
-    """The spelling of a type: `_Bool` is `bool` in C++, and a struct tag may be no C++ identifier."""
+    """Return a type's spelling: `_Bool` is `bool` in C++, and a struct tag may be no C++ identifier."""
     if not cpp:
         return ctype.name
     return ctype.name if ctype == BARRIER_TYPE else to_cpp(ctype.name)
@@ -65,7 +65,7 @@ def type_name(ctype: CType, *, cpp: bool = True) -> str:
 def linear_index(
     subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...], intervals: Intervals | None = None
 ) -> Expr:
-    """The row-major position of an element, in 64 bits unless the whole array, or this element, needs fewer.
+    """Return the row-major position of an element, in 64 bits unless the whole array, or it, needs fewer.
 
     before: subscripts (i, j), extents (n, m)
     after:  (long long)i * m + j
@@ -90,7 +90,7 @@ def _index(subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...], wide:
 
 
 def _sum(left: Expr, right: Expr, wide: bool) -> Binary:
-    """`left + right`; in 64 bits without parentheses, so that neighbours share all but a constant offset."""
+    """Build `left + right`; in 64 bits without parentheses, so that neighbours share all but a constant offset."""
     match right:
         case Binary(op="+" | "-" as op, left=first, right=second) if wide:
             return Binary(op, _sum(left, first, wide), second)
@@ -102,7 +102,7 @@ def _is_zero(expr: Expr) -> bool:
 
 
 def _small(extents: tuple[Expr | None, ...]) -> bool:
-    """Whether all extents are constants and every index fits in an int."""
+    """Return whether all extents are constants and every index fits in an int."""
     size = 1
     for extent in extents:
         if not isinstance(extent, Literal) or not extent.text.isdigit():
@@ -112,13 +112,13 @@ def _small(extents: tuple[Expr | None, ...]) -> bool:
 
 
 def used_helpers(nodes: Iterable[Node]) -> frozenset[str]:
-    """Which of the index helpers occur in `nodes`."""
+    """Return which of the index helpers occur in `nodes`."""
     calls = (n.function for n in walk(*nodes) if isinstance(n, Call))
     return frozenset(map(helper_name, frozenset(calls).intersection(INDEX_HELPERS)))
 
 
 def helper_name(function: str) -> str:
-    """`pmod` for `pmod()`: the name in the text, behind `polytile_`."""
+    """Return `pmod` for `pmod()`: the name in the text, after `polytile_`."""
     return function.removesuffix("()")
 
 
@@ -131,7 +131,7 @@ class Printer:
     device: Callable[[Expr, Printer], str] | None = None  # spells what only kernels have
 
     def __call__(self, expr: Expr, minimum: int = _LOWEST) -> str:
-        """The text of `expr`, in parentheses when it binds less tightly than `minimum`."""
+        """Print `expr`, in parentheses when it binds less tightly than `minimum`."""
         text, precedence = self._parts(expr)
         return f"({text})" if precedence < minimum else text
 
@@ -139,13 +139,16 @@ class Printer:
         return identifier(name) if self.cpp else name
 
     def truth(self, expr: Expr, minimum: int = _LOWEST) -> str:
-        """`expr` where C wants a condition: a product says `!= 0`, since compilers suspect a mistyped `&&`."""
+        """Print `expr` where C wants a condition.
+
+        A product says `!= 0`, since compilers suspect a mistyped `&&`.
+        """
         if isinstance(expr, Ternary) or (isinstance(expr, Binary) and expr.op in ("*", "<<")):
             expr = Binary("!=", expr, Literal("0"))
         return self(expr, minimum)
 
     def choice(self, condition: Expr, then: str, otherwise: str) -> str:
-        """`condition ? then : otherwise`."""
+        """Print `condition ? then : otherwise`."""
         return f"{self.truth(condition, _TERNARY + 1)} ? {then} : {otherwise}"
 
     def _parts(self, expr: Expr) -> tuple[str, int]:
@@ -175,7 +178,7 @@ class Printer:
         raise InternalError(f"no text for the expression {expr!r}")
 
     def _address(self, expr: Address) -> str:
-        """A pointer of the type that the function takes: its kernel may have a `const` one."""
+        """Print a pointer of the type that the function takes: its kernel may have a `const` one."""
         cast = "" if expr.written or expr.const else f"({type_name(expr.type, cpp=self.cpp)} *)"
         return f"{cast}&{self(expr.target, _POSTFIX)}"
 
@@ -189,7 +192,7 @@ class Printer:
         return f"{expr.op}({text})" if text.startswith(("+", "-")) else f"{expr.op}{text}"
 
     def _binary(self, expr: Binary) -> str:
-        """The text of an operation; long sums lean to the left, so the left operands are taken in a loop."""
+        """Print an operation; long sums lean to the left, so the left operands are taken in a loop."""
         if expr.op in ("&&", "||"):
             return f"{self._logical(expr.op, expr.left, 0)} {expr.op} {self._logical(expr.op, expr.right, 1)}"
         chain = [expr]
@@ -203,7 +206,7 @@ class Printer:
         return text
 
     def _right(self, expr: Binary) -> str:
-        """The operator and its right operand."""
+        """Print the operator and its right operand."""
         op, right = expr.op, expr.right
         if op in ("+", "-") and isinstance(right, Literal) and right.type.kind == "int" and right.text[:1] == "-":
             op, right = ("-" if op == "+" else "+"), Literal(right.text[1:], right.type)
@@ -217,7 +220,7 @@ class Printer:
         return self(operand, self._minimum(op, operand, side))
 
     def _minimum(self, op: str, operand: Expr, side: int) -> int:
-        """How tightly an operand must bind to stand without parentheses, which C or -Wall may ask for."""
+        """Return how tightly an operand must bind to stand without parentheses, which C or -Wall may ask for."""
         minimum = _PRECEDENCE[op] + side
         if isinstance(operand, Binary) and (
             (op in _BITWISE and operand.op != op) or (op in COMPARISONS and operand.op in COMPARISONS)
@@ -249,7 +252,7 @@ class Printer:
 
 
 def is_truth_value(expr: Expr) -> bool:
-    """Whether an expression is an int in C and a bool in C++."""
+    """Return whether an expression is an int in C and a bool in C++."""
     match expr:
         case Unary(op="!"):
             return True

@@ -13,7 +13,7 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def broken(line: str) -> list[str]:
-    """A line of code cut where it is too long: at the outermost operators in the second half of the width."""
+    """Cut a line of code that is too long, at the outermost operators in the second half of the width."""
     lines = []
     while len(line) > WIDTH and (cuts := list(_cuts(line))):
         cut = -min(cuts)[-1]
@@ -23,7 +23,7 @@ def broken(line: str) -> list[str]:
 
 
 def _cuts(line: str) -> Iterator[tuple[int, bool, int]]:
-    """Where a line may be cut: how deep in parentheses, whether inside a product, and minus the position."""
+    """Yield where a line may be cut: the depth in parentheses, whether inside a product, minus the position."""
     depth = 0
     for position, character in enumerate(line[:WIDTH]):
         depth += (character in "([") - (character in ")]")
@@ -33,7 +33,7 @@ def _cuts(line: str) -> Iterator[tuple[int, bool, int]]:
 
 
 def wrapped(start: str, parts: Iterable[str], end: str) -> list[str]:
-    """`start` + comma-separated parts + `end`, broken into lines that hang below the opening parenthesis' line."""
+    """Print `start` + comma-separated parts + `end`, broken into lines indented below the first."""
     lines, line = [], start
     texts = list(parts)
     for position, part in enumerate(texts):

@@ -44,7 +44,7 @@ class Marks:
         return [line if _MARK in line else line + mark for line in lines]
 
     def including(self, text: str, own: Marks) -> str:
-        """A text with marks of its own, as a part of this one."""
+        """Include a text with marks of its own as a part of this one."""
         first = len(self.locations)
         self.locations += own.locations
         return _MARKED.sub(lambda mark: f"{_MARK}{first + int(mark[1])}", text)
@@ -61,7 +61,7 @@ class Marks:
 
 
 def _location(stmt: Stmt) -> Location | None:
-    """Where a statement comes from: its own location, or that of the first element it accesses."""
+    """Return where a statement comes from: its own location, or that of the first element it accesses."""
     match stmt:
         case Assign(location=location) | Declare(location=location) | Invoke(location=location) if location.line:
             return location

@@ -47,7 +47,7 @@ class StatementPrinter:
     device: Callable[[Stmt, Printer], list[str]] | None = None
 
     def lines(self, body: Iterable[Stmt], shown: Location = NOWHERE) -> list[str]:
-        """The lines of a block, without the indentation of what surrounds it; `shown` was the last line named."""
+        """Print the lines of a block, without the indentation around it; `shown` was the last line named."""
         out: list[str] = []
         before: Stmt | None = None
         for stmt in body:
@@ -114,7 +114,7 @@ class StatementPrinter:
         return [*out, "} else {", *indented(self.lines(stmt.otherwise, shown)), "}"]
 
     def _unroll(self, stmt: For) -> list[str]:
-        """`#pragma unroll 4`, in kernels alone.
+        """Print `#pragma unroll 4`, in kernels alone.
 
         ptxas of CUDA 13.0 drops the sign of -n where it counts the iterations of a loop up to `min(min(n - 1, a), b)`,
         which compilers only do to unroll it: such loops are not unrolled.
@@ -141,13 +141,16 @@ class StatementPrinter:
 
 
 def _loads_into(stmt: Stmt, declared: Declare) -> bool:
-    """Whether a declaration without a value and the load behind it can be one line, `double a = __ldcs(&A[i]);`."""
+    """Return whether a declaration and the load after it can be one line, `double a = __ldcs(&A[i]);`.
+
+    The declaration has no value.
+    """
     targets = stmt.targets if isinstance(stmt, Load) else ()
     return declared.value is None and [t.name for t in targets if isinstance(t, Name)] == [declared.name]
 
 
 def strict_bound(condition: Expr, iterator: str) -> Expr:
-    """A loop condition the way people write it.
+    """Rewrite a loop condition the way people write it.
 
     before: c0 <= n - 1 && c0 <= 31
     after:  c0 < n && c0 < 32
@@ -162,7 +165,7 @@ def strict_bound(condition: Expr, iterator: str) -> Expr:
 
 
 def _ends_at_one_of_three(loop: For) -> bool:
-    """Whether a loop runs to the least of three numbers, itself included (from the greatest down to it)."""
+    """Return whether a loop runs to the least of three numbers, itself included (from the greatest down to it)."""
     match strict_bound(loop.condition, loop.iterator):
         case Binary(op="<=" | ">=", right=Call(function="min" | "max" as function, arguments=arguments)):
             return any(isinstance(a, Call) and a.function == function for a in arguments)
@@ -170,7 +173,7 @@ def _ends_at_one_of_three(loop: For) -> bool:
 
 
 def _plus_one(expr: Expr) -> Expr | None:
-    """`expr + 1` where that is as short to write, else None."""
+    """Return `expr + 1` where that is as short to write, else None."""
     if not isinstance(expr, Call) or expr.function not in ("min", "max"):
         return absorbed(expr, 1)
     bounds = [bound for a in expr.arguments if (bound := _plus_one(a)) is not None]
@@ -178,7 +181,7 @@ def _plus_one(expr: Expr) -> Expr | None:
 
 
 def comment(text: str) -> list[str]:
-    """Lines of comment; long ones go on below, further in."""
+    """Print lines of comment; long ones go on below, further in."""
     clean = (one_line(line) for line in text.splitlines())
     pieces = (fill(line, WIDTH, subsequent_indent=INDENT, break_long_words=False) for line in clean)
     return [f"// {line}".rstrip("\\ ") for piece in pieces for line in piece.splitlines()]

@@ -46,10 +46,10 @@ def _environment(folder: Path) -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of `template` with `values` filled in."""
+    """Fill `template` with `values`."""
     return render_from(_TEMPLATES, template, **values)
 
 
 def render_from(folder: Path, template: str, **values: Any) -> str:
-    """The same of a template in another folder."""
+    """Fill a template of another folder with `values`."""
     return _environment(folder).get_template(template).render(**values)

@@ -33,7 +33,9 @@ def alias_checks(
     spelt: Callable[[str], str],
     pointer: Callable[[str], str],
 ) -> list[str]:
-    """Statements that set `polytile_apart`; none where no array of `checks` is used and no two may overlap.
+    """Print statements that set `polytile_apart`.
+
+    None where no array of `checks` is used and no two may overlap.
 
     `spelt` turns C over parameters into C over the variables of the function, `pointer` is the C for element 0 of an
     array. Whatever overflows here, the entry point refuses.
@@ -56,7 +58,7 @@ def alias_checks(
 
 
 def _bounds(name: str, buffer: Buffer, spelt: Callable[[str], str], pointer: str) -> list[str]:
-    """Where the elements of an array lie that the SCoP uses."""
+    """Print where the elements of an array lie that the SCoP uses."""
     size, printer = buffer.array.element.size, Printer(_no_element, cpp=False)
     first, elements = (printer(folded(e)) for e in (buffer.first, buffer.elements))
     skipped = "" if first == "0" else f" + {size}ull * ({spelt(first)})"

@@ -19,7 +19,10 @@ from polytile.ir.host import HostProgram
 
 
 def allocated_extent_checks(allocated: Sequence[AllocatedExtent], program: HostProgram) -> list[str]:
-    """Statements that ask for the number of elements of each array, which is below 0 in memory of the host."""
+    """Print statements that ask for the number of elements of each array.
+
+    It is below 0 in memory of the host.
+    """
     lines = [f"extern {memory_question(program)};"] if allocated else []
     for each in allocated:
         size = next(a.element.size for a in program.arguments if a.name == each.array)
@@ -29,13 +32,13 @@ def allocated_extent_checks(allocated: Sequence[AllocatedExtent], program: HostP
 
 
 def whole_rows(allocated: AllocatedExtent) -> str:
-    """Whether the array lies where kernels use it in place, and has whole rows there, in C."""
+    """Print the C test that the array lies where kernels use it in place, and has whole rows there."""
     name, row = _name(allocated), allocated.row
     return f"{name} >= 0" + (f" && {row} >= 1 && {name} % ({row}) == 0" if row else "")
 
 
 def extents(allocated: Sequence[AllocatedExtent]) -> dict[str, str]:
-    """The C that is passed for the extents."""
+    """Return the C that is passed for the extents."""
     return {a.extent: f"({_name(a)} / (({a.row}) < 1 ? 1 : ({a.row})))" if a.row else _name(a) for a in allocated}
 
 

@@ -30,7 +30,9 @@ _SET = isl.dim_type.set
 
 
 def compute_checks(scop: Scop, least: int, spelt: Callable[[str], str]) -> tuple[list[str], str]:
-    """Statements that count the instances, those of a box around each domain, and the condition that they are `least`.
+    """Print statements that count the instances of a SCoP, and the condition that they are `least`.
+
+    Counted are those of a box around each domain.
 
     A statement with loops inside, whose iterations nothing counts, has enough. `spelt` turns C over parameters into C
     over the variables of the function.
@@ -60,7 +62,7 @@ def _counted(statement: Statement, context: isl.Set, least: int, spelt: Callable
 
 
 def _condition(runs: isl.Set, context: isl.Set, printer: Printer) -> str:
-    """Where a statement runs at all, "" where it always does."""
+    """Print the condition under which a statement runs at all, "" where it always does."""
     open_part = runs.gist(context)
     if open_part.plain_is_universe():
         return ""

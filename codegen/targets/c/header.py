@@ -20,7 +20,7 @@ _AMID = (
 
 
 def print_header(programs: Sequence[HostProgram], *, guard_name: str) -> str:
-    """A header for C and C++ that declares and describes the entry point of each program."""
+    """Print a header for C and C++ that declares and describes the entry point of each program."""
     return render(
         "header.h.j2",
         guard=guard_name,

@@ -42,7 +42,7 @@ def host_file(
     *,
     least: Mapping[str, tuple[Scop, int]] | None = None,
 ) -> str:
-    """The text of the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
+    """Print the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
 
     `macros` are the names that are a macro somewhere in the file or in what it includes. `least` has, by the
     name of a SCoP, the SCoP as the C has it and how many statement instances are worth kernels.
@@ -81,7 +81,7 @@ def _replacement(
     spelt: Mapping[str, str],
     asked: tuple[list[str], str, str],
 ) -> str:
-    """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line.
+    """Print the block that replaces a SCoP, one statement, whose last line has the number of the SCoP's last.
 
     `spelt` is the C that is passed for what the C has no variables for, `asked` what `_asked` finds.
     """
@@ -114,7 +114,7 @@ def _replacement(
 
 
 def _place(file: str, span: Span) -> str:
-    """`gemm.c:41-52`, inside a comment."""
+    """Print `gemm.c:41-52`, inside a comment."""
     last = f"-{span.last_line}" if span.last_line != span.first_line else ""
     return f"{in_comment(PurePath(file).name)}:{span.first_line}{last}"
 
@@ -124,7 +124,7 @@ def _at_line_start(text: str, span: Span) -> bool:
 
 
 def _indentation(text: str, span: Span, source: list[str]) -> str:
-    """The indentation of the SCoP: of its first line of code, or of the line that it starts in the middle of."""
+    """Return the SCoP's indentation: of its first line of code, or of the line that it starts in the middle of."""
     line = text[text.rfind("\n", 0, span.start) + 1 :]
     if _at_line_start(text, span):
         line = next((code for code in source if code.strip()), "")
@@ -132,7 +132,10 @@ def _indentation(text: str, span: Span, source: list[str]) -> str:
 
 
 def _split(source: str) -> tuple[int, list[str], str]:
-    """The lines of a SCoP without its pragmas: how many went before them, the lines, the line end after the last."""
+    """Split a SCoP without its pragmas.
+
+    Returns how many lines went before the others, those lines, and the line end after the last.
+    """
     code = source.rstrip("\r\n")
     lines = re.split(r"\r?\n", code)
     skipped = int(_is_pragma(lines[0]))
@@ -151,8 +154,10 @@ def _run(
     rotations: Sequence[PointerRotation],
     asked: tuple[list[str], str, str],
 ) -> tuple[list[str], str, str]:
-    """Statements that call the entry point where it may be, the condition under which the user's C runs behind them,
-    up to its brace, and when that is."""
+    """Print statements that call the entry point where it may be called.
+
+    Returns them, the condition under which the user's C runs after them, up to its brace, and when that is.
+    """
     questions, condition, otherwise = asked
     start, parts = prototype(program, cpp=False)
     passed = [spelt.get(p.name, p.name) for p in program.parameters]
@@ -171,7 +176,7 @@ def _run(
 
 
 def _layouts(scop: Scop) -> list[str]:
-    """What kernels take for granted of types: another compiler, or other flags, must refuse the file."""
+    """Print what kernels take for granted of types: another compiler, or other flags, must refuse the file."""
     if not scop.layouts:
         return []
     asked = " && ".join(scop.layouts)
@@ -179,7 +184,7 @@ def _layouts(scop: Scop) -> list[str]:
 
 
 def _rotated(rotation: PointerRotation) -> list[str]:
-    """Statements that let pointers change places."""
+    """Print statements that let pointers change places."""
     held = [f"void *polytile_{name} = (void *){name};" for name, _ in rotation.values]
     given = [f"{name} = polytile_{value};" for name, value in rotation.values if name != value]
     return [f"if ({rotation.condition}) {{", *indented([*held, *given]), "}"]
@@ -188,9 +193,12 @@ def _rotated(rotation: PointerRotation) -> list[str]:
 def _asked(
     scop: Scop, program: HostProgram, spelt: Mapping[str, str], computed: tuple[Scop, int]
 ) -> tuple[list[str], str, str]:
-    """Statements that look at tables of rows, subscripts, addresses and how many instances run, of a SCoP and at least,
-    as `computed` says; the condition under which the kernels may run, as C over the variables of the function and over
-    what these statements found, "" where always; and when the user's C runs."""
+    """Print statements that look at tables of rows, subscripts, addresses and how many instances run.
+
+    `computed` is a SCoP and how many of its instances are worth kernels. Returns the statements; the condition under
+    which the kernels may run, as C over the variables of the function and over what these statements found, "" where
+    always; and when the user's C runs.
+    """
     first = _wide(scop, _asked_first(scop)) if scop.reached else ""
     lines = [line for reached in scop.reached for line in reached_extent_checks(reached, _ASKED if first else "")]
     lines += [line for table in scop.tables for line in row_table_checks(table)]
@@ -229,25 +237,25 @@ def _asked_first(scop: Scop) -> str:
 
 
 def _address(program: HostProgram, spelt: Mapping[str, str], array: str) -> str:
-    """The C for element 0 of an array."""
+    """Return the C for element 0 of an array."""
     return spelt.get(array) or next(_passed(a) for a in arguments(program) if a.array.name == array)
 
 
 def _wide(scop: Scop, text: str) -> str:
-    """C over parameters as C over the variables of the function, in 64 bits."""
+    """Translate C over parameters to C over the variables of the function, in 64 bits."""
     spelt = {**dict(scop.passed), **distances(scop.tables), **_extents(scop)}
     values = {p.name: spelt.get(p.name, p.name) for p in scop.parameters}
     return _replaced(text, {n: f"(long long){c if c.isidentifier() else f'({c})'}" for n, c in values.items()})
 
 
 def _extents(scop: Scop) -> dict[str, str]:
-    """What is passed for the extents that the host looks for, over the variables of the function."""
+    """Return what is passed for the extents that the host looks for, over the variables of the function."""
     found = {**extents(scop.reached), **memory.extents(scop.allocated)}
     return {name: _replaced(c, dict(scop.passed)) for name, c in found.items()}
 
 
 def _spelt(scop: Scop, text: str) -> str:
-    """C over parameters as C over the variables of the function."""
+    """Translate C over parameters to C over the variables of the function."""
     spelt = {**dict(scop.passed), **distances(scop.tables), **_extents(scop)}
     unsigned = (p.name for p in scop.parameters if not p.type.signed)  # which C would not let become negative
     spelt |= {name: f"(long long){spelt.get(name, name)}" for name in unsigned}
@@ -259,7 +267,7 @@ def _replaced(text: str, spelt: Mapping[str, str]) -> str:
 
 
 def _passed(argument: Argument) -> str:
-    """The C expression that passes one array or scalar of the user's."""
+    """Print the C expression that passes one array or scalar of the user's."""
     name = argument.array.name
     if argument.value and not argument.opaque:
         return name

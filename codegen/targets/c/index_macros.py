@@ -12,7 +12,7 @@ _MACROS = {
 
 
 def with_index_macros(lines: Iterable[str]) -> list[str]:
-    """The lines with the macros that they use."""
+    """Put the macros that the lines use around them."""
     body = list(lines)
     used = [name for name in _MACROS if any(f"{name}(" in line for line in body)]
     return [*(_MACROS[name] for name in used), *body, *(f"#undef {name}" for name in used)]

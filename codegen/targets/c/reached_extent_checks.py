@@ -18,8 +18,11 @@ _VISIT = r"(\s*)polytile_visit(_\d+)?\((.*)\);"
 
 
 def reached_extent_checks(reached: ReachedExtent, asked: str = "") -> list[str]:
-    """Return statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row.
-    They look at none where what is `asked` does not hold: subscripts may be remainders that the C does not compute."""
+    """Print statements that find the least and the greatest subscript.
+
+    The least is -1, too, where one leaves its row. They look at none where what is `asked` does not hold: subscripts
+    may be remainders that the C does not compute.
+    """
     least, most = _names(reached)
     declared = [f"long long {least} = 0, {most} = -1;"]
     declared += [f"long long {_column(reached)} = -1;"] if reached.width else []
@@ -44,14 +47,14 @@ def reached_extent_checks(reached: ReachedExtent, asked: str = "") -> list[str]:
 
 
 def ends_with_its_rows(reached: ReachedExtent) -> str:
-    """Whether what is used is whole rows of an array, in C."""
+    """Print the C test that what is used is whole rows of an array."""
     least, most = _names(reached)
     row = f" && {reached.row} >= 1 && ({most} + 1) % ({reached.row}) == 0" if reached.row else ""
     return f"{least} >= 0{row}"
 
 
 def extents(all_reached: Sequence[ReachedExtent]) -> dict[str, str]:
-    """The C that is passed for the extents."""
+    """Return the C that is passed for the extents."""
     rows = {r.extent: f"({_names(r)[1]} + 1)" + (f" / ({r.row})" if r.row else "") for r in all_reached}
     return rows | {r.width: f"({_column(r)} + 1)" for r in all_reached if r.width}
 

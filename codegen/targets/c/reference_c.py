@@ -27,7 +27,7 @@ def print_sequential(
     body: Sequence[Stmt],
     definitions: str,
 ) -> str:
-    """The C text of `void name(parameters, external arrays)`; other arrays are allocated inside.
+    """Print the C text of `void name(parameters, external arrays)`; other arrays are allocated inside.
 
     Arrays are pointers to their first element, as for an entry point; a scalar in `by_value` is passed by value.
     """

@@ -65,7 +65,7 @@ _NONE = "for (int polytile_k = 0; polytile_k < {inner} && {rows} <= 1; polytile_
 
 
 def row_table_checks(table: RowTable) -> list[str]:
-    """Statements that find where rows lie.
+    """Print statements that find where rows lie.
 
     `polytile_rows_w` counts rows, and is -1 from the first on that is null or lies elsewhere; `polytile_base_w` is
     where row 0 would lie, and `polytile_extent_w` has the extents of the array but the outermost one.
@@ -96,15 +96,15 @@ def _name(what: str, table: RowTable) -> str:
 
 
 def even_rows(table: RowTable) -> str:
-    """Whether rows lie at equal distances, of whole elements, in C."""
+    """Print the C test that rows lie at equal distances, of whole elements."""
     return f"{_name('rows', table)} > 1"
 
 
 def distances(tables: Sequence[RowTable]) -> dict[str, str]:
-    """The C that is passed for the extents of tables."""
+    """Return the C that is passed for the extents of tables."""
     return {name: f"{_name('extent', t)}[{k}]" for t in tables for k, name in enumerate(t.extents)}
 
 
 def pointers(tables: Sequence[RowTable]) -> dict[str, str]:
-    """The C that is passed for tables and their extents."""
+    """Return the C that is passed for tables and their extents."""
     return {t.array: f"({t.element} *){_name('base', t)}" for t in tables} | distances(tables)

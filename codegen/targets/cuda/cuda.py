@@ -45,7 +45,7 @@ KEPT_SHARE = 16  # of a device's memory, one part is kept for temporaries of lat
 
 
 def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
-    """Device code alone, without any header but those that it needs: what the run-time compiler takes."""
+    """Print device code alone, without any header but those it needs: what the run-time compiler takes."""
     text = render(
         "kernels.cu.j2",
         headers=_headers([program], dialect),
@@ -67,7 +67,7 @@ def print_unit(
     dialect: Dialect = CUDA,
     deferred: bool = False,
 ) -> str:
-    """The whole `NAME_kernel.cu`: kernels, then an entry point per program.
+    """Print the whole `NAME_kernel.cu`: kernels, then an entry point per program.
 
     `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
     Entry points that are `deferred` return while their kernels run.
@@ -83,7 +83,7 @@ def locate_unit(
     dialect: Dialect = CUDA,
     deferred: bool = False,
 ) -> LocatedText:
-    """The text of `print_unit`, and the lines of the user's C that lines of its kernels compute."""
+    """Print the text of `print_unit`, and map lines of its kernels to lines of the user's C."""
     marks = Marks()
     text = render(
         "unit.cu.j2",
@@ -122,18 +122,21 @@ def _headers(programs: Iterable[HostProgram], dialect: Dialect) -> list[str]:
 
 
 def _external(programs: Iterable[HostProgram]) -> list[str]:
-    """The declarations of functions that are defined elsewhere: behind the kernels, or by what is linked."""
+    """Print the declarations of functions that are defined elsewhere: after the kernels, or by what is linked."""
     found = {f.prototype: "static" if p.device_source else "extern" for p in programs for f in p.external}
     return [f"{storage} __device__ {to_cpp(prototype)};" for prototype, storage in found.items()]
 
 
 def _device_sources(programs: Iterable[HostProgram]) -> list[str]:
-    """The texts that define these; they may define macros, so they come last."""
+    """Return the texts that define such functions; they may define macros, so they come last."""
     return list(dict.fromkeys(p.device_source.strip() for p in programs if p.device_source.strip()))
 
 
 def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dialect = CUDA) -> dict[str, Any]:
-    """Own types live in a namespace: CUDA has a `double2` of its own, and two SCoPs may differ in theirs."""
+    """Return the parts of a program's device code, with the user's types in a namespace.
+
+    CUDA has a `double2` of its own, and two SCoPs may differ in theirs.
+    """
     return {
         "namespace": f"{program.name}_types" if program.definitions.strip() else "",
         "definitions": to_cpp(program.definitions.strip()),
@@ -142,7 +145,10 @@ def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dial
 
 
 def _kernel_text(kernel: Kernel, marks: Marks | None, dialect: Dialect) -> str:
-    """A kernel in a unit: the file, each SCoP of it and the emulator print the same ones, so that they are kept."""
+    """Print a kernel in a unit.
+
+    The file, each SCoP of it and the emulator print the same ones, so that they are kept.
+    """
     if marks is None:
         return print_kernel(kernel, None, dialect)
     return marks.including(*_marked_kernel(IdentityKey(kernel), IdentityKey(dialect)))
@@ -170,7 +176,7 @@ def _roots(program: HostProgram) -> Iterator[Node]:
 
 
 def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = CUDA) -> str:
-    """One kernel with its comment; coordinates and arrays that the body does not use are left out.
+    """Print one kernel with its comment, without coordinates and arrays that the body does not use.
 
     Raises UsageError where `dialect` has no words for it, InternalError where it was built wrongly.
     """
@@ -212,7 +218,7 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
 
 
 def parameter(p: KernelParameter) -> str:
-    """`const double *__restrict__ A`, or `int n`."""
+    """Print `const double *__restrict__ A`, or `int n`."""
     if p.buffer is None:
         return f"{type_name(p.type)} {identifier(p.name)}"
     const, restrict = "const " if p.const else "", "__restrict__ " if p.restrict else ""
@@ -220,13 +226,15 @@ def parameter(p: KernelParameter) -> str:
 
 
 def private_declaration(storage: Storage, read: frozenset[str]) -> str:
-    """`double t[4];` for a thread's own copy of an array."""
+    """Print `double t[4];` for a thread's own copy of an array."""
     unread = "" if storage.array in read else "[[maybe_unused]] "
     return f"{unread}{type_name(storage.element)} {identifier(storage.name)}{brackets(storage)};"
 
 
 def element(storage: Storage, access: Access, printer: Printer, fits: Intervals | None = None) -> str:
-    """The element that `access` names, where `storage` says that the array is; `fits` knows which indices are small.
+    """Print the element of `access`, where `storage` says that the array is.
+
+    `fits` knows which indices are small.
 
     before: A[i][j] in a global buffer of extents (n, m)
     after:  A[(long long)i * m + j]

@@ -55,7 +55,7 @@ _WHAT = {
 
 
 def features(kernel: Kernel) -> frozenset[str]:
-    """What a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
+    """Return what a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
     found = {f for node in kernel.nodes if type(node) not in _PLAIN and (f := _feature(node)) is not None}
     if any(s.element == BARRIER_TYPE for s in kernel.storage):
         found.add("barriers")
@@ -91,13 +91,13 @@ def _feature(node: Node) -> str | None:
 
 
 def reduction_name(reduce: WarpReduce) -> str:
-    """The function that combines lanes, behind `polytile_`: `warp_sum`, of several values `each_sum`."""
+    """Return a reduction's name after `polytile_`: `warp_sum`, of several values `each_sum`."""
     kind = "each" if reduce.more else "warp" if reduce.width == WARP_SIZE else "segment"
     return f"{kind}_{REDUCTION_NAMES[reduce.op]}"
 
 
 def functions(kernels: Iterable[Kernel]) -> list[str]:
-    """The parts of the template that these kernels call, in the template's order."""
+    """Return the parts of the template that these kernels call, in the template's order."""
     used: frozenset[str] = frozenset().union(*(features(k) for k in kernels))
     return [name for name in _ORDER if name in used]
 

@@ -65,7 +65,7 @@ class DeviceText:
         return DeviceText(dialect, {identifier(n) for n in kernel.names}, unaliased(kernel))
 
     def value(self, expr: Expr, printer: Printer) -> str:
-        """The text of a value that only kernels have."""
+        """Print a value that only kernels have."""
         match expr:
             case BuiltIn(axis=axis):
                 return f"{_BUILT_IN[type(expr)]}.{axis}"
@@ -81,7 +81,7 @@ class DeviceText:
         raise InternalError(f"no text for the expression {expr!r}")
 
     def statement(self, stmt: Stmt, printer: Printer) -> list[str]:
-        """The lines of a statement that only kernels have."""
+        """Print the lines of a statement that only kernels have."""
         match stmt:
             case PrivateArray() | Pointer() | Advance():
                 return broken(self._name(stmt, printer))
@@ -139,7 +139,9 @@ class DeviceText:
         raise InternalError(f"no text for the statement {stmt!r}")
 
     def _load(self, stmt: Load, printer: Printer) -> list[str]:
-        """before: Load((x[0], x[1]), a[8], guard=i < n)
+        """Print the load of an element or a vector.
+
+        before: Load((x[0], x[1]), a[8], guard=i < n)
         after:  const double2 v0 = i < n ? *(const double2 *)&a[8] : make_double2(0.0, 0.0);
                 x[0] = v0.x; x[1] = v0.y;
         """
@@ -158,7 +160,9 @@ class DeviceText:
         return [*broken(f"const {vector} {name} = {value};"), *_packed(parts)]
 
     def _store(self, stmt: Store, printer: Printer) -> list[str]:
-        """before: Store(b[8], (y[0], y[1]), "streaming", guard=own)
+        """Print the store of an element or a vector.
+
+        before: Store(b[8], (y[0], y[1]), "streaming", guard=own)
         after:  if (own) __stcs((double2 *)&b[8], make_double2(y[0], y[1]));
         """
         count, ctype, target = len(stmt.values), stmt.target.type, printer(stmt.target)
@@ -181,7 +185,7 @@ class DeviceText:
 
 
 def vector_name(ctype: CType, count: int) -> str:
-    """CUDA's type of `count` elements: `double2`, `uchar4`; raises InternalError where there is none.
+    """Return CUDA's type of `count` elements: `double2`, `uchar4`; raises InternalError where there is none.
 
     Those of `long` are called as those of `long long`, which have the same bits: loads and stores that go past the
     cache take no others.
@@ -193,7 +197,7 @@ def vector_name(ctype: CType, count: int) -> str:
 
 
 def _filled(value: Literal, extents: Sequence[int], printer: Printer) -> str:
-    """The initialiser of an array whose elements all start with `value`: `{}` for zeros."""
+    """Print the initialiser of an array whose elements all start with `value`: `{}` for zeros."""
     if value.text.rstrip("fFlLuU") in ("0", "0.", "0.0", ".0"):
         return "{}"
     inner = printer(value) if len(extents) == 1 else _filled(value, extents[1:], printer)
@@ -201,7 +205,7 @@ def _filled(value: Literal, extents: Sequence[int], printer: Printer) -> str:
 
 
 def _packed(statements: Iterable[str]) -> list[str]:
-    """Short statements, as many on a line as fit."""
+    """Join short statements, as many on a line as fit."""
     lines: list[str] = []
     for text in statements:
         if lines and len(lines[-1]) + 1 + len(text) <= WIDTH:
@@ -212,8 +216,10 @@ def _packed(statements: Iterable[str]) -> list[str]:
 
 
 def _atomic(stmt: Atomic, printer: Printer) -> str:
-    """`atomicAdd(&A[i], x);`, through the type of that size which CUDA has the operation for; lanes that combine first
-    add integers where sums do not overflow."""
+    """Print `atomicAdd(&A[i], x);`, through the type of that size which CUDA has the operation for.
+
+    Threads of a warp that combine first add integers where sums do not overflow.
+    """
     ctype, address, value = stmt.target.type, f"&{printer(stmt.target)}", stmt.value
     through = ctype
     if ctype.kind == "int" and ctype.size == 8:
@@ -233,7 +239,7 @@ def _atomic(stmt: Atomic, printer: Printer) -> str:
 
 
 def unaliased(kernel: Kernel) -> frozenset[str]:
-    """The running pointers that may be `__restrict__`.
+    """Return the running pointers that may be `__restrict__`.
 
     Their array is a parameter that nothing aliases, which the kernel never writes, or reaches through them alone.
     """
@@ -251,6 +257,6 @@ def unaliased(kernel: Kernel) -> frozenset[str]:
 
 
 def _used(kernel: Kernel) -> set[str]:
-    """The arrays that are read or written, without those that a pointer only points to."""
+    """Return the arrays that are read or written, without those that a pointer only points to."""
     uses = Counter(n.array for n in kernel.nodes if isinstance(n, Access))
     return set(uses - Counter(n.target.array for n in kernel.nodes if isinstance(n, Pointer)))

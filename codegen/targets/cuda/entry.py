@@ -47,7 +47,7 @@ class Argument:
         return self.array.element.kind == "struct"
 
     def type_text(self, *, cpp: bool) -> str:
-        """`double`, `const double *`, `void *`."""
+        """Print the type: `double`, `const double *`, `void *`."""
         if self.value and not self.opaque:
             return type_name(self.array.element, cpp=cpp)
         element = "void" if self.opaque else type_name(self.array.element, cpp=cpp)
@@ -55,25 +55,25 @@ class Argument:
 
 
 def arguments(program: HostProgram) -> tuple[Argument, ...]:
-    """What an entry point takes after the parameters."""
+    """Return what an entry point takes after the parameters."""
     written = frozenset(written_arrays(program))
     return tuple(Argument(a, a.name in program.by_value, a.name not in written) for a in program.arguments)
 
 
 def written_arrays(program: HostProgram) -> Iterator[str]:
-    """The arrays that some kernel writes, or that are copied back."""
+    """Yield the arrays that some kernel writes, or that are copied back."""
     for kernel in program.kernels:
         yield from (p.buffer for p in kernel.parameters if p.buffer is not None and not p.const)
     yield from (b.array.name for b in program.buffers if b.copy_out)
 
 
 def declarator(type_text: str, name: str) -> str:
-    """`const double *A`, `int n`."""
+    """Print `const double *A`, `int n`."""
     return f"{type_text}{'' if type_text.endswith('*') else ' '}{name}"
 
 
 def prototype(program: HostProgram, *, cpp: bool) -> tuple[str, list[str]]:
-    """The beginning of the declaration, up to the parenthesis, and the declarations of the parameters."""
+    """Print the start of the declaration, up to the parenthesis, and the declarations of the parameters."""
     spell = identifier if cpp else str
     parts = [declarator(type_name(p.type, cpp=cpp), spell(p.name)) for p in program.parameters]
     parts += [declarator(a.type_text(cpp=cpp), spell(a.array.name)) for a in arguments(program)]
@@ -106,12 +106,12 @@ class _Names:
 
 
 def memory_question(program: HostProgram, name: str = "", size: str = "") -> str:
-    """The declaration of what the host file asks of memory: of `name`, in elements of `size` bytes."""
+    """Print the declaration of what the host file asks of memory: of `name`, in elements of `size` bytes."""
     return f"long long {program.name}_elements(const void *{name}, unsigned long long{size and ' '}{size})"
 
 
 def print_entry(program: HostProgram) -> str:
-    """The text of the entry point, behind that of what its caller asks before."""
+    """Print the entry point, after that of what its caller asks before."""
     entry = _entry(program)
     if not program.asks_memory:
         return entry
@@ -161,7 +161,7 @@ def _argument_names(program: HostProgram) -> list[str]:
 
 
 def _conversions(program: HostProgram, names: _Names) -> list[str]:
-    """Sizes as 64-bit integers, so that no product of them overflows; structs as what they are."""
+    """Print sizes as 64-bit integers, so that no product of them overflows; structs as what they are."""
     lines = [f"const {HOST_INTEGER} {identifier(p.name)} = {names.raw[p.name]};" for p in program.parameters]
     for a in arguments(program):
         if a.value and a.opaque:
@@ -181,7 +181,7 @@ def _checked_sizes(program: HostProgram) -> list[str]:
 
 
 def _limits(program: HostProgram, names: _Names) -> list[str]:
-    """Nothing is done for sizes with which integers would overflow."""
+    """Print the test that returns, with nothing done, for sizes with which integers would overflow."""
     if not program.limits:
         return []
     large = {p.name for p in program.parameters if p.type.size == LONG.size}
@@ -204,7 +204,7 @@ def _buffers(program: HostProgram, names: _Names) -> list[str]:
 
 
 def _alias_checks(program: HostProgram, names: _Names) -> list[str]:
-    """Two pointers that may point to the same memory are compared, and arrays that lie among one another joined."""
+    """Print comparisons of pointers that may alias, and joins of arrays that lie among one another."""
     return [
         *(f"{names.buffers[a.name]}.must_not_overlap({names.buffers[b.name]});" for a, b in may_overlap(program)),
         *(f"{names.buffers[b.name]}.join({names.buffers[a.name]});" for a, b in may_interleave(program)),
@@ -212,7 +212,7 @@ def _alias_checks(program: HostProgram, names: _Names) -> list[str]:
 
 
 def may_overlap(program: HostProgram) -> list[tuple[Array, Array]]:
-    """The pairs of arrays that may be the same memory as far as C says, when one of them is written."""
+    """Return the pairs of arrays that may be the same memory as far as C says, when one of them is written."""
     written = frozenset(written_arrays(program))
     outside = [b.array for b in program.buffers if not b.temporary]
     pairs = combinations(outside, 2)
@@ -220,9 +220,11 @@ def may_overlap(program: HostProgram) -> list[tuple[Array, Array]]:
 
 
 def may_interleave(program: HostProgram) -> list[tuple[Array, Array]]:
-    """The pairs of arrays whose elements may lie between one another, both of them written: `restrict` says only that
-    no element is of both, as of `re[2 * i]` and `im[2 * i]` with `im = re + 1`. Copied back apart from one another,
-    one array would undo what kernels wrote to the other."""
+    """Return the pairs of written arrays whose elements may lie between one another.
+
+    `restrict` says only that no element is of both, as of `re[2 * i]` and `im[2 * i]` with `im = re + 1`. Copied back
+    apart from one another, one array would undo what kernels wrote to the other.
+    """
     written = frozenset(written_arrays(program))
     outside = [b.array for b in program.buffers if not b.temporary and b.array.name in written]
     pairs = combinations(outside, 2)
@@ -248,8 +250,10 @@ def _movements(program: HostProgram, names: _Names) -> list[str]:
 
 
 def keeps_before(program: HostProgram, buffer: Buffer) -> bool:
-    """Whether it may be needed to know what was there before, so that only what kernels have changed is copied back.
-    Arrays that lie among one another have one copy, with what is between them."""
+    """Return whether the earlier values may be needed, to copy back only what kernels have changed.
+
+    Arrays that lie among one another have one copy, with what is between them.
+    """
     unknown = buffer.back is None or buffer.array.name in _joined(program)
     return buffer.copy_out and not buffer.temporary and unknown
 
@@ -259,12 +263,12 @@ def _joined(program: HostProgram) -> frozenset[str]:
 
 
 def copies_a_part(buffer: Buffer) -> bool:
-    """Whether a part of it is copied back as it is."""
+    """Return whether a part of the buffer is copied back as it is."""
     return buffer.copy_out and not buffer.temporary and buffer.back is not None and not buffer.whole_back
 
 
 def back_expressions(buffer: Buffer) -> list[Expr]:
-    """What the host computes to copy it back."""
+    """Return what the host computes to copy the buffer back."""
     back = buffer.back
     if back is None:
         return []
@@ -317,7 +321,7 @@ def _no_element(access: Access, _: Printer) -> str:
 
 
 def checked_text(size: Expr) -> str:
-    """A size whose sums and products notice an overflow.
+    """Print a size whose sums and products notice an overflow.
 
     before: n * m + 1
     after:  PolytileSize(n) * m + 1

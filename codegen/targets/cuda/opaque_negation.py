@@ -44,7 +44,7 @@ _SIGNED = (Unary, Binary)
 
 
 def with_opaque_negations(kernel: Kernel) -> tuple[Stmt, ...]:
-    """The body of a kernel to print: what 32-bit integers are compared with is no negation that ptxas sees."""
+    """Return a kernel's body to print: 32-bit integers are compared with no negation that ptxas sees."""
     if kernel.index_type != "int" or not any(map(_is_negation, kernel.nodes)):
         return kernel.body
     return _body(IdentityKey(kernel))
@@ -82,7 +82,7 @@ def _body(kernel: IdentityKey[Kernel]) -> tuple[Stmt, ...]:
 
 
 def _strict(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Loops with their conditions as they are printed: j <= -n - 1 is j < -n."""
+    """Rewrite the conditions of loops as they are printed: j <= -n - 1 is j < -n."""
     return tuple(_strict_loop(with_bodies(stmt, _strict)) for stmt in body)
 
 
@@ -91,12 +91,12 @@ def _strict_loop(stmt: Stmt) -> Stmt:
 
 
 def _replaced(node: Node, **parts: object) -> Node:
-    """The node itself where nothing changes."""
+    """Replace parts of a node; return the node itself where nothing changes."""
     return replace(node, **parts) if any(getattr(node, k) is not part for k, part in parts.items()) else node
 
 
 def _negated(expr: Expr, names: Mapping[str, bool]) -> Expr | None:
-    """What a 32-bit integer is the negation of, as compilers find it, or None.
+    """Return what a 32-bit integer is the negation of, as compilers find it, or None.
 
     before: -n, 0 - n, -n - 2 * b, -n / 2 and, where j is the negation of a variable, j
     after:  n, n, n + 2 * b, n / 2 and -j
@@ -135,13 +135,16 @@ def _negated_binary(op: str, left: Expr, right: Expr, ctype: CType, names: Mappi
 
 
 def _modular(expr: Expr, names: Mapping[str, bool]) -> bool:
-    """Whether a value is computed in an unsigned type, so that it and its negation may both be the least integer."""
+    """Return whether a value is computed in an unsigned type.
+
+    It and its negation may then both be the least integer.
+    """
     unsigned = (isinstance(n, Unary | Binary) and n.type.kind == "int" and not n.type.signed for n in walk(expr))
     return any(unsigned) or any(isinstance(n, Name) and names.get(n.name, False) for n in walk(expr))
 
 
 def _negated_names(body: Iterable[Stmt]) -> Mapping[str, bool]:
-    """Variables that are the negation of something, or of a variable like that, and whether one is `_modular`."""
+    """Return variables that are a negation, also of one of these, and whether each is `_modular`."""
     values = tuple(_values(body))
     names: dict[str, bool] = {}
     while True:

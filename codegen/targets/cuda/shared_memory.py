@@ -14,23 +14,23 @@ BLOCK = "polytile_shared"
 
 
 def brackets(storage: Storage) -> str:
-    """`[32][33]`."""
+    """Print the extents: `[32][33]`."""
     return "".join(f"[{size}]" for size in constant_extents(storage))
 
 
 def shared_bytes(kernel: Kernel) -> int:
-    """Shared memory of one block."""
+    """Return the bytes of shared memory of one block."""
     return sum(shared_size(s) for s in kernel.shared)
 
 
 def dynamic_shared_bytes(kernel: Kernel) -> int:
-    """What a launch has to ask for: 0 while the arrays fit in static shared memory."""
+    """Return the bytes that a launch has to ask for: 0 while the arrays fit in static shared memory."""
     size = shared_bytes(kernel)
     return size if size > STATIC_SHARED_BYTES else 0
 
 
 def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
-    """The declarations at the top of the kernel.
+    """Print the declarations at the top of the kernel.
 
     static:   __shared__ double s_A[32][33];    (with __align__(16) where the kernel has wide accesses)
     dynamic:  extern __shared__ __align__(16) unsigned char polytile_shared[];
@@ -48,7 +48,7 @@ def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
 
 
 def _wide(kernel: Kernel) -> bool:
-    """Whether some access is wider than an element, so that arrays start where it may."""
+    """Return whether some access is wider than an element, so that arrays start where it may."""
     return any(elements(n) > 1 for n in kernel.nodes)
 
 
