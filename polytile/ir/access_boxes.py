@@ -30,7 +30,7 @@ class KnownFunctions:
 
 
 def united(relations: Sequence[isl.Map]) -> isl.Map:
-    """The union of relations of one space; those that are one affine function plus constants become boxes.
+    """Unite relations of one space; those that are one affine function plus constants become boxes.
 
     before: { S[i] -> A[i - 1] }, { S[i] -> B[2i] }, { S[i] -> A[i] }, { S[i] -> A[i + 1] }  for each array
     after:  { S[i] -> A[o] : i - 1 <= o <= i + 1 }
@@ -48,8 +48,10 @@ def united(relations: Sequence[isl.Map]) -> isl.Map:
 
 @remembered
 def taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
-    """The text of the function that a relation is, without the constants added to its columns, and these; None where
-    it is no affine function everywhere."""
+    """Split an affine relation into the text of its function without added constants, and these constants.
+
+    Returns None where it is no affine function everywhere.
+    """
     if not relation.is_single_valued():
         return None
     function = relation.as_pw_multi_aff()
@@ -64,7 +66,7 @@ def taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
 
 
 def moved(relation: isl.Map, by: Offset) -> isl.Map:
-    """The relation of the elements that are so far from those of another one."""
+    """Return a relation with its elements moved by a constant offset."""
     if not any(by):
         return relation
     move = isl.MultiAff.identity_on_domain_space(relation.get_space().range())  # text takes longer: hundreds are made
@@ -75,7 +77,7 @@ def moved(relation: isl.Map, by: Offset) -> isl.Map:
 
 
 def _in_boxes(members: Sequence[tuple[Offset, isl.Map]]) -> list[isl.Map]:
-    """The relations of one function, each box of offsets as one."""
+    """Return the relations of one function, one for each box of offsets."""
     known = dict(members)
     if len(known) == 1:
         return [members[0][1]]
@@ -83,7 +85,7 @@ def _in_boxes(members: Sequence[tuple[Offset, isl.Map]]) -> list[isl.Map]:
 
 
 def _moved(known: dict[Offset, isl.Map], box: Box) -> isl.Map:
-    """The relation of the first corner of a box, moved to all offsets of it."""
+    """Return the relation of the first corner of a box, extended to all offsets of the box."""
     first = known[tuple(low for low, _ in box)]
     if all(low == high for low, high in box):
         return first
@@ -96,8 +98,9 @@ def _moved(known: dict[Offset, isl.Map], box: Box) -> isl.Map:
 
 
 def boxes(offsets: Iterable[Offset]) -> list[Box]:
-    """Disjoint boxes that hold exactly these offsets: runs along the last dimension first, then what is equal next to
-    each other along the one before it, and so on.
+    """Split offsets into disjoint boxes that hold exactly these.
+
+    Runs along the last dimension come first, then what is equal next to each other along the one before it, and so on.
 
     before: (0, 0), (0, 1), (1, 0), (1, 1), (2, 0)     after: (0..1, 0..1), (2..2, 0..0)
     """
@@ -108,7 +111,7 @@ def boxes(offsets: Iterable[Offset]) -> list[Box]:
 
 
 def _joined(found: Sequence[Box], axis: int) -> list[Box]:
-    """Boxes that differ along one axis alone, joined where one begins behind the other."""
+    """Join boxes that differ along one axis alone, where one begins right after the other ends."""
 
     def others(box: Box) -> Box:
         return (*box[:axis], *box[axis + 1 :])

@@ -23,8 +23,10 @@ from polytile.ir.scop import Statement
 
 
 def access_numbers(statement: Statement, access: Access) -> tuple[int, ...]:
-    """The positions in `statement.accesses` of an access of its body; raises InternalError where subscripts that are
-    not linear leave a choice."""
+    """Return the positions in `statement.accesses` of an access of its body.
+
+    Raises InternalError where subscripts that are not linear leave a choice.
+    """
     if access not in statement.known_numbers:
         statement.known_numbers[access] = _numbers(statement, access)
     return statement.known_numbers[access]
@@ -47,7 +49,7 @@ def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
 
 @remembered
 def _of_arrays(statement: Statement) -> Mapping[str, tuple[tuple[int, ...], bool]]:
-    """The numbers of the accesses of each array, and whether all of them are of the same elements."""
+    """Return the numbers of the accesses of each array, and whether all of them are of the same elements."""
     found: dict[str, list[int]] = {}
     for k, access in enumerate(statement.accesses):
         found.setdefault(access.array, []).append(k)
@@ -59,8 +61,10 @@ def _of_arrays(statement: Statement) -> Mapping[str, tuple[tuple[int, ...], bool
 
 
 def _at_same_constants(statement: Statement, access: Access, own: Sequence[int]) -> tuple[int, ...]:
-    """The numbers of an access, if all accesses of its array are affine functions plus constants: these are compared as
-    numbers, and by isl once for all subscripts that differ by constants alone."""
+    """Return the numbers of an access if all accesses of its array are affine functions plus constants.
+
+    These are compared as numbers, and by isl once for all subscripts that differ by constants alone.
+    """
     known = statement.known_functions
     if access.array not in known:
         known[access.array] = _functions(statement, own)
@@ -77,7 +81,7 @@ def _at_same_constants(statement: Statement, access: Access, own: Sequence[int])
 
 
 def _functions(statement: Statement, own: Sequence[int]) -> KnownFunctions | None:
-    """The functions of some accesses; None where one is no affine function everywhere, or no instance runs."""
+    """Return the functions of some accesses; None where one is no affine function everywhere, or no instance runs."""
     found = KnownFunctions()
     for k in own:
         relation = statement.accesses[k].relation
@@ -91,7 +95,7 @@ def _functions(statement: Statement, own: Sequence[int]) -> KnownFunctions | Non
 
 
 def _shape(access: Access) -> tuple[Shape, Offset]:
-    """The subscripts without the constants that are added to them, and these."""
+    """Split the subscripts of an access into what remains without added constants, and these constants."""
     shape: list[object] = []
     constants: list[int] = []
     for subscript in access.subscripts:
@@ -104,8 +108,10 @@ def _shape(access: Access) -> tuple[Shape, Offset]:
 def _same_functions(
     statement: Statement, access: Access, constants: Offset, functions: KnownFunctions
 ) -> Iterator[tuple[str, Offset]]:
-    """Functions that are a constant away from an access in all instances, and how far: in one instance they are that
-    far away."""
+    """Yield the functions that differ from an access by a constant in all instances, and these constants.
+
+    The constant is found from one instance.
+    """
     one = isl.Set.from_point(statement.domain.sample_point())
     wanted = _relation(statement, access).intersect_domain(statement.domain)
     there = _coordinates(wanted, one)
@@ -120,7 +126,7 @@ def _same_functions(
 
 
 def _coordinates(function: isl.Map, instance: isl.Set) -> Offset:
-    """The element that an instance accesses."""
+    """Return the coordinates of the element that an instance accesses."""
     point = function.intersect_domain(instance).range().project_out_all_params().sample_point()
     rank = function.dim(isl.dim_type.out)
     return tuple(int(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(rank))
@@ -131,8 +137,11 @@ def _sum(a: Sequence[int], b: Sequence[int]) -> Offset:
 
 
 def _alike_somewhere(statement: Statement, wanted: isl.Map) -> tuple[int, ...]:
-    """The accesses of the wanted element in one instance, or of none there: only these may be of the wanted elements in
-    all instances. To compare the whole relations of hundreds of accesses with one another takes minutes."""
+    """Return the accesses that have the wanted element in one instance, or no element there.
+
+    Only these may be of the wanted elements in all instances. To compare the whole relations of hundreds of accesses
+    with one another takes minutes.
+    """
     one = isl.Set.from_point(statement.domain.sample_point())
     known = statement.known_elements
     if not known:
@@ -143,13 +152,13 @@ def _alike_somewhere(statement: Statement, wanted: isl.Map) -> tuple[int, ...]:
 
 
 def _element(relation: isl.Map, instance: isl.Set) -> str:
-    """What an instance accesses: nothing, or one element."""
+    """Return the element that an instance accesses as text, or "" where it accesses none."""
     found = relation.intersect_domain(instance).range().project_out_all_params()
     return "" if found.is_empty() else str(found.coalesce())
 
 
 def _relation(statement: Statement, access: Access) -> isl.Map:
-    """`{ S[i, j] -> A[..] }` by the subscripts."""
+    """Build the access relation `{ S[i, j] -> A[..] }` from the subscripts."""
     space = statement.domain.get_space()
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
     total = isl.Map.from_domain(statement.domain)

@@ -33,7 +33,7 @@ class Facts:
 
     @staticmethod
     def of(ranges: Iterable[Range], changing: frozenset[str]) -> Facts:
-        """What ranges say, but of `changing` names; several of one name all hold."""
+        """Return the facts that ranges state, except for `changing` names; several ranges of one name all hold."""
         facts = Facts(changing=changing)
         for r in ranges:
             if r.name not in facts.order:
@@ -45,7 +45,7 @@ class Facts:
 
     # What is known where -------------------------------------------------------------------------
     def after(self, stmt: Stmt) -> Facts:
-        """Behind a statement."""
+        """Return the facts that hold after a statement."""
         match stmt:
             case Declare(name=name, value=Expr() as value) if name not in self.changing:
                 return self.with_value(name, value) if _holds_exactly(stmt.type, value) else self.without(name)
@@ -56,21 +56,21 @@ class Facts:
         return self
 
     def within(self, loop: For) -> Facts:
-        """In the body of a loop."""
+        """Return the facts that hold in the body of a loop."""
         if isinstance(loop.step, Name) or not loop.type.signed:
             return self.without(loop.iterator)
         first = (loop.lower, _last(loop)) if loop.step > 0 else (None, loop.lower)
         return self.with_range(loop.iterator, *first).where(loop.condition)
 
     def with_range(self, name: str, least: Expr | None, most: Expr | None) -> Facts:
-        """A name that is new here, between bounds."""
+        """Return these facts and those of a new name between bounds."""
         rest = self.without(name)
         rest = replace(rest, order=(*rest.order, name))
         forms = [_difference(Name(name), bound) for bound in _parts(least, "max")]
         return rest._and([*forms, *(_difference(bound, Name(name)) for bound in _parts(most, "min"))])
 
     def with_value(self, name: str, value: Expr) -> Facts:
-        """A name that is new here, with a value."""
+        """Return these facts and those of a new name that has a value."""
         found = self.with_range(name, value, value)
         match value:
             case Binary(op="/", left=x, right=y) if (by := known(y)) is not None and by > 0 and self.positive(x):
@@ -87,21 +87,21 @@ class Facts:
         return found
 
     def _most(self, expr: Expr) -> int | None:
-        """A constant that a value does not exceed."""
+        """Return a constant upper bound of a value, or None."""
         form = linear(mul(expr, -1))
         least = None if form is None else self.least(form, set(form) - {""})
         return None if least is None or set(least) - {""} else -least.get("", 0)
 
     def positive(self, expr: Expr) -> bool:
-        """Whether a value is never negative."""
+        """Return whether a value is never negative."""
         return self.value(Binary(">=", expr, lift(0))) is True
 
     def where(self, condition: Expr, holds: bool = True) -> Facts:
-        """Behind a condition that holds, or that does not."""
+        """Return the facts where a condition holds, or (`holds` is False) does not hold."""
         return self._and(implied(condition, holds))
 
     def without(self, name: str) -> Facts:
-        """After the name has got another meaning."""
+        """Return the facts that remain after a name gets another meaning."""
         kept = tuple(f for f in self.known if name not in f)
         return replace(self, known=kept, order=tuple(n for n in self.order if n != name))
 
@@ -111,13 +111,13 @@ class Facts:
 
     # What follows --------------------------------------------------------------------------------
     def value(self, condition: Expr) -> bool | None:
-        """Whether the condition always holds, never, or (None) nobody knows."""
+        """Return True where the condition always holds, False where it never does, and None where nobody knows."""
         if self._proves(condition, True):
             return True
         return False if self._proves(condition, False) else None
 
     def _proves(self, condition: Expr, holds: bool) -> bool:
-        """Whether the condition always holds (or never does), as its parts say one by one."""
+        """Return whether the parts of a condition prove that it always holds (or never does)."""
         value = known(condition)
         if value is not None:
             return bool(value) == holds
@@ -132,7 +132,7 @@ class Facts:
         return False
 
     def not_negative(self, form: Linear, depth: int = DEPTH, scale: int = 1) -> bool:
-        """Whether the form over `scale` is above -1, so that an integer is at least 0.
+        """Return whether the form over `scale` is proved above -1, so that an integer is at least 0.
 
         Each name, newest first, is replaced by a bound of it.
         """
@@ -145,7 +145,7 @@ class Facts:
         return any(self.not_negative(*_less(form, bound, newest, scale, depth)) for bound in self._bounds(form, newest))
 
     def least(self, form: Linear, varying: Collection[str], depth: int = DEPTH) -> Linear | None:
-        """A form without `varying` names such that this one is at least 0 where it is."""
+        """Return a form without `varying` names such that `form` is at least 0 where it is, or None."""
         names = [name for name in form if name in varying]
         if not names:
             return form
@@ -162,12 +162,12 @@ class Facts:
         return max(names, key=lambda n: self.order.index(n) if n in self.order else -1)
 
     def _bounds(self, form: Linear, name: str) -> Iterator[Linear]:
-        """The facts that bound `name` on the side that makes the form small."""
+        """Return the facts that bound `name` on the side that makes the form small."""
         return (f for f in self.known if f.get(name, 0) * form[name] > 0)
 
 
 def _last(loop: For) -> Expr | None:
-    """The last value of an iterator that steps up from one constant to another; None for other loops."""
+    """Return the last value of an iterator that steps up from one constant to another; None for other loops."""
     match loop.condition:
         case Binary(op="<" | "<=" as op, left=Name(name=name), right=end) if name == loop.iterator:
             first, stop = known(loop.lower), known(end)
@@ -178,7 +178,7 @@ def _last(loop: For) -> Expr | None:
 
 
 def _parts(bound: Expr | None, function: str) -> Iterator[Expr]:
-    """The arguments of a largest lower or smallest upper bound: each bounds."""
+    """Yield the arguments of a largest lower or smallest upper bound: each is a bound."""
     match bound:
         case None:
             return
@@ -190,12 +190,12 @@ def _parts(bound: Expr | None, function: str) -> Iterator[Expr]:
 
 
 def _holds_exactly(ctype: CType, value: Expr) -> bool:
-    """Whether a variable of this type has the value that it starts with."""
+    """Return whether a variable of this type has the value that it starts with."""
     return ctype.kind == value.type.kind == "int" and ctype.signed and ctype.size >= max(4, value.type.size)
 
 
 def _exact(expr: Expr) -> bool:
-    """Whether everything in it computes like integers that never wrap, and reads no memory."""
+    """Return whether every part of an expression computes like integers that never wrap, and reads no memory."""
     return all(
         n.type.kind == "int" and (n.type.signed or n.type.size < 4) and not isinstance(n, Access)
         for n in walk(expr)
@@ -204,7 +204,7 @@ def _exact(expr: Expr) -> bool:
 
 
 def _difference(a: Expr, b: Expr, minus: int = 0) -> Linear | None:
-    """`a - b - minus`."""
+    """Return the linear form of `a - b - minus`, or None."""
     if not (_exact(a) and _exact(b)):
         return None
     x, y = linear(a), linear(b)
@@ -212,7 +212,10 @@ def _difference(a: Expr, b: Expr, minus: int = 0) -> Linear | None:
 
 
 def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tuple[Linear, int, int]:
-    """A multiple of `form` without `name`, made no larger by a multiple of `bound`; depth left and scale with it."""
+    """Eliminate `name` from `form` by a multiple of `bound`, so that the result is no larger than a multiple of `form`.
+
+    Returns that form, the depth that is left, and the scale of the form.
+    """
     a, b = form[name], bound[name]
     common = gcd(a, b)
     by, less = abs(b) // common, abs(a) // common
@@ -220,7 +223,10 @@ def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tup
 
 
 def _comparison(condition: Binary, holds: bool) -> list[list[Linear]]:
-    """Alternatives, each a list of forms: where all of one are not negative it holds (or does not), and only there."""
+    """Return the alternatives of a comparison, each a list of linear forms.
+
+    The comparison holds (or does not) where no form of some alternative is negative, and only there.
+    """
     op = condition.op if holds else _NEGATED[condition.op]
     a, b = condition.left, condition.right
     wanted = {
@@ -236,12 +242,12 @@ def _comparison(condition: Binary, holds: bool) -> list[list[Linear]]:
 
 
 def implied(condition: Expr, holds: bool) -> list[Linear]:
-    """The linear forms that are not negative where a condition holds (or does not), whichever alternative it is."""
+    """Return the linear forms that are not negative where a condition holds (or does not), in every alternative."""
     return _in_all(condition, holds) or []
 
 
 def _in_all(condition: Expr, holds: bool) -> list[Linear] | None:
-    """The forms of all alternatives of a condition; None where there are none, so that this is never the case.
+    """Return the forms that all alternatives of a condition share; None where none is possible: it is never the case.
 
     Found from the parts, not by listing alternatives: `(a || b) && (c || d) && ..` has a power of two of them.
     """

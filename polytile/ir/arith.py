@@ -26,7 +26,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)L*")
 
 
 def lift(value: Value) -> Expr:
-    """A Python integer as a constant (64 bits where it needs them)."""
+    """Convert a Python integer to a constant expression (64 bits where it needs them)."""
     if isinstance(value, Expr):
         return value
     small = -(2**31) < value < 2**31
@@ -36,7 +36,7 @@ def lift(value: Value) -> Expr:
 
 
 def known(value: Value) -> int | None:
-    """The value of a constant integer, else None."""
+    """Return the value of a constant integer, else None."""
     match value:
         case int():
             return value
@@ -49,13 +49,13 @@ def known(value: Value) -> int | None:
 
 
 def _common(a: Expr, b: Expr) -> CType:
-    """C's usual arithmetic conversions, for the types that kernels use."""
+    """Return the common type by C's usual arithmetic conversions, for the types that kernels use."""
     floats = [t for t in (a.type, b.type) if t.kind == "float"]
     return max(floats or [a.type, b.type, INT], key=lambda t: (t.size, not t.signed))
 
 
 def binary(op: str, a: Value, b: Value) -> Expr:
-    """`a op b`, folded where both are known integers."""
+    """Return `a op b`, folded where both are known integers."""
     x, y = known(a), known(b)
     if x is not None and y is not None and (folded := _fold(op, x, y)) is not None:
         return lift(folded)
@@ -74,7 +74,7 @@ def _fold(op: str, x: int, y: int) -> int | None:
 
 
 def add(a: Value, b: Value, *more: Value) -> Expr:
-    """The sum, without zeros."""
+    """Return the sum, without zeros."""
     if more:
         return add(add(a, b), *more)
     if known(a) == 0:
@@ -88,13 +88,13 @@ def add(a: Value, b: Value, *more: Value) -> Expr:
 
 
 def sub(a: Value, b: Value) -> Expr:
-    """The difference."""
+    """Return the difference."""
     constant = known(b)
     return add(a, -constant) if constant is not None else binary("-", a, b)
 
 
 def count_between(first: Value, last: Value) -> Expr:
-    """How many integers there are from the first to the last, where that is not less.
+    """Return the number of integers from the first to the last, where the last is not less.
 
     before: n - 2, 1
     after:  n - 2
@@ -104,7 +104,7 @@ def count_between(first: Value, last: Value) -> Expr:
 
 
 def shifted(value: Value, offset: int) -> Expr:
-    """The sum with a constant, in one with those that the value has.
+    """Return the sum of a value and a constant, folded with the constants that the value adds.
 
     before: n - 2 + 2 - 24, 71
     after:  n + 47
@@ -114,7 +114,7 @@ def shifted(value: Value, offset: int) -> Expr:
 
 
 def _base_and_offset(value: Value) -> tuple[Value, int]:
-    """`base + offset` with the constants that are added to a value taken out; the base of a constant is 0."""
+    """Split a value into `base + offset`, the constants that are added to it; the base of a constant is 0."""
     constant = known(value)
     if constant is not None:
         return 0, constant
@@ -126,7 +126,7 @@ def _base_and_offset(value: Value) -> tuple[Value, int]:
 
 
 def mul(a: Value, b: Value) -> Expr:
-    """The product, without ones."""
+    """Return the product, without ones."""
     for factor, other in ((a, b), (b, a)):
         if known(factor) == 0:
             return lift(0)
@@ -136,17 +136,17 @@ def mul(a: Value, b: Value) -> Expr:
 
 
 def div(a: Value, b: Value) -> Expr:
-    """C's quotient."""
+    """Return C's quotient."""
     return lift(a) if known(b) == 1 else binary("/", a, b)
 
 
 def mod(a: Value, b: Value) -> Expr:
-    """C's remainder."""
+    """Return C's remainder."""
     return lift(0) if known(b) == 1 else binary("%", a, b)
 
 
 def compare(op: str, a: Value, b: Value) -> Expr:
-    """`a op b` as a predicate; a constant where both are known."""
+    """Return `a op b` as a predicate; a constant where both are known."""
     x, y = known(a), known(b)
     if x is not None and y is not None:
         holds = {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}[op]
@@ -155,12 +155,12 @@ def compare(op: str, a: Value, b: Value) -> Expr:
 
 
 def both(*conditions: Expr) -> Expr:
-    """All of them, without branches: every one is evaluated."""
+    """Return the conjunction of all conditions without branches: every one is evaluated."""
     return _joined("&", conditions, neutral=1)
 
 
 def either(*conditions: Expr) -> Expr:
-    """One of them, without branches: every one is evaluated."""
+    """Return the disjunction of all conditions without branches: every one is evaluated."""
     return _joined("|", conditions, neutral=0)
 
 
@@ -172,7 +172,7 @@ def _joined(op: str, conditions: Sequence[Expr], neutral: int) -> Expr:
 
 
 def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """One of two values, both of which may be computed."""
+    """Return an expression that selects one of two values, both of which may be computed."""
     holds = known(condition)
     if holds is not None:
         return then if holds else otherwise
@@ -180,12 +180,12 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def least(a: Value, b: Value) -> Expr:
-    """The smaller of two integers."""
+    """Return the smaller of two integers."""
     return _extreme("min", min, a, b)
 
 
 def most(a: Value, b: Value) -> Expr:
-    """The larger of two integers."""
+    """Return the larger of two integers."""
     return _extreme("max", max, a, b)
 
 
@@ -195,11 +195,11 @@ def _extreme(function: str, of: Callable[[int, int], int], a: Value, b: Value) -
 
 
 def zero(ctype: CType) -> Literal:
-    """What a value of this type is where a guard does not hold."""
+    """Return the zero of a type, the value where a guard does not hold."""
     text = "0" if ctype.kind != "float" else "0.0f" if ctype.size == 4 else "0.0"
     return Literal(text, ctype if ctype.kind == "float" else INT)
 
 
 def fma(a: Expr, b: Expr, c: Expr) -> Expr:
-    """`a * b + c`, rounded once, in the type of `c`."""
+    """Return `a * b + c`, rounded once, in the type of `c`."""
     return Call("fmaf" if c.type.size == 4 else "fma", (a, b, c), c.type)

@@ -24,8 +24,10 @@ _OF_FLOATS = ("+",)
 
 
 def with_updates(scop: Scop, *, floating: bool) -> Scop:
-    """The Scop whose statements say which arrays they update in any order; sums of floating point numbers are among
-    these where their order may change (`floating`)."""
+    """Return the Scop whose statements list the arrays that they update in any order.
+
+    Sums of floating-point numbers are among these where their order may change (`floating`).
+    """
     statements = tuple(replace(s, updates=tuple(_updates(scop, s, floating=floating))) for s in scop.statements)
     return scop if statements == scop.statements else replace(scop, statements=statements)
 
@@ -44,8 +46,11 @@ def _updates(scop: Scop, statement: Statement, *, floating: bool) -> Iterator[Re
 
 
 def _is_chosen_at_run_time(statement: Statement, array: str) -> bool:
-    """Whether a subscript of the array reads data, counts with a loop that data end, or is a quotient or remainder by a
-    size of which nothing else is known."""
+    """Return whether data or unknown sizes choose the elements of an array that a statement accesses.
+
+    So it is where a subscript reads data, counts with a loop that data end, or is a quotient or remainder by a size of
+    which nothing else is known.
+    """
     inside = set(declared_names(*statement.body))
     unknown = any(a.array == array and not a.relation.is_single_valued() for a in statement.accesses)
     for access in (n for s in statement.body for n in walk(s) if isinstance(n, Access) and n.array == array):
@@ -58,7 +63,7 @@ def _is_chosen_at_run_time(statement: Statement, array: str) -> bool:
 
 
 def operation(body: Sequence[Stmt], array: str) -> str | None:
-    """The one operation by which statements update elements of an array, if they do nothing else with it."""
+    """Return the one operation by which statements update an array, if they do nothing else with it."""
     found = [_update(stmt, array) for stmt in _units(body, array)]
     operations = {update.op for update in found if update is not None}
     if None in found or len(operations) != 1:
@@ -69,7 +74,7 @@ def operation(body: Sequence[Stmt], array: str) -> str | None:
 
 
 def atomically(body: Sequence[Stmt], array: str) -> tuple[Stmt, ...]:
-    """The statements with their updates of an array indivisible.
+    """Return the statements with atomic (indivisible) updates of an array.
 
     before: if (c) h[p[i]] -= e;
     after:  if (c) atomicAdd(&h[p[i]], -e);
@@ -89,7 +94,7 @@ def _changed(body: Sequence[Stmt], array: str) -> tuple[Stmt, ...]:
 
 
 def _units(body: Sequence[Stmt], array: str) -> Iterator[Stmt]:
-    """The statements that use an array themselves, and not only in the blocks that they hold."""
+    """Yield the statements that use an array themselves, and not only in the blocks that they hold."""
     for stmt in body:
         if _is_unit(stmt, array):
             yield stmt
@@ -108,7 +113,7 @@ def _uses(stmt: Stmt, array: str) -> int:
 
 
 def _update(stmt: Stmt, array: str) -> Accumulation | None:
-    """The update of an element of `array` that a statement is, if a GPU can do it indivisibly."""
+    """Return the update of an element of `array` that a statement is, if a GPU can do it atomically, else None."""
     found = accumulation(stmt) if isinstance(stmt, Assign | If) else None
     if found is None or found.target.array != array or partial_type(found) is None:
         return None
@@ -126,7 +131,7 @@ def _atomic(stmt: Stmt, array: str) -> Atomic:
 
 
 def _added(found: Accumulation) -> Expr:
-    """What is added, in the target's type; differences of integers are taken where they cannot overflow."""
+    """Return the value that is added, in the target's type; integers are negated where that cannot overflow."""
     ctype, value = partial_type(found), found.value
     assert ctype is not None
     if found.inverse and value.type != ctype:

@@ -12,7 +12,7 @@ SET = isl.dim_type.set
 
 
 def bounding_box(used: isl.Set) -> isl.Set:
-    """The elements each of whose subscripts is between two that are used."""
+    """Return the elements each of whose subscripts is between two that are used."""
     total = isl.Set.universe(used.get_space())
     for k in range(used.dim(SET)):
         total = total.intersect(_along(used, k))

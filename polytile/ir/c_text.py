@@ -9,7 +9,7 @@ _ESCAPED = re.compile(r'[\\"?\x00-\x1f\x7f]')
 
 
 def c_string(text: str) -> str:
-    """A string literal of C for `text`: `a"b` is `"a\\"b"`; no trigraph and no end of line remains in it."""
+    """Return a string literal of C for `text`: `a"b` is `"a\\"b"`; no trigraph and no end of line remains in it."""
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
@@ -19,7 +19,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def c_unescaped(text: str) -> str:
-    """What stands between the quotes of a string literal, as preprocessors write the names of files."""
+    """Return the text between the quotes of a string literal, as preprocessors write names of files, unescaped."""
     found = re.sub(rb"\\([0-7]{3}|.)", _unescape, text.encode("utf-8", "surrogateescape"), flags=re.DOTALL)
     return found.decode("utf-8", "surrogateescape")
 
@@ -29,11 +29,11 @@ def _unescape(found: re.Match[bytes]) -> bytes:
 
 
 def one_line(text: str) -> str:
-    """Text that is safe behind `//`: one line, whose end joins it to no other."""
+    """Return `text` made safe after `//`: one line, whose end joins it to no other."""
     flat = " ".join(text.replace("\0", " ").split()).replace("??/", "?? /")
     return flat.rstrip("\\ ")
 
 
 def in_comment(text: str) -> str:
-    """Text that is safe between `/*` and `*/`."""
+    """Return `text` made safe between `/*` and `*/`."""
     return one_line(text).replace("*/", "* /").replace("/*", "/ *")

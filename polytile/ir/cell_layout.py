@@ -20,7 +20,7 @@ _COLUMNS = {"m16n8k8": 8, "m16n8k4": 4}  # of a, and rows of b
 
 
 def require(holds: bool, message: str) -> None:
-    """Raises InternalError unless it holds: a plan is wrong."""
+    """Raise InternalError unless it holds: a plan is wrong."""
     if not holds:
         raise InternalError(message)
 
@@ -53,7 +53,7 @@ class Layout:
         return ", ".join([*words, *([self.fragment] if self.fragment else [])])
 
     def address(self, cell: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, int]:
-        """The lane (0 but for fragments) and the offset there, in elements."""
+        """Return the lane (0 but for fragments) and the offset there, in elements."""
         if self.fragment:
             return self._register(cell, extents)
         row = 0
@@ -66,14 +66,14 @@ class Layout:
         return 0, row * ((extents[-1] if extents else 1) + self.pad) + column
 
     def size(self, extents: tuple[int, ...]) -> int:
-        """The elements that cells take, of each lane for fragments."""
+        """Return the number of elements that cells take, of each lane for fragments."""
         if self.fragment:
             rows, columns, registers = _fragments()[self.fragment]
             return prod(extents) // (rows * columns) * registers
         return prod(extents[:-1]) * (extents[-1] + self.pad) if extents else 1
 
     def check(self, extents: tuple[int, ...]) -> None:
-        """Each cell has an element of its own inside the size; raises InternalError if not."""
+        """Check that each cell has an element of its own inside the size; raises InternalError if not."""
         if self.fragment:
             rows, columns, _ = _fragments()[self.fragment]
             fits = len(extents) >= 2 and extents[-2] % rows == 0 and extents[-1] % columns == 0
@@ -84,7 +84,7 @@ class Layout:
             require(max(offset for _, offset in used) < self.size(extents), f"the layout leaves its memory: {self}")
 
     def _register(self, cell: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, int]:
-        """The tiles are numbered row-major, and their registers follow each other."""
+        """Return the lane and register of a cell: tiles are numbered row-major, with consecutive registers."""
         rows, columns, registers = _fragments()[self.fragment]
         tile = 0
         for at, extent in zip(cell[:-2], extents[:-2], strict=True):
@@ -103,7 +103,7 @@ def _cells(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def _fragments() -> dict[str, tuple[int, int, int]]:
-    """The rows, columns and registers of each operand, by its name."""
+    """Return the rows, columns and registers of each operand, by its name."""
     found = {}
     for shape, registers in FRAGMENTS.items():
         depth = _COLUMNS[shape]
@@ -114,7 +114,7 @@ def _fragments() -> dict[str, tuple[int, int, int]]:
 
 
 def _in_fragment(operand: str, row: int, column: int) -> tuple[int, int]:
-    """The lane and register of an element (see MultiplyAccumulate in gpu_ops.py)."""
+    """Return the lane and register of an element (see MultiplyAccumulate in gpu_ops.py)."""
     if operand == "d":
         return row % 8 * 4 + column // 2, row // 8 * 2 + column % 2
     if operand == "a":

@@ -18,14 +18,16 @@ Values = Mapping[str, int]
 
 
 def touches_certainly(statement: Statement, array: str, values: Values, element: Sequence[int]) -> bool:
-    """Whether an instance accesses an element of an array whatever the data are; `values` are those of iterators and
-    sizes."""
+    """Return whether an instance accesses an element of an array whatever the data are.
+
+    `values` are those of iterators and sizes.
+    """
     own = (access for access in certain_accesses(statement) if access.array == array)
     return any(element_of(access, values) == tuple(element[: len(access.subscripts)]) for access in own)
 
 
 def element_of(access: Access, values: Values) -> tuple[int, ...] | None:
-    """The element that an access has where names have these values; None where data choose it."""
+    """Return the element that an access has where names have these values; None where data choose it."""
     try:
         return tuple(evaluate(_wrapping(subscript), values) for subscript in access.subscripts)
     except PolytileError:
@@ -33,7 +35,7 @@ def element_of(access: Access, values: Values) -> tuple[int, ...] | None:
 
 
 def _wrapping(subscript: Expr) -> Expr:
-    """A subscript whose unsigned numbers are converted where C does.
+    """Return a subscript with explicit conversions of its unsigned numbers where C converts.
 
     before: (i * 2654435761u) >> 28     after: (unsigned)((unsigned)((unsigned)i * (unsigned)2654435761u) >> 28)
     """
@@ -50,17 +52,17 @@ def _wrapping(subscript: Expr) -> Expr:
 
 
 def accesses_in(statement: Statement) -> Iterator[Access]:
-    """The accesses in the body of a statement, in the order of the text."""
+    """Return the accesses in the body of a statement, in the order of the text."""
     return (node for node in walk(*statement.body) if isinstance(node, Access))
 
 
 def certain_accesses(statement: Statement) -> Iterator[Access]:
-    """Those that every instance makes, whatever the data are."""
+    """Return the accesses that every instance makes, whatever the data are."""
     return _certain(statement.body)
 
 
 def _certain(body: Iterable[Stmt]) -> Iterator[Access]:
-    """The accesses of some statements that run whenever these do."""
+    """Yield the accesses of some statements that run whenever these do."""
     for stmt in body:
         match stmt:
             case If(condition=condition) | While(condition=condition):
@@ -76,7 +78,7 @@ def _certain(body: Iterable[Stmt]) -> Iterator[Access]:
 
 
 def _evaluated(expr: Expr) -> Iterator[Access]:
-    """The accesses that are made whenever an expression is evaluated."""
+    """Yield the accesses that are made whenever an expression is evaluated."""
     if isinstance(expr, Access):
         yield expr
     parts: Iterable[Node] = children(expr)

@@ -29,7 +29,7 @@ def choices_line(choices: Choices) -> str:
 
 
 def split_choices(text: str) -> tuple[str, Choices]:
-    """Part the text of one schedule from what its strategy was asked for; raises UserError for a wrong line."""
+    """Split the text of one schedule from what its strategy was asked for; raises UserError for a wrong line."""
     lines = re.findall(_LINE, text)
     if len(lines) > 1:
         raise UserError("two lines `# choices` of one schedule", hint=HINT)

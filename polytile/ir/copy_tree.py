@@ -45,7 +45,7 @@ class CopyRun:
 
     @property
     def place(self) -> list[str]:
-        """Names for the coordinates of the place."""
+        """Return names for the coordinates of the place."""
         return self._place
 
     @property
@@ -65,20 +65,20 @@ class CopyRun:
 
     @property
     def elements(self) -> isl.UnionMap:
-        """`{ A_tile_fill[bi, bj, k0, i, k] -> A[i, k] }`."""
+        """Return the element of each copy, `{ A_tile_fill[bi, bj, k0, i, k] -> A[i, k] }`."""
         return self._map(self._element, self.placement.array)
 
     def reaches(self, loop: LabelledLoop) -> bool:
-        """Whether the copy runs below a loop, or at it."""
+        """Return whether the copy runs below a loop, or at it."""
         return self.loop.kernel.number == loop.kernel.number and self.loop.path[: len(loop.path)] == loop.path
 
     def places(self, loop: LabelledLoop, owner: Owner) -> isl.UnionMap:
-        """Where the copies stand in a loop that they are in, for cells of some owner."""
+        """Return the place of each copy in a loop that it is in, for cells of some owner."""
         own = self._place[: len(loop.roles)]
         return self._map([*own, *(self._unit(owner) if loop.units(owner) else ())])
 
     def iterations(self, loop: LabelledLoop) -> isl.UnionMap:
-        """The iteration of a loop around that the copies run in, which may be one before the first."""
+        """Return the iteration of a loop around that the copies run in, which may be one before the first."""
         values = self._place[: len(loop.roles)]
         return self._map(self._shifted(values) if loop.path == self.loop.path else values)
 
@@ -86,12 +86,15 @@ class CopyRun:
         return [*values[:-1], f"{values[-1]} - {self.early}"] if self.early else values
 
     def owned(self, owner: Owner) -> isl.UnionMap:
-        """Who has cells that the copies use."""
+        """Return the owner (blocks, then thread or warp) of the cells that each copy uses."""
         blocks = sum(role in (HOST_LOOP, BLOCK_LOOP) for role in self.loop.roles)
         return self._map([*self._place[:blocks], *self._unit(owner)])
 
     def _unit(self, owner: Owner) -> list[str]:
-        """The thread or warp, from the points of the thread band around, or the coordinates at the end of the place."""
+        """Return the coordinates of the thread or warp that runs the copies.
+
+        They come from the points of the thread band around, or from the coordinates at the end of the place.
+        """
         sizes = self.loop.kernel.sizes
         if owner is Owner.BLOCK or not sizes:
             return []
@@ -106,19 +109,19 @@ class CopyRun:
         return unit_of(owner, own, sizes)
 
     def times(self, first: int, members: int) -> isl.MultiUnionPwAff:
-        """The values of the members of a band around the copies, or of the loop's own."""
+        """Return the values of the members of a band around the copies, or of the loop's own."""
         values = self._place[first : first + members]
         own = first + members == len(self.loop.roles)
         return isl.MultiUnionPwAff.from_union_map(self._map(self._shifted(values) if own else values))
 
     @property
     def in_own_threads(self) -> bool:
-        """Whether the copies need a thread band of their own."""
+        """Return whether the copies need a thread band of their own."""
         return bool(self.placement.owner is Owner.THREAD and self.loop.units(Owner.THREAD))
 
     @property
     def dealt_out(self) -> bool:
-        """Whether any thread of a block or warp may run them."""
+        """Return whether any thread of a block or warp may run them."""
         return self.placement.owner is not Owner.THREAD
 
 
@@ -135,8 +138,10 @@ class CopyTree:
 
 
 def with_copies(tree: isl.Schedule, plans: Sequence[KernelPlan], *, whole: bool = False) -> CopyTree:
-    """The tree with the copies of all placements, by element or `whole`; raises InternalError where one cannot be where
-    its plan has it."""
+    """Insert the copies of all placements into the tree, by element or `whole`.
+
+    Raises InternalError where one cannot be where its plan has it.
+    """
     loops = labelled_loops(tree)
     runs = [
         run
@@ -151,7 +156,7 @@ def with_copies(tree: isl.Schedule, plans: Sequence[KernelPlan], *, whole: bool 
 
 
 def with_more_instances(tree: isl.Schedule, more: isl.UnionSet) -> isl.Schedule:
-    """The tree with more instances of statements that are below one leaf each."""
+    """Return the tree with more instances of statements that are below one leaf each."""
     return _Growth((), more).tree(tree)
 
 
@@ -187,8 +192,11 @@ def _runs(
 
 
 def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, whole: bool) -> isl.UnionSet:
-    """The elements to copy in iterations that there are, `{ A_tile_fill[bi, bj, k0, i, k] }`, or (`whole`) these, and
-    more of whole kernels."""
+    """Return the elements to copy in iterations that exist, `{ A_tile_fill[bi, bj, k0, i, k] }`.
+
+    With `whole` there is one instance for each place instead, `{ A_tile_fill[bi, bj, k0] }`, and more in the hull of
+    the places for tiles of whole kernels.
+    """
     elements = relation(copy.elements)
     rank, parts = len(loop.roles) + loop.units(placement.owner), elements.dim(isl.dim_type.out)
     given = elements.dim(isl.dim_type.in_)
@@ -208,8 +216,10 @@ def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, w
 
 
 def _hull(places: isl.UnionSet) -> isl.UnionSet:
-    """One basic set around places, as isl makes loops of each of several. The proof of such tiles is for all places
-    that the elements of a copy name, whatever else runs there."""
+    """Return one basic set around the places of each space, as isl makes loops of each of several.
+
+    The proof of such tiles is for all places that the elements of a copy name, whatever else runs there.
+    """
     total = isl.UnionSet.empty(places.get_space())
     for own in sets(places):
         total = total.union(isl.UnionSet.from_set(isl.Set.from_basic_set(own.remove_divs().simple_hull())))
@@ -231,11 +241,11 @@ class _Growth:
         return self._grown(new, old.get_root().child(0)).get_schedule()
 
     def _below(self, path: Path) -> list[CopyRun]:
-        """The copies that run below a node."""
+        """Return the copies that run below a node."""
         return [run for run in self.runs if run.loop.path[: len(path)] == path]
 
     def _grown(self, new: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
-        """The leaf `new` with the subtree at `old`; returns the node at the same position."""
+        """Insert the subtree at `old` at the leaf `new`; returns the node at the same position."""
         kind = old.get_type()
         if kind == isl.schedule_node_type.leaf:
             return new
@@ -279,7 +289,7 @@ class _Growth:
         return found
 
     def _around(self, new: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
-        """Below `old` in the new tree: its copies, around the subtree below it; returns the node at this position."""
+        """Insert the copies at `old` below `new`, around the subtree below `old`; returns the node at this position."""
         path, depth = path_of(old), new.get_tree_depth()
         for stage in _stages([run for run in self.runs if run.loop.path == path]):
             new = _wrapped(new, stage)
@@ -288,7 +298,7 @@ class _Growth:
 
 
 def _with_more(few: isl.UnionSet, more: isl.UnionSet) -> isl.UnionSet:
-    """Both, without pieces of the first that the second holds: isl generates code for each piece apart."""
+    """Unite both sets, without pieces of the first that the second holds: isl generates code for each piece apart."""
     held = isl.UnionSet("{ }")
     for own in sets(more):
         inside = few.intersect(isl.UnionSet.from_set(own).universe())
@@ -297,7 +307,7 @@ def _with_more(few: isl.UnionSet, more: isl.UnionSet) -> isl.UnionSet:
 
 
 def with_properties(band: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
-    """The band with what the old one says of its members."""
+    """Copy the properties of an old band and of its members to a new one."""
     band = band.band_set_permutable(old.band_get_permutable())
     for k in range(int(old.band_n_member())):
         band = band.band_member_set_coincident(k, int(old.band_member_get_coincident(k)))
@@ -306,8 +316,10 @@ def with_properties(band: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.Schedu
 
 
 def _stages(runs: list[CopyRun]) -> list[list[CopyRun]]:
-    """The copies at a loop in groups, from the outside in: those of a block apart from others, and those of inner
-    placements after those of outer ones of the same array."""
+    """Group the copies at a loop into stages, from the outside in.
+
+    Those of a block are apart from others, and those of inner placements after those of outer ones of the same array.
+    """
     stages: list[list[CopyRun]] = []
     for run in runs:
         same = [s for s in stages if any(r.placement is run.placement for r in s)]
@@ -328,7 +340,7 @@ def _fit(stage: list[CopyRun], run: CopyRun) -> bool:
 
 
 def _wrapped(new: isl.ScheduleNode, stage: list[CopyRun]) -> isl.ScheduleNode:
-    """The leaf at which the body belongs, inside the copies of a stage."""
+    """Insert the copies of a stage at a leaf; returns the leaf between them at which the body belongs."""
     early = [r for r in stage if r.kind == FILL and r.early]
     fills = [r for r in stage if r.kind == FILL and not r.early]
     drains = [r for r in stage if r.kind == DRAIN]
@@ -339,7 +351,7 @@ def _wrapped(new: isl.ScheduleNode, stage: list[CopyRun]) -> isl.ScheduleNode:
 
 
 def _sequence(new: isl.ScheduleNode, before: list[CopyRun], after: list[CopyRun], sync: bool) -> isl.ScheduleNode:
-    """The leaf between copies; with barriers, if `sync`."""
+    """Insert a sequence of copies before and after a leaf, with barriers if `sync`; returns the leaf between them."""
     if not before and not after:
         return new
     ours = new.get_domain()
@@ -359,7 +371,7 @@ def _sequence(new: isl.ScheduleNode, before: list[CopyRun], after: list[CopyRun]
 
 
 def _threaded(leaf: isl.ScheduleNode, runs: list[CopyRun]) -> isl.ScheduleNode:
-    """A leaf below the thread band of copies that each thread makes of its own."""
+    """Insert a thread band for copies that each thread makes of its own; returns the node of its mark."""
     points = [run.times(len(run.loop.roles), len(run.loop.kernel.sizes)) for run in runs]
     total = points[0]
     for part in points[1:]:

@@ -39,7 +39,7 @@ class Subscript:
         return frozenset(n.array for _, part in self.data for n in walk(part) if isinstance(n, Access))
 
     def choice(self, statement: Statement) -> isl.Map:
-        """`{ S[k, i] -> [k] }`: instances that agree in it get the same from data."""
+        """Return `{ S[k, i] -> [k] }`: instances that agree in it get the same from data."""
         space = isl.LocalSpace.from_space(statement.domain.get_space())
         total = isl.Map.from_domain(isl.Set.universe(statement.domain.get_space()))
         for k in self.chosen_by:
@@ -47,7 +47,7 @@ class Subscript:
         return total
 
     def added(self, statement: Statement) -> isl.Map:
-        """`{ S[k, i] -> [i] }`: what is added to that."""
+        """Return `{ S[k, i] -> [i] }`: what is added to the data."""
         space = isl.LocalSpace.from_space(statement.domain.get_space())
         total = isl.Aff.zero_on_domain(space)
         for name, factor in self.rest.items():
@@ -62,8 +62,10 @@ class Subscript:
 
 
 def subscripts(scop: Scop, statement: Statement, array: str) -> list[tuple[Subscript | None, ...]]:
-    """The subscripts of each access to an array, each None where nothing is known of it; none where not all that the
-    statement accesses are in its body."""
+    """Return the subscripts of each access to an array, each None where nothing is known of it.
+
+    The list is empty where not all that the statement accesses are in its body.
+    """
     found = list(walk(*statement.body))
     if statement.combine is not None or any(isinstance(n, Invoke | Address) for n in found):
         return []
@@ -74,7 +76,7 @@ def subscripts(scop: Scop, statement: Statement, array: str) -> list[tuple[Subsc
 
 
 def offsets(scop: Scop, statement: Statement, text: Callable[[Expr], str]) -> dict[str, Any]:
-    """What certificates say of the arrays of a statement whose subscripts add to data; `text` prints an expression."""
+    """Return what certificates say of a statement's arrays whose subscripts add to data; `text` prints expressions."""
     found: dict[str, Any] = {}
     for array in dict.fromkeys(a.array for a in statement.accesses):
         known = subscripts(scop, statement, array) if scop.written(array) else []
@@ -126,7 +128,7 @@ def _subscript(scop: Scop, expr: Expr, names: Mapping[str, int | None]) -> Subsc
 
 
 def _summands(expr: Expr, modulus: CType | None, sign: int) -> Iterator[Summand]:
-    """What a sum adds, exactly or by the remainders of its type."""
+    """Yield the signed summands of a sum, exactly or by the remainders of its type."""
     match expr:
         case Binary(op="+" | "-" as op, left=left, right=right) if _adds(expr.type, modulus):
             yield from _summands(left, modulus, sign)
@@ -144,7 +146,7 @@ def _adds(ctype: CType, modulus: CType | None) -> bool:
 
 
 def _converts(ctype: CType, given: CType, modulus: CType | None) -> bool:
-    """Whether a conversion keeps all values, or the remainders of them."""
+    """Return whether a conversion keeps all values, or the remainders of them."""
     if ctype.kind != "int" or given.kind != "int":
         return False
     if modulus is not None and ctype.size >= modulus.size:
@@ -155,13 +157,13 @@ def _converts(ctype: CType, given: CType, modulus: CType | None) -> bool:
 
 
 def _is_exact(expr: Expr) -> bool:
-    """Whether no part of a summand wraps around."""
+    """Return whether no part of a summand wraps around."""
     parts = (n for n in walk(expr) if isinstance(n, Binary | Cast | Name))
     return isinstance(expr, Name | Literal) or all(part.type.kind == "int" and part.type.signed for part in parts)
 
 
 def _keeps_apart(expr: Expr, rest: Linear, names: Mapping[str, int | None], modulus: CType) -> bool:
-    """Whether different values of the rest have different remainders."""
+    """Return whether different values of the rest are proved to have different remainders."""
     factors = {name: factor for name, factor in rest.items() if names.get(name) is not None}
     sizes = {n.type.size for n in walk(expr) if isinstance(n, Name) and n.name in factors}
     return sum(map(abs, factors.values())) <= 1 and all(size <= modulus.size for size in sizes)

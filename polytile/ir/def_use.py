@@ -10,7 +10,7 @@ from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Priva
 
 
 def targets(node: Node) -> tuple[Access | Name, ...]:
-    """What a statement itself writes."""
+    """Return the elements and names that a statement itself writes."""
     match node:
         case Assign(target=target) | Store(target=target) | AsyncCopy(target=target) | Atomic(target=target, old=None):
             return (target,)
@@ -25,13 +25,15 @@ def targets(node: Node) -> tuple[Access | Name, ...]:
 
 
 def straight(body: Iterable[Stmt]) -> tuple[Stmt, ...]:
-    """The statements of a body without its scopes."""
+    """Return the statements of a body with its scopes flattened."""
     return tuple(inner for s in body for inner in (straight(s.body) if isinstance(s, Scope) else (s,)))
 
 
 def only_store(body: Iterable[Stmt]) -> Assign | None:
-    """The first assignment to the one element that a body changes which is declarations, assignments to names, and
-    those to this element."""
+    """Return the first assignment to the one element that a body changes, or None.
+
+    The body is declarations, assignments to names, and those to this element.
+    """
     declared = [s.name for s in straight(body) if isinstance(s, Declare)]
     parts = [s for s in straight(body) if not isinstance(s, Declare)]
     stores = [s for s in parts if isinstance(s, Assign) and isinstance(s.target, Access)]
@@ -40,7 +42,7 @@ def only_store(body: Iterable[Stmt]) -> Assign | None:
 
 
 def elements(node: Node) -> int:
-    """How many neighbouring elements an access takes at once."""
+    """Return the number of neighbouring elements that an access takes at once."""
     match node:
         case Load(targets=parts) | Store(values=parts):
             return len(parts)
@@ -50,12 +52,12 @@ def elements(node: Node) -> int:
 
 
 def written_arrays(*nodes: Node) -> set[str]:
-    """The arrays, and the pointers into them, whose elements the statements may write."""
+    """Return the arrays, and the pointers into them, whose elements the statements may write."""
     return {t.array for node in walk(*nodes) for t in targets(node) if isinstance(t, Access)}
 
 
 def assigned_names(*nodes: Stmt) -> Iterator[str]:
-    """The scalars and pointers that get another value after their declaration."""
+    """Yield the scalars and pointers that get another value after their declaration."""
     for node in statements(*nodes):
         yield from _assigned(node)
 
@@ -71,7 +73,7 @@ def _assigned(node: Stmt) -> Iterator[str]:
 
 
 def declared_names(*nodes: Stmt) -> Iterator[str]:
-    """What the statements declare or iterate over."""
+    """Yield the names that the statements declare or iterate over."""
     for node in statements(*nodes):
         yield from _declared(node)
 
@@ -83,13 +85,13 @@ def _declared(node: Stmt) -> Iterator[str]:
 
 
 def written_names(*nodes: Stmt) -> Iterator[str]:
-    """The scalars that the statements write, declare or iterate over."""
+    """Yield the scalars that the statements write, declare or iterate over."""
     yield from assigned_names(*nodes)
     yield from declared_names(*nodes)
 
 
 def mentioned_names(*nodes: Node) -> Iterator[str]:
-    """The names of values and arrays that occur, read or written."""
+    """Yield the names of values and arrays that occur, read or written."""
     for node in walk(*nodes):
         if isinstance(node, Name):
             yield node.name
@@ -98,12 +100,12 @@ def mentioned_names(*nodes: Node) -> Iterator[str]:
 
 
 def value_names(*nodes: Node) -> set[str]:
-    """The names of values that occur, not of arrays."""
+    """Return the names of values that occur, not of arrays."""
     return {node.name for node in walk(*nodes) if isinstance(node, Name)}
 
 
 def names_of(nodes: Iterable[Node]) -> frozenset[str]:
-    """Every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
+    """Return every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
     found: set[str] = set()
     for node in walk(*nodes):
         if isinstance(node, Name):
@@ -116,7 +118,7 @@ def names_of(nodes: Iterable[Node]) -> frozenset[str]:
 
 
 def reads(node: Node) -> Iterator[str]:
-    """The names of the arrays and variables whose values `node` uses; a plain assignment only writes its target."""
+    """Yield the names of arrays and variables whose values `node` uses; a plain assignment only writes its target."""
     waiting = [node]
     while waiting:
         match node := waiting.pop():
@@ -126,7 +128,7 @@ def reads(node: Node) -> Iterator[str]:
 
 
 def _read_parts(node: Stmt) -> tuple[Node, ...]:
-    """The direct sub-nodes whose values a statement uses."""
+    """Return the direct sub-nodes whose values a statement uses."""
     parts = children(node)
     match node:
         case Atomic(target=target, value=value):
@@ -140,17 +142,17 @@ def _read_parts(node: Stmt) -> tuple[Node, ...]:
 
 
 def declares(body: Iterable[Stmt]) -> bool:
-    """Whether some of the statements declare names of the block that they stand in."""
+    """Return whether some of the statements declare names of the block that they stand in."""
     return any(isinstance(stmt, Declare | PrivateArray | Pointer) for stmt in body)
 
 
 def reads_memory(*values: Expr) -> bool:
-    """Whether an element of an array takes part."""
+    """Return whether a value reads an element of an array."""
     return any(isinstance(n, Access) for n in walk(*values))
 
 
 def integer_divisors(*body: Node) -> Iterator[Expr]:
-    """What integers are divided by: 0 ends a program there, while it is a value like others elsewhere."""
+    """Yield the divisors of integers: 0 ends a program there, while it is a value like others elsewhere."""
     for node in walk(*body):
         if isinstance(node, Binary) and node.op in ("/", "%") and node.type.kind == "int":
             yield node.right

@@ -14,7 +14,7 @@ Graph: TypeAlias = Mapping[N, Mapping[N, None]]  # the nodes in their order, eac
 
 
 def graph_of(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> Graph[N]:
-    """The graph of these nodes and edges; the ends of edges are nodes, too."""
+    """Build the graph of these nodes and edges; the ends of edges are nodes, too."""
     sinks: dict[N, dict[N, None]] = {node: {} for node in nodes}
     for source, sink in edges:
         sinks.setdefault(source, {})[sink] = None
@@ -23,17 +23,17 @@ def graph_of(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> Graph[N]:
 
 
 def edges_of(graph: Graph[N]) -> list[tuple[N, N]]:
-    """The edges, those of the first node first."""
+    """Return the edges, those of the first node first."""
     return [(source, sink) for source, sinks in graph.items() for sink in sinks]
 
 
 def both_ways(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
-    """Each edge with the one back."""
+    """Return each edge followed by its reverse."""
     return [edge for a, b in edges for edge in ((a, b), (b, a))]
 
 
 def reached(graph: Graph[N], start: N, without: Container[N] = ()) -> list[N]:
-    """A node and all that it reaches on ways that avoid some nodes, the nearest first."""
+    """Return a node and all that it reaches on paths that avoid some nodes, the nearest first."""
     found, seen = [start], {start}
     for node in found:  # which grows
         new = [sink for sink in graph[node] if sink not in seen and sink not in without]
@@ -43,12 +43,12 @@ def reached(graph: Graph[N], start: N, without: Container[N] = ()) -> list[N]:
 
 
 def has_path(graph: Graph[N], start: N, end: N) -> bool:
-    """Whether `start` reaches `end`; every node reaches itself."""
+    """Return whether `start` reaches `end`; every node reaches itself."""
     return end in reached(graph, start)
 
 
 def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:
-    """What hangs together when edges lead both ways, in the order of the first nodes."""
+    """Return the weakly connected components, in the order of the first nodes."""
     given = graph_of(nodes, edges)
     around = graph_of(given, both_ways(edges_of(given)))
     found: list[set[N]] = []
@@ -61,7 +61,7 @@ def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:
 
 
 def condensed(graph: Graph[N]) -> tuple[list[set[N]], Graph[int]]:
-    """The sets of nodes that all reach one another, and the graph of their numbers, which has no cycles (Kosaraju)."""
+    """Return the strongly connected components, and the acyclic graph of their numbers (Kosaraju)."""
     back = graph_of(graph, ((sink, source) for source, sink in edges_of(graph)))
     components: list[set[N]] = []
     number: dict[N, int] = {}
@@ -74,7 +74,7 @@ def condensed(graph: Graph[N]) -> tuple[list[set[N]], Graph[int]]:
 
 
 def in_order(graph: Graph[N], key: Callable[[N], Any]) -> list[N]:
-    """The nodes, sources first; of those that may come next, the one with the least key.
+    """Return the nodes in topological order; of those that may come next, the one with the least key.
 
     Raises InternalError when there is a cycle.
     """
@@ -93,14 +93,14 @@ def in_order(graph: Graph[N], key: Callable[[N], Any]) -> list[N]:
 
 
 def edge_of_a_cycle(graph: Graph[N]) -> tuple[N, N] | None:
-    """The least edge that is part of a cycle, if there is one."""
+    """Return the least edge that is part of a cycle, or None."""
     components, _ = condensed(graph)
     number = {node: k for k, members in enumerate(components) for node in members}
     return min(((a, b) for a, b in edges_of(graph) if number[a] == number[b]), default=None)
 
 
 def generations(graph: Graph[N]) -> list[list[N]]:
-    """The nodes without predecessors, then those that only these precede, and so on.
+    """Return the nodes without predecessors, then those that only these precede, and so on.
 
     Raises InternalError when there is a cycle.
     """
@@ -114,18 +114,21 @@ def generations(graph: Graph[N]) -> list[list[N]]:
 
 
 def predecessors(graph: Graph[N], node: N) -> list[N]:
-    """The nodes from which an edge leads to this one."""
+    """Return the nodes from which an edge leads to this one."""
     return [source for source, sinks in graph.items() if node in sinks]
 
 
 def merged(graph: Graph[N], kept: N, gone: N) -> Graph[N]:
-    """The graph with one node in place of two, and without an edge to itself."""
+    """Merge node `gone` into `kept`, without an edge from it to itself."""
     ends = ((kept if a == gone else a, kept if b == gone else b) for a, b in edges_of(graph))
     return graph_of((node for node in graph if node != gone), ((a, b) for a, b in ends if a != b or a != kept))
 
 
 def _sorter(graph: Graph[N]) -> TopologicalSorter[N]:
-    """What hands out nodes, each behind its predecessors."""
+    """Return a topological sorter, which yields each node after its predecessors.
+
+    Raises InternalError when there is a cycle.
+    """
     sorter: TopologicalSorter[N] = TopologicalSorter(dict.fromkeys(graph, ()))
     for source, sink in edges_of(graph):
         sorter.add(sink, source)
@@ -137,7 +140,7 @@ def _sorter(graph: Graph[N]) -> TopologicalSorter[N]:
 
 
 def _finished(graph: Graph[N]) -> list[N]:
-    """The nodes in the order in which a search in depth leaves them."""
+    """Return the nodes in the order in which a depth-first search leaves them (post-order)."""
     found: list[N] = []
     seen: set[N] = set()
     stack = [(node, False) for node in graph]

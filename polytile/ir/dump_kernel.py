@@ -25,7 +25,7 @@ _SHAPE = {"min_blocks": 0, "max_registers": 0, "cooperative": False, "cluster": 
 
 
 def dump_kernel(kernel: Kernel) -> str:
-    """The whole kernel."""
+    """Return the text of the whole kernel."""
     shape = [f"{name} {value}" for name, default in _SHAPE.items() if (value := getattr(kernel, name)) != default]
     head = ", ".join([f"kernel {kernel.name}", f"block {' '.join(map(str, kernel.block))}", *shape])
     inside = [
@@ -38,7 +38,7 @@ def dump_kernel(kernel: Kernel) -> str:
 
 
 def node_text(node: Node) -> str:
-    """One node on one line; of a statement, without the statements inside it."""
+    """Return one node on one line; of a statement, without the statements inside it."""
     return expression_text(node) if isinstance(node, Expr) else next(_lines(node))
 
 
@@ -55,7 +55,7 @@ def _storage(s: Storage) -> str:
 
 
 def _lines(stmt: Node) -> Iterator[str]:
-    """A statement, its parts by name, defaults left out, and below it what it contains."""
+    """Yield the lines of a statement: its parts by name, defaults left out, and below it what it contains."""
     words, bodies = [type(stmt).__name__], []
     for field in fields(stmt):
         value = getattr(stmt, field.name)
@@ -84,7 +84,7 @@ def _value(value: object) -> str:
 
 
 def expression_text(expr: Expr) -> str:
-    """An expression with all its parentheses."""
+    """Return the text of an expression with all its parentheses."""
     match expr:
         case Literal(text=text) | Name(name=text):
             return text

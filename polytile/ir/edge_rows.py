@@ -25,27 +25,27 @@ class EdgeRows:
 
     @staticmethod
     def of(warps: int, rows: int, offsets: Iterable[int]) -> EdgeRows:
-        """For reads so many rows away from the cells that are made."""
+        """Build the edge rows for reads at these row offsets from the cells that are made."""
         found = [0, *offsets]
         return EdgeRows(warps, rows, -min(found), max(found))
 
     @cached_property
     def shown(self) -> tuple[int, ...]:
-        """The rows of each warp that others read."""
+        """Return the rows of each warp that others read."""
         return tuple(r for r in range(self.rows) if r < self.below or r >= self.rows - self.above)
 
     @property
     def fetched(self) -> tuple[int, ...]:
-        """The rows of others that a warp reads, counted from its first."""
+        """Return the rows of others that a warp reads, counted from its first."""
         return (*range(-self.above, 0), *range(self.rows, self.rows + self.below))
 
     def number(self, row: int) -> int:
-        """Of a row, counted from the warp's first, in a plane: `len(shown)` more with each warp below."""
+        """Return the number of a row in a plane, from the warp's first row: `len(shown)` more for each warp below."""
         return self._place(row) - self._place(-self.above)
 
     @property
     def height(self) -> int:
-        """The rows of a plane."""
+        """Return the number of rows of a plane."""
         last = max(self.number(row) for row in (*self.shown, self.rows - 1 + self.below))
         return (self.warps - 1) * len(self.shown) + last + 1
 
@@ -55,6 +55,6 @@ class EdgeRows:
 
 
 def columns_at_once(columns: int, size: int) -> int:
-    """How many of the neighbouring columns of a lane, of so many bytes each, are read or written in one access."""
+    """Return how many neighbouring columns of a lane, `size` bytes each, one access reads or writes."""
     vectors = (n for n in (4, 2) if columns % n == 0 and n * size in VECTOR_BYTES and size >= REGISTER_BYTES)
     return next(vectors, 1)

@@ -12,7 +12,7 @@ from polytile.ir.integer_constants import literal_value
 
 
 def _divide(a: int, b: int) -> int:
-    """C's division, which truncates."""
+    """Return C's quotient, which truncates; raises UserError where the divisor is 0."""
     if b == 0:
         raise UserError("a size or bound divides by zero for these parameters")
     return a // b if (a < 0) == (b < 0) else -(-a // b)
@@ -55,7 +55,7 @@ _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 
 
 def wrap(value: int, ctype: CType) -> int:
-    """`value` converted to the integer type `ctype`, modulo its range."""
+    """Convert `value` to the integer type `ctype`, modulo its range."""
     if ctype.name == "_Bool":
         return int(value != 0)
     bits = 8 * ctype.size
@@ -64,7 +64,7 @@ def wrap(value: int, ctype: CType) -> int:
 
 
 def integer_range(ctype: CType) -> tuple[int, int]:
-    """The least and the largest value of an integer type."""
+    """Return the least and the largest value of an integer type."""
     if ctype.name == "_Bool":
         return 0, 1
     bits = 8 * ctype.size
@@ -75,12 +75,12 @@ Evaluator = Callable[[Mapping[str, int]], int]
 
 
 def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
-    """The integer value of an expression over `values`."""
+    """Return the integer value of an expression over `values`."""
     return evaluator(expr)(values)
 
 
 def evaluator(expr: Expr) -> Evaluator:
-    """A function that evaluates an expression, for one that is asked for many values: the tree is walked once.
+    """Return a function that evaluates an expression for many values: the tree is walked once.
 
     What C does not evaluate, as the right side of a false `&&`, may be no index expression.
     """

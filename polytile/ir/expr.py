@@ -37,7 +37,7 @@ class CType:
 
 
 def value_range(ctype: CType) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """Return the least and the greatest value of an integer type."""
     if ctype.name == "_Bool":
         return 0, 1
     bits = 8 * ctype.size - ctype.signed
@@ -45,7 +45,7 @@ def value_range(ctype: CType) -> tuple[int, int]:
 
 
 def includes(ctype: CType, other: CType) -> bool:
-    """Whether an integer type has all values of another one."""
+    """Return whether an integer type has all values of another one."""
     (low, high), (least, most) = value_range(ctype), value_range(other)
     return low <= least and most <= high
 

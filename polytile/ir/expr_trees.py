@@ -27,7 +27,7 @@ _BLOCKS: dict[type, tuple[str, ...]] = {}  # fields that may hold statements
 
 
 def _parts(kind: Any) -> tuple[tuple[str, str], ...]:
-    """The fields of a class of nodes that may hold other nodes, with their annotations."""
+    """Return the fields of a class of nodes that may hold other nodes, with their annotations."""
     if kind not in _PARTS:
         own = (f for f in fields(kind) if f.type not in _PLAIN and f.metadata.get("nodes", True))
         _PARTS[kind] = tuple((f.name, str(f.type)) for f in own)
@@ -35,13 +35,13 @@ def _parts(kind: Any) -> tuple[tuple[str, str], ...]:
 
 
 def children(node: Node) -> tuple[Any, ...]:
-    """The direct sub-nodes of an expression or statement, in source order."""
+    """Return the direct sub-nodes of an expression or statement, in source order."""
     below = _children_of(type(node))
     return () if below is None else below(node)
 
 
 def _children_of(kind: Any) -> _Children | None:
-    """What finds the direct sub-nodes of such nodes; None for those that have none."""
+    """Return the function that finds the direct sub-nodes of such nodes; None for those that have none."""
     if kind not in _CHILDREN:
         _CHILDREN[kind] = _finder(_parts(kind))
     return _CHILDREN[kind]
@@ -72,13 +72,13 @@ def _finder(parts: tuple[tuple[str, str], ...]) -> _Children | None:
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions of a statement itself, not those of the statements inside it."""
+    """Return the expressions of a statement itself, not those of the statements inside it."""
     step = (stmt.step,) if isinstance(stmt, For) and isinstance(stmt.step, Name) else ()
     return (*(part for part in children(stmt) if isinstance(part, Expr)), *step)
 
 
 def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
-    """The blocks of statements that a loop, branch or scope holds."""
+    """Return the blocks of statements that a loop, branch or scope holds."""
     match stmt:
         case For(body=body) | While(body=body) | Scope(body=body) | Execution(body=body):
             return (body,)
@@ -88,7 +88,7 @@ def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def with_bodies(stmt: _Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> _Stmt:
-    """The statement with every block that it holds changed."""
+    """Return the statement with every block that it holds changed."""
     match stmt:
         case For(body=body) | While(body=body) | Scope(body=body) | Execution(body=body):
             return replace(stmt, body=change(body))
@@ -98,7 +98,7 @@ def with_bodies(stmt: _Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ..
 
 
 def walk(*nodes: Node) -> Iterator[Node]:
-    """The nodes and all below them, parents first."""
+    """Yield the nodes and all below them, parents first."""
     waiting: list[Any] = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
@@ -111,7 +111,7 @@ def walk(*nodes: Node) -> Iterator[Node]:
 
 
 def statements(*nodes: Stmt) -> Iterator[Stmt]:
-    """The statements and all inside of them, outer ones first: most nodes of a body are expressions."""
+    """Yield the statements and all inside of them, outer ones first: most nodes of a body are expressions."""
     waiting: list[Any] = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
@@ -124,7 +124,7 @@ def statements(*nodes: Stmt) -> Iterator[Stmt]:
 
 
 def _blocks(kind: Any) -> tuple[str, ...]:
-    """The fields of a class of nodes that may hold statements, the last one first."""
+    """Return the fields of a class of nodes that may hold statements, the last one first."""
     if kind not in _BLOCKS:
         others = _ONE | _EXPRESSIONS | {"Expr | None"}
         _BLOCKS[kind] = tuple(name for name, annotation in _parts(kind)[::-1] if annotation not in others)
@@ -132,7 +132,7 @@ def _blocks(kind: Any) -> tuple[str, ...]:
 
 
 def with_children(node: Any, change: Callable[[Any], Any]) -> Any:
-    """The node with each of its direct sub-nodes n replaced by change(n)."""
+    """Return the node with each of its direct sub-nodes n replaced by change(n)."""
     changed = {}
     for name, annotation in _parts(type(node)):
         value = getattr(node, name)
@@ -165,7 +165,7 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _replaced(node: Any, changed: Mapping[str, Any]) -> Any:
-    """What `dataclasses.replace` gives, in half of its time."""
+    """Return what `dataclasses.replace` gives, in half of its time."""
     kind = type(node)
     if kind not in _FIELDS:
         plain = all(f.init and not f.kw_only for f in fields(kind)) and kind.__dataclass_params__.init

@@ -27,7 +27,7 @@ class ExternalFunction:
 
 
 def addressed_arrays(statements: Iterable[Statement]) -> frozenset[str]:
-    """The arrays of which such functions get addresses: they have to stay in device memory, laid out as in C."""
+    """Return the arrays whose addresses external functions get: they stay in device memory, laid out as in C."""
     return frozenset[str]().union(*map(_addressed, statements))
 
 

@@ -14,7 +14,7 @@ from polytile.ir.struct_fields import offsets, positions, way_of
 
 
 def field_bytes(array: Array, number: int | None) -> tuple[int, int]:
-    """(offset, size) in bytes of a field of a struct's element; of the whole element without a number."""
+    """Return (offset, size) in bytes of a field of a struct's element; of the whole element without a number."""
     if number is None or not array.fields:
         return 0, array.element.size
     name, kind = array.fields[number]
@@ -33,7 +33,7 @@ class NumbersInside:
     steps: tuple[tuple[int, int], ...]
 
     def elements(self, numbers: int | Fraction) -> int | Fraction:
-        """How far apart in memory, in elements of their size, numbers are that are so far apart in the struct.
+        """Return the distance in memory, in elements, of two numbers that are `numbers` apart in the struct.
 
         before: 7 numbers in { struct { char t; double v[4]; } cells[3]; }, which are cells[1].v[2] from cells[0].v[0]
         after:  7 doubles: 40 bytes for the cell, 16 in it

@@ -31,7 +31,9 @@ _WIDEST = 2**63
 
 
 def folded(expr: Expr) -> Expr:
-    """The same value, shorter. Floating-point operations are left alone, and integers that 64 bits do not hold.
+    """Return the same value, shorter.
+
+    Floating-point operations are left alone, and integers that 64 bits do not hold.
 
     A constant that is added to another one overflows nowhere new.
     """
@@ -40,7 +42,7 @@ def folded(expr: Expr) -> Expr:
 
 
 def constant(value: int, ctype: CType = INT) -> Expr:
-    """A literal of this type, or of 64 bits where it needs them."""
+    """Return a literal of this type, or of 64 bits where it needs them."""
     if ctype.size < 8 or ctype.kind != "int":
         return arith.lift(value)
     literal = Literal(f"{abs(value)}LL", LLONG)
@@ -48,7 +50,7 @@ def constant(value: int, ctype: CType = INT) -> Expr:
 
 
 def fold_node(node: Any) -> Any:
-    """One node whose children are folded."""
+    """Fold one node whose children are folded."""
     match node:
         case Binary(op=op, left=left, right=right) if _countable(left) and _countable(right):
             return _truth(op, left, right, node) if op in TRUTHS else _arithmetic(node)
@@ -64,13 +66,13 @@ def fold_node(node: Any) -> Any:
 
 
 def _countable(expr: Expr) -> bool:
-    """Whether a value computes like Python's integers, where it does not overflow."""
+    """Return whether a value computes like Python's integers, where it does not overflow."""
     ctype = expr.type
     return ctype.kind == "int" and (ctype.signed or ctype.size < 4)
 
 
 def _as_type(result: Expr, ctype: CType) -> Expr:
-    """The result with the type that C gives the operation: it decides how a product around it is computed."""
+    """Return the result with the type that C gives the operation: it decides how a product around is computed."""
     if result.type == ctype or (result.type.kind == ctype.kind == "int" and result.type.size >= ctype.size):
         return result
     if ctype.kind == "int" and ctype.size <= 4:
@@ -105,7 +107,7 @@ def _truth(op: str, left: Expr, right: Expr, node: Binary) -> Expr:
 
 
 def is_truth(expr: Expr) -> bool:
-    """Whether a value is 0 or 1."""
+    """Return whether a value is 0 or 1."""
     match expr:
         case Binary(op="&" | "|" | "^", left=left, right=right):
             return is_truth(left) and is_truth(right)
@@ -149,12 +151,12 @@ def _combined(op: str, left: Expr, right: Expr) -> Expr | None:
 
 
 def _plus(expr: Expr, value: int) -> Expr:
-    """`expr + value`."""
+    """Return `expr + value`."""
     return expr if value == 0 else absorbed(expr, value) or arith.add(expr, value)
 
 
 def absorbed(expr: Expr, value: int) -> Expr | None:
-    """`expr + value` where the expression has a constant that takes it up, else None.
+    """Return `expr + value` where the expression has a constant that takes it up, else None.
 
     before: n - 1,  n > 0 ? n - 1 : -1     value = 1
     after:  n,      n > 0 ? n : 0
@@ -174,7 +176,7 @@ def absorbed(expr: Expr, value: int) -> Expr | None:
 
 
 def _like(value: int, other: Expr) -> Expr:
-    """A constant that is spelt as the other one."""
+    """Return a constant that is spelt as the other one."""
     inner = other.operand if isinstance(other, Unary) else other
     if not isinstance(inner, Literal):
         return arith.lift(value)

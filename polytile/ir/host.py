@@ -72,12 +72,12 @@ class Buffer:
 
     @property
     def temporary(self) -> bool:
-        """Lives only on the device."""
+        """Return whether the buffer lives only on the device."""
         return self.array.origin is not Origin.EXTERNAL
 
     @property
     def whole_back(self) -> bool:
-        """Whether all of it is copied back as it is, if anything is."""
+        """Return whether all of the buffer is copied back as it is, if anything is."""
         back = self.back
         return back is not None and not back.rows and (back.first, back.width) == (self.first, self.elements)
 
@@ -111,8 +111,10 @@ class HostProgram:
 
     @property
     def launches_often(self) -> bool:
-        """Whether one run may launch so many kernels that a graph of them is faster: there are many, or one is in a
-        loop of the host."""
+        """Return whether one run may launch so many kernels that a graph of them is faster.
+
+        There are many launches, or one is in a loop of the host.
+        """
         everything = list(walk(*self.body))
         repeated = any(isinstance(inner, Launch) for n in everything if isinstance(n, For) for inner in walk(n))
         return repeated or sum(isinstance(n, Launch) for n in everything) >= FEWEST_LAUNCHES
@@ -124,5 +126,5 @@ class HostProgram:
         raise InternalError(f"no kernel {name} in {self.name}")
 
     def buffer(self, array: str) -> Buffer | None:
-        """The buffer of `array`, or None (a scalar by value, an array that lives inside the kernels)."""
+        """Return the buffer of `array`, or None (a scalar by value, an array that lives inside the kernels)."""
         return next((b for b in self.buffers if b.array.name == array), None)

@@ -27,8 +27,10 @@ class IdentityKey(Generic[T]):
 
 
 def remembered(find: Callable[[T], R]) -> Callable[[T], R]:
-    """A function of one frozen value that is not asked twice for the same object: equal ones, which may differ in
-    what comparisons leave out, are not the same. Objects that it remembers stay alive."""
+    """Memoize a function of one frozen value by the identity of its argument.
+
+    Equal ones, which may differ in what comparisons leave out, are not the same. Objects that it remembers stay alive.
+    """
     known: dict[int, tuple[T, R]] = {}  # by identity
 
     @wraps(find)

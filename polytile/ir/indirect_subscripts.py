@@ -19,7 +19,7 @@ class Gathered:
 
 
 def gathered(expr: Expr) -> Gathered | None:
-    """An integer that is an element or has a name, times a constant and give or take one; None for anything else."""
+    """Return an element or name, an integer, times a constant plus or minus one; None for anything else."""
     match expr:
         case Access(type=ctype) | Name(type=ctype):
             return Gathered(expr) if ctype.kind == "int" else None

@@ -16,7 +16,7 @@ MOST_CHARACTERS = 4  # in an int
 
 
 def integer_value(text: str) -> int | None:
-    """The value of an integer constant, `10`, `0x1fUL`, `017`, `0b11`, `1'000`; None for another constant."""
+    """Return the value of an integer constant, `10`, `0x1fUL`, `017`, `0b11`, `1'000`; None for another constant."""
     digits = text.replace("'", "").rstrip("uUlL")
     base = {"0x": 16, "0X": 16, "0b": 2, "0B": 2}.get(digits[:2], 8 if digits[:1] == "0" else 10)
     if not digits[:1].isdigit() or "_" in digits or text.startswith("'"):
@@ -28,14 +28,17 @@ def integer_value(text: str) -> int | None:
 
 
 def literal_value(text: str) -> int | None:
-    """The value of an integer literal of the IR, which may have a sign."""
+    """Return the value of an integer literal of the IR, which may have a sign, or None."""
     value = integer_value(text.removeprefix("-"))
     return -value if value is not None and text.startswith("-") else value
 
 
 def character_value(text: str, *, unsigned_char: bool = False) -> tuple[str, int] | None:
-    r"""The prefix and the value of a character constant: `'a'`, `'\n'`, `'\x41'`, `L'\u00e9'`, `'ab'` as gcc and clang
-    compute it. None for what is none, and for those of which compilers make different values."""
+    r"""Return the prefix and the value of a character constant, or None.
+
+    `'a'`, `'\n'`, `'\x41'`, `L'\u00e9'`, `'ab'` have the values that gcc and clang compute. Returns None for what is
+    none, and for those of which compilers make different values.
+    """
     constant = _CONSTANT.fullmatch(text)
     if constant is None:
         return None
@@ -54,7 +57,7 @@ def character_value(text: str, *, unsigned_char: bool = False) -> tuple[str, int
 
 
 def _code(found: re.Match[str], *, narrow: bool) -> int | None:
-    """The code of one character. Bytes of what is not ASCII depend on the compiler's character set."""
+    """Return the code of one character, or None: bytes of what is not ASCII depend on the compiler's character set."""
     if found["octal"] or found["hex"]:
         return int(found["octal"], 8) if found["octal"] else int(found["hex"], 16)
     if found["u"] or found["U"]:

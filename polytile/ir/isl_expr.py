@@ -35,7 +35,10 @@ BINARY_OPS = {
 
 
 def expression(expr: isl.AstExpr, integer: CType = INT) -> Expr:
-    """An isl AST expression over names and integers."""
+    """Convert an isl AST expression over names and integers.
+
+    Raises InternalError for an operation that isl should not make here.
+    """
     kind = expr.get_type()
     if kind == isl.ast_expr_type.int:
         value = expr.get_val().to_python()
@@ -66,7 +69,7 @@ _LOGICAL = (OP.eq, OP.le, OP.lt, OP.ge, OP.gt, AND, OP.and_then, OR, OP.or_else)
 
 @contextmanager
 def ast_options() -> Iterator[None]:
-    """min and max instead of nested conditions; isl keeps this in its context, so it is put back."""
+    """Let isl print min and max instead of nested conditions; isl's context has its old option afterwards."""
     before = CONTEXT.get_ast_build_detect_min_max()
     CONTEXT.set_ast_build_detect_min_max(1)
     try:
@@ -76,7 +79,7 @@ def ast_options() -> Iterator[None]:
 
 
 def parameter_expression(value: isl.PwAff, context: isl.Set, integer: CType) -> Expr:
-    """A piecewise quasi-affine expression over the parameters alone."""
+    """Convert a piecewise quasi-affine expression over the parameters alone."""
     with ast_options():
         build = isl.AstBuild.from_context(context)
         return expression(build.expr_from_pw_aff(value), integer)

@@ -36,8 +36,10 @@ def memoizing() -> Iterator[None]:
 
 
 def memoized(question: Callable[P, R]) -> Callable[P, R]:
-    """A function of isl's objects and numbers alone (relations, sets, trees, functions, sequences of these), which is
-    not asked twice for the same ones while answers are kept. What raises is asked again. Arguments go by position."""
+    """Memoize a function of isl's objects and numbers alone, while answers are kept.
+
+    Arguments (relations, sets, trees, functions, sequences of these) go by position. What raises is asked again.
+    """
 
     @wraps(question)
     def answer(*arguments: P.args, **named: P.kwargs) -> R:
@@ -57,8 +59,10 @@ def memoized(question: Callable[P, R]) -> Callable[P, R]:
 
 
 def _hash(value: object) -> int:
-    """Equal for what is the same. isl hashes relations as they are written; of trees the instances count here, of
-    functions nothing."""
+    """Return a hash that is equal for what is the same.
+
+    isl hashes relations as they are written; of trees the instances count here, of functions nothing.
+    """
     if isinstance(value, isl.Schedule):
         return hash(value.get_domain())
     if isinstance(value, isl.MultiUnionPwAff):
@@ -69,7 +73,7 @@ def _hash(value: object) -> int:
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Whether isl writes both alike: then it finds the same for both."""
+    """Return whether isl writes both alike: then it finds the same for both."""
     if one is other:
         return True
     if isinstance(one, Sequence) and isinstance(other, Sequence):

@@ -15,7 +15,7 @@ _DONE, _FAILED, _OVER_BUDGET = b"D", b"F", b"B"
 
 
 def in_bounded_time(compute: Callable[[], str], seconds: float) -> str:
-    """The text that `compute` gives, when it needs at most `seconds` of processor time.
+    """Return the text that `compute` gives, when it needs at most `seconds` of processor time.
 
     Raises OverBudgetError when it needs more, or says so itself; RuntimeError when it ended otherwise. Where processes
     cannot be forked, it runs here and without a bound.
@@ -46,7 +46,7 @@ def in_bounded_time(compute: Callable[[], str], seconds: float) -> str:
 
 
 def _compute(compute: Callable[[], str], seconds: float, pipe: int) -> None:
-    """What the child does: compute, say what came of it, end without any of the parent's clean-up."""
+    """Run `compute` in the child process, write its result, and exit without any of the parent's clean-up."""
     status = 1
     gc.disable()  # it would walk through, and so copy, all that the parent has
     try:

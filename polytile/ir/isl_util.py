@@ -27,7 +27,7 @@ _CONTEXT_IN_USE = RLock()
 
 
 def one_at_a_time(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, by one thread of Python at a time: all share isl's context, and with it its budget."""
+    """Serialize calls of a function among Python's threads: all share isl's context, and with it its budget."""
 
     @wraps(function)
     def called(*arguments: P.args, **named: P.kwargs) -> T:
@@ -76,7 +76,7 @@ def unbounded() -> Iterator[None]:
 
 
 def maps(union: isl.UnionMap) -> list[isl.Map]:
-    """The maps of a union, in a reproducible order (by their tuple names)."""
+    """Return the maps of a union, in a reproducible order (by their tuple names)."""
     found: list[isl.Map] = []
     union.foreach_map(found.append)
     if len(found) < 2:
@@ -85,7 +85,7 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
 
 
 def union_of(relations: Iterable[isl.UnionMap], space: isl.Space) -> isl.UnionMap:
-    """The union of relations over the parameters of `space`, by halves: each union copies what it adds to."""
+    """Unite relations over the parameters of `space`, by halves: each union copies what it adds to."""
     found = list(relations) or [isl.UnionMap.empty(space.params())]
     while len(found) > 1:
         found = [one.union(other) for one, other in zip_longest(found[::2], found[1::2], fillvalue=_NOTHING)]
@@ -104,15 +104,17 @@ def with_tuple_names(relation: isl.UnionMap, names: Mapping[str, str]) -> isl.Un
 
 
 def sets(union: isl.UnionSet) -> list[isl.Set]:
-    """The sets of a union, in a reproducible order (by their tuple names)."""
+    """Return the sets of a union, in a reproducible order (by their tuple names)."""
     found: list[isl.Set] = []
     union.foreach_set(found.append)
     return found if len(found) < 2 else sorted(found, key=lambda s: (_tuple_of_set(s), s.dim(isl.dim_type.set)))
 
 
 def covers(whole: isl.UnionSet, part: isl.UnionSet) -> bool:
-    """Whether all of `part` is in `whole`, one piece of `whole` after another: where these are many that have
-    quotients, isl takes a multiple of the time to subtract them at once."""
+    """Return whether all of `part` is in `whole`, subtracting one piece of `whole` after another.
+
+    Where these are many that have quotients, isl takes a multiple of the time to subtract them at once.
+    """
     for rest in sets(part):
         pieces = whole.extract_set(rest.get_space()).get_basic_sets()
         for piece in pieces:
@@ -135,13 +137,13 @@ _LONE_MARK = r'(?m)^(( *)mark: "[^"]*")\n(?!\2child:)'
 
 
 def in_block_style(tree: isl.Schedule) -> str:
-    """A tree as isl writes it, a node a line."""
+    """Return the text of a tree as isl writes it, a node a line."""
     printer = isl.Printer.to_str(CONTEXT).set_yaml_style(isl.yaml_style.BLOCK)
     return str(printer.print_schedule(tree).get_str())
 
 
 def readable_schedule(tree: isl.Schedule) -> str:
-    """A tree in isl's block style, as isl reads it again.
+    """Return the text of a tree in isl's block style, as isl reads it again.
 
     before: mark: "kernel"
     after:  mark: "kernel"
@@ -158,21 +160,23 @@ def transform_node(node: isl.ScheduleNode, change: Callable[[isl.ScheduleNode], 
 
 
 def mark_name(node: isl.ScheduleNode) -> str | None:
-    """The name of a mark node, or None for another kind of node."""
+    """Return the name of a mark node, or None for another kind of node."""
     if node.get_type() != isl.schedule_node_type.mark:
         return None
     return str(node.mark_get_id().get_name())
 
 
 def times_at(node: isl.ScheduleNode) -> isl.UnionMap:
-    """When the instances at a node run, by the bands above it. isl's prefix schedule as a map takes several times as
-    long, as it holds all instances of the tree on the way."""
+    """Return when the instances at a node run, by the bands above it.
+
+    isl's prefix schedule as a map takes several times as long, as it holds all instances of the tree on the way.
+    """
     times = node.get_prefix_schedule_multi_union_pw_aff().intersect_domain(node.get_domain())
     return isl.UnionMap.from_multi_union_pw_aff(times)
 
 
 def values_at(band: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.MultiUnionPwAff:
-    """The partial schedule of a band, to compare `pairs` of its instances by."""
+    """Return the partial schedule of a band, to compare `pairs` of its instances by."""
     partial = without_conditions(band.band_get_partial_schedule())
     return partial.gist(band.get_domain()) if are_many(pairs) else partial
 
@@ -201,39 +205,44 @@ def _formula(function: isl.PwAff) -> isl.PwAff:
 
 
 def are_many(pairs: isl.UnionMap) -> bool:
-    """Whether it pays to simplify what pairs are compared by: isl intersects the pairs of any two statements with the
-    constraints of these functions' domains anew, which the instances satisfy anyway."""
+    """Return whether it pays to simplify what pairs are compared by.
+
+    isl intersects the pairs of any two statements with the constraints of these functions' domains anew, which the
+    instances satisfy anyway.
+    """
     return bool(pairs.n_map() > MANY_PAIRS)
 
 
 def band_members(node: isl.ScheduleNode) -> list[isl.UnionPwAff]:
-    """The members of a band node, outermost first."""
+    """Return the members of a band node, outermost first."""
     partial = node.band_get_partial_schedule()
     return [partial.get_at(i) for i in range(partial.dim(isl.dim_type.out))]
 
 
 def functions(member: isl.UnionPwAff) -> list[isl.PwAff]:
-    """The functions that a union is of. What isl calls back only notes them: it may be out of operations, and an
-    exception that rises there is not raised."""
+    """Return the functions that a union is of.
+
+    What isl calls back only notes them: it may be out of operations, and an exception that rises there is not raised.
+    """
     found: list[isl.PwAff] = []
     member.foreach_pw_aff(found.append)
     return found
 
 
 def pieces_of(value: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
-    """The domains of a function and what it is on each."""
+    """Return the domains of a function and its affine expression on each."""
     found: list[tuple[isl.Set, isl.Aff]] = []
     value.foreach_piece(lambda domain, aff: found.append((domain, aff)))
     return found
 
 
 def is_constant(member: isl.UnionPwAff) -> bool:
-    """Whether a band member has no more than one value on each piece of its domain: no loop, but an order."""
+    """Return whether a band member has no more than one value on each piece of its domain: no loop, but an order."""
     return all(piece.is_cst() for piece in functions(member))
 
 
 def constant_value(pw: isl.PwAff) -> int | None:
-    """The value of a constant piecewise expression, else None."""
+    """Return the value of a constant piecewise expression, else None."""
     value: list[int] = []
 
     def piece(_domain: isl.Set, aff: isl.Aff) -> None:
@@ -247,7 +256,7 @@ def constant_value(pw: isl.PwAff) -> int | None:
 
 
 def affine_rank(points: isl.Set | isl.BasicSet) -> int:
-    """The dimension of the smallest affine space around the points."""
+    """Return the dimension of the smallest affine space around the points."""
     hull = points.affine_hull()
     return int(hull.dim(isl.dim_type.set)) - sum(bool(c.is_equality()) for c in hull.get_constraints())
 
@@ -256,8 +265,10 @@ Pair = tuple[str, tuple[int, ...], str, tuple[int, ...], dict[str, int]]
 
 
 def sample(relation: isl.UnionMap | isl.Map) -> Pair | None:
-    """One pair of a relation between statement instances, with small values where isl finds them:
-    (source, its iterators, sink, its iterators, parameters); None when the relation is empty."""
+    """Return one pair of a relation between statement instances, with small values where isl finds them.
+
+    The pair is (source, its iterators, sink, its iterators, parameters); None when the relation is empty.
+    """
     union = relation if isinstance(relation, isl.UnionMap) else isl.UnionMap.from_map(relation)
     for m in maps(union):
         if m.is_empty():
@@ -277,7 +288,7 @@ def sample(relation: isl.UnionMap | isl.Map) -> Pair | None:
 
 
 def _near_zero(points: isl.Set) -> isl.Set:
-    """Those points whose coordinates are all small, so that an example reads well."""
+    """Return the points whose coordinates are all small, so that an example reads well, or all where none is."""
     for limit in (4, 12, 64):
         small = points
         for i in range(points.dim(isl.dim_type.set)):
@@ -290,7 +301,7 @@ def _near_zero(points: isl.Set) -> isl.Set:
 
 
 def reduce_quotients(value: isl.PwAff) -> isl.PwAff:
-    """The same values with small coefficients inside divisions, which neither overflow nor distract.
+    """Return the same values with small coefficients inside divisions, which neither overflow nor distract.
 
     before: k + floor((-127*k - 126)/128)
     after:  floor((k - 126)/128)
@@ -317,7 +328,7 @@ def _reduce_aff(aff: isl.Aff) -> isl.Aff:
 
 
 def _reduced_floor(inner: isl.Aff, space: isl.LocalSpace) -> isl.Aff:
-    """floor(inner), with the whole multiples of its denominator taken out where no division is nested in it."""
+    """Return floor(inner) without whole multiples of its denominator inside, where no division is nested in it."""
     whole = isl.Aff.zero_on_domain(space)
     for kind in (isl.dim_type.param, isl.dim_type.in_):
         for i in range(inner.dim(kind)):

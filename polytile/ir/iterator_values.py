@@ -17,7 +17,7 @@ from polytile.ir.scop import Scop, SourceLoop, Statement
 
 
 def loops_around(scop: Scop, statement: Statement) -> tuple[SourceLoop, ...]:
-    """The source's loops of a statement's iterators; of one that it does not say, a loop of the iterator's name."""
+    """Return the source's loops of a statement's iterators; a loop of the iterator's name where it says none."""
     found = [SourceLoop(name, level, (statement.name,)) for level, name in enumerate(statement.iterators)]
     for loop in scop.loops:
         if statement.name in loop.statements and loop.level < len(found):
@@ -26,13 +26,13 @@ def loops_around(scop: Scop, statement: Statement) -> tuple[SourceLoop, ...]:
 
 
 def iterator_names(scop: Scop, statement: Statement) -> dict[str, str]:
-    """What the user calls the iterators of a statement."""
+    """Return the names that the user gives the iterators of a statement."""
     loops = loops_around(scop, statement)
     return {name: loop.iterator for name, loop in zip(statement.iterators, loops, strict=True)}
 
 
 def iterator_values(scop: Scop, statement: Statement, numbers: Mapping[str, int]) -> dict[str, int]:
-    """The source's value of each iterator that has a number, by the statement's name for it.
+    """Return the source's value of each iterator that has a number, by the statement's name for it.
 
     `numbers` holds the sizes as well. An iterator keeps its number where the value needs something without one.
     """

@@ -101,7 +101,7 @@ class Kernel:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """All of the body, in the order of the text."""
+        """Return all nodes of the body, in the order of the text."""
         if not self._nodes:  # found when asked for: most kernels between two passes never are
             self._nodes.extend(walk(*self.body))
         return self._nodes
@@ -117,7 +117,7 @@ class Kernel:
         self._storages.update(storages)
 
     def storage_of(self, array: str) -> Storage:
-        """Where this kernel has `array`."""
+        """Return the storage of `array` in this kernel; raises InternalError where it has none."""
         if not self._storages:
             self._find_storages()
         try:
@@ -126,7 +126,7 @@ class Kernel:
             raise InternalError(f"kernel {self.name} has no storage for {array}") from None
 
     def root(self, array: str) -> Storage:
-        """The storage of `array`, or of what it points into."""
+        """Return the storage of `array`, or of the array that it points into."""
         if not self._storages:
             self._find_storages()
         seen = set()
@@ -136,29 +136,29 @@ class Kernel:
         return self.storage_of(array)
 
     def subscripts(self, access: Access) -> tuple[Expr, ...]:
-        """Those subscripts of an access that address the array where this kernel has it."""
+        """Return the subscripts of an access that address the array where this kernel has it."""
         keeps = self.storage_of(access.array).keeps
         return access.subscripts if keeps is None else tuple(access.subscripts[k] for k in keeps)
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name that the kernel uses: of values, arrays and pointers, used or declared."""
+        """Return every name that the kernel uses: of values, arrays and pointers, used or declared."""
         given: tuple[KernelParameter | Coordinate | Storage, ...] = (*self.parameters, *self.coordinates, *self.storage)
         return names_of(self.body).union(g.name for g in given)
 
     @property
     def changing(self) -> frozenset[str]:
-        """The scalars and pointers that get another value after their declaration."""
+        """Return the scalars and pointers that get another value after their declaration."""
         return frozenset(assigned_names(*self.body))
 
     @property
     def known_ranges(self) -> tuple[Range, ...]:
-        """What the launch says of the coordinates, then `ranges`."""
+        """Return what the launch says of the coordinates, then `ranges`."""
         return (*(_coordinate_range(c, self.block) for c in self.coordinates), *self.ranges)
 
     @property
     def starts_early(self) -> bool:
-        """Whether it waits for the kernels before it itself."""
+        """Return whether the kernel itself waits for the kernels before it."""
         return any(isinstance(stmt, AwaitLaunches) for stmt in self.body)
 
     @property
@@ -167,12 +167,12 @@ class Kernel:
 
     @property
     def barriers(self) -> int:
-        """Barriers in the text (not how often they run)."""
+        """Return the number of barriers in the text (not how often they run)."""
         return sum(isinstance(n, Barrier) for n in self.nodes)
 
 
 def _local_storage(node: PrivateArray | Pointer) -> Storage:
-    """The storage of what a statement declares: a private array, or what a running pointer points to."""
+    """Return the storage that a statement declares: a private array, or what a running pointer points to."""
     if isinstance(node, Pointer):
         return Storage(node.name, Space.POINTER, node.target.type, (None,), node.name)
     sizes = tuple(Literal(str(e)) for e in node.extents)

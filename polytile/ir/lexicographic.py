@@ -16,17 +16,17 @@ Elements = TypeVar("Elements", isl.Set, isl.Map)
 
 
 def lexmin(elements: Elements) -> Elements:
-    """The first element; of a map the first one for each element of its domain."""
+    """Return the lexicographically first element; of a map the first one for each element of its domain."""
     return _without(elements, isl.Map.lex_lt) if _is_doubted(elements) else elements.lexmin()
 
 
 def lexmax(elements: Elements) -> Elements:
-    """The last element; of a map the last one for each element of its domain."""
+    """Return the lexicographically last element; of a map the last one for each element of its domain."""
     return _without(elements, isl.Map.lex_gt) if _is_doubted(elements) else elements.lexmax()
 
 
 def have_several_remainders(parts: Iterable[isl.BasicSet | isl.BasicMap]) -> bool:
-    """Whether the conditions are of the kind for which isl may miss elements."""
+    """Return whether the conditions have several remainders, for which isl may miss elements."""
     return any(part.dim(isl.dim_type.div) > MOST_TRUSTED for part in parts)
 
 
@@ -36,7 +36,7 @@ def _is_doubted(elements: isl.Set | isl.Map) -> bool:
 
 
 def _without(elements: Elements, earlier: Callable[[isl.Space], isl.Map]) -> Elements:
-    """Those that no other one comes `earlier` than."""
+    """Return the elements that no other one comes `earlier` than."""
     if isinstance(elements, isl.Set):
         return elements.subtract(elements.apply(earlier(elements.get_space())))
     return elements.subtract(elements.apply_range(earlier(elements.get_space().range())))

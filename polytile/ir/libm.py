@@ -30,5 +30,8 @@ _SHORT = {"abs", "labs", "llabs", *(name + suffix for name in _FEW_INSTRUCTIONS.
 
 
 def is_long(function: str) -> bool:
-    """Whether a function of C's library takes tens of instructions, on any processor: `exp`, not `fabs` or `sqrt`."""
+    """Return whether a function of C's library takes tens of instructions on any processor: `exp` does.
+
+    `fabs` and `sqrt` do not.
+    """
     return function in MATH_SIGNATURES and function not in _SHORT

@@ -27,7 +27,7 @@ class Step:
 
 
 def steps(body: tuple[Stmt, ...], known: Known) -> Iterator[Step]:
-    """The statements of a loop's body that no loop or condition inside guards, in order."""
+    """Yield the statements of a loop's body that no loop or condition inside guards, in order."""
     for stmt in body:
         match stmt:
             case Scope():
@@ -38,7 +38,7 @@ def steps(body: tuple[Stmt, ...], known: Known) -> Iterator[Step]:
 
 
 def branches(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """The other statements of a loop's body."""
+    """Yield the other statements of a loop's body: loops, conditions and whatever is no declaration or assignment."""
     for stmt in body:
         if isinstance(stmt, Scope):
             yield from branches(stmt.body)
@@ -47,19 +47,19 @@ def branches(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def behind(known: Known, stmt: Stmt) -> Known:
-    """What is declared behind a statement."""
+    """Return the known declarations after a statement."""
     if not isinstance(stmt, Declare) or stmt.value is None:
         return known
     return {**known, stmt.name: expanded(stmt.value, known)}
 
 
 def expanded(expr: Expr, known: Known) -> Expr:
-    """An expression in terms of names outside the loop and of its iterator."""
+    """Return an expression in terms of names outside the loop and of its iterator."""
     return with_values(expr, known)
 
 
 def element(access: Access, known: Known) -> Element | None:
-    """The subscripts as linear forms; None where one is something else, and for members of structs."""
+    """Return the subscripts as linear forms; None where one is something else, and for members of structs."""
     forms = [linear(expanded(s, known)) for s in access.subscripts]
     found = tuple(f for f in forms if f is not None)
     return found if len(found) == len(forms) and access.field is None else None
@@ -70,7 +70,7 @@ def as_key(form: Element) -> Form:
 
 
 def elements(body: tuple[Stmt, ...], known: Known, arrays: AbstractSet[str]) -> Iterator[tuple[str, Form | None]]:
-    """Every access to the arrays, as its array and its subscripts; None for what is not linear."""
+    """Yield every access to the arrays, as its array and its subscripts; None for what is not linear."""
     for stmt in body:
         match stmt:
             case Scope():
@@ -87,7 +87,7 @@ def elements(body: tuple[Stmt, ...], known: Known, arrays: AbstractSet[str]) -> 
 
 
 def evaluated(value: Expr) -> Iterator[Expr]:
-    """The parts of a value that are evaluated whatever its conditions say."""
+    """Yield the parts of a value that are evaluated whatever its conditions say."""
     yield value
     match value:
         case Ternary():
@@ -101,7 +101,7 @@ def evaluated(value: Expr) -> Iterator[Expr]:
 
 
 def at(access: Access, known: Known, iterator: str, value: Expr) -> Access:
-    """The element of an access in the iteration `value`, in terms of names outside the loop."""
+    """Return the element of an access in the iteration `value`, in terms of names outside the loop."""
     here = {iterator: value}
     return replace(access, subscripts=tuple(folded(with_values(expanded(s, known), here)) for s in access.subscripts))
 
@@ -110,7 +110,7 @@ Registers = Mapping[str, list[tuple[Element, Name]]]  # by array: elements, and 
 
 
 def with_registers(body: tuple[Stmt, ...], known: Known, registers: Registers) -> tuple[Stmt, ...]:
-    """A loop's body that reads registers in place of memory, outside of the loops and conditions in it."""
+    """Return a loop's body that reads registers in place of memory, outside of the loops and conditions in it."""
     found: list[Stmt] = []
     for stmt in body:
         match stmt:

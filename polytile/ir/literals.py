@@ -11,7 +11,7 @@ _RANGE = {4: (1e-37, 1e38), 8: (1e-307, 1e308)}  # of full precision, by the siz
 
 
 def exact_value(value: Expr) -> Fraction | None:
-    """What literals, their negatives, products and quotients say; None for whatever else."""
+    """Return the exact value of literals, their negatives, products and quotients; None for whatever else."""
     match value:
         case Literal(text=text):
             return _parsed(text)
@@ -40,7 +40,7 @@ def _parsed(text: str) -> Fraction | None:
 
 @lru_cache(maxsize=10_000)
 def spelt(value: Fraction, ctype: CType) -> Literal | None:
-    """A number of at least 0 as a literal of a type; None where the type does not hold it in full precision."""
+    """Return a number of at least 0 as a literal of a type; None where the type does not hold it in full precision."""
     least, most = _RANGE.get(ctype.size, (1.0, 0.0))
     if ctype.kind != "float" or (value and not least < value < most):
         return None

@@ -37,7 +37,7 @@ class KernelParts:
     found_owned: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
 
     def unit(self, owner: Owner) -> isl.UnionMap:
-        """Where in its block each instance runs: by nothing, its thread or the number of its warp."""
+        """Return the coordinates in its block of each instance: none, its thread, or the number of its warp."""
         if owner not in self.found_units:
             names = [f"t{k}" for k in range(len(self.sizes))]
             parts = ", ".join(unit_of(owner, names, self.sizes))
@@ -46,7 +46,7 @@ class KernelParts:
         return self.found_units[owner]
 
     def owned(self, owner: Owner) -> isl.UnionMap:
-        """Who has the cells that each instance uses, `{ S[i] -> [host.., block.., thread or warp] }`."""
+        """Return the owner of the cells that each instance uses, `{ S[i] -> [host.., block.., thread or warp] }`."""
         if owner not in self.found_owned:
             self.found_owned[owner] = self.blocks.flat_range_product(self.unit(owner))
         return self.found_owned[owner]
@@ -69,22 +69,22 @@ class LabelledLoop:
 
     @property
     def in_threads(self) -> bool:
-        """Whether a thread band is around the loop."""
+        """Return whether a thread band is around the loop."""
         return THREAD_LOOP in self.roles
 
     @property
     def coordinates(self) -> list[str]:
-        """Names for the values of the members around."""
+        """Return names for the values of the members around."""
         return [f"p{k}" for k in range(len(self.roles))]
 
     def units(self, owner: Owner) -> int:
-        """The coordinates of a place behind those of the loops."""
+        """Return the number of coordinates of a place after those of the loops."""
         if self.in_threads or owner is Owner.BLOCK:
             return 0
         return len(unit_of(owner, [""] * len(self.kernel.sizes), self.kernel.sizes))
 
     def places(self, owner: Owner) -> isl.UnionMap:
-        """The place of each instance, `{ S[i] -> [host.., block.., loops.., thread or warp] }`."""
+        """Return the place of each instance, `{ S[i] -> [host.., block.., loops.., thread or warp] }`."""
         if not self.units(owner):
             return self.iterations
         if owner not in self.found_places:  # each choice of a placement asks again
@@ -93,13 +93,13 @@ class LabelledLoop:
         return self.found_places[owner]
 
     def stride(self) -> int:
-        """How far the values of neighbouring iterations are apart."""
+        """Return the distance between the values of neighbouring iterations."""
         found = sets(self.iterations.range())
         return int(found[0].get_stride(len(self.roles) - 1).to_python()) if found else 1
 
 
 def unit_of(owner: Owner, threads: list[str], sizes: tuple[int, ...]) -> list[str]:
-    """What tells the owner of cells inside its block, from the coordinates of a thread."""
+    """Return what identifies the owner of cells inside its block, from the coordinates of a thread."""
     if owner is Owner.BLOCK or not sizes:
         return []
     if owner is Owner.THREAD:
@@ -118,7 +118,7 @@ def _linear(threads: list[str], sizes: tuple[int, ...]) -> str:
 
 @memoized
 def labelled_loops(tree: isl.Schedule) -> dict[tuple[int, str], LabelledLoop]:
-    """The loops of a tree by kernel and label."""
+    """Return the loops of a tree by kernel and label."""
     marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
     return {(number, loop.label): loop for number, mark in enumerate(marks) for loop in _loops(mark, number)}
 
@@ -139,7 +139,7 @@ def _loops(mark: isl.ScheduleNode, number: int) -> Iterator[LabelledLoop]:
 def _labelled(
     node: isl.ScheduleNode, kernel: KernelParts, roles: tuple[str, ...], above: str
 ) -> Iterator[LabelledLoop]:
-    """`above` is the label of the mark above, if the node belongs to it."""
+    """Yield the labelled loops below a node; `above` is the label of the mark above, if the node belongs to it."""
     if node.get_type() == isl.schedule_node_type.band:
         members = int(node.band_n_member())
         roles = roles + (_role(node),) * members
@@ -158,7 +158,7 @@ def _role(band: isl.ScheduleNode) -> str:
 
 
 def kernel_parts(mark: isl.ScheduleNode, number: int) -> KernelParts:
-    """The instances of the kernel below a kernel mark."""
+    """Return the instances of the kernel below a kernel mark, with their blocks and threads."""
     blocks = times_at(mark)
     below = mark.child(0)
     if mark_name(below) == BLOCK:

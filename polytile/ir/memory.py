@@ -42,7 +42,7 @@ class Storage:
 
 
 def constant_extents(storage: Storage) -> tuple[int, ...]:
-    """The extents of a shared or private array; raises InternalError for one that is not constant."""
+    """Return the extents of a shared or private array; raises InternalError for one that is not constant."""
     sizes = tuple(int(e.text) for e in storage.extents if isinstance(e, Literal))
     if len(sizes) != len(storage.extents):
         raise InternalError(f"{storage.name} is no global array but has an extent that is not constant")
@@ -50,6 +50,6 @@ def constant_extents(storage: Storage) -> tuple[int, ...]:
 
 
 def shared_size(storage: Storage) -> int:
-    """The bytes of a shared array, up to where the next may begin."""
+    """Return the bytes of a shared array, up to where the next may begin."""
     size = prod(constant_extents(storage)) * storage.element.size
     return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT

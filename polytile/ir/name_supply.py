@@ -54,7 +54,7 @@ RESERVED = C_KEYWORDS | {"min", "max"}
 
 
 def fresh(wanted: str, taken: Iterable[str]) -> str:
-    """`wanted`, with underscores appended until it is none of `taken`."""
+    """Return `wanted`, with underscores appended until it is none of `taken`."""
     names = frozenset(taken)
     while wanted in names:
         wanted += "_"
@@ -62,7 +62,7 @@ def fresh(wanted: str, taken: Iterable[str]) -> str:
 
 
 def names_of_scop(scop: Scop) -> set[str]:
-    """The names of arrays, parameters and iterators."""
+    """Return the names of arrays, parameters and iterators."""
     names = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
     return names.union(*(s.iterators for s in scop.statements))
 
@@ -87,11 +87,11 @@ class Names:
         return cls(taken | _types(scop) | {f.name for f in scop.external})
 
     def copy(self) -> Names:
-        """A supply of its own, that has handed out the same so far."""
+        """Return an independent supply that has handed out the same names so far."""
         return Names(set(self.taken), dict(self._shared))
 
     def fresh(self, wanted: str) -> str:
-        """`wanted`, or the first of wanted_2, wanted_3, ... that is free."""
+        """Return `wanted`, or the first of wanted_2, wanted_3, ... that is free."""
         name, number = wanted, 1
         if not is_free(wanted) and not is_free(f"{wanted}_2"):  # a name like a macro's, with any number behind it
             name = wanted = f"v{wanted}"
@@ -102,12 +102,14 @@ class Names:
         return name
 
     def shared(self, wanted: str) -> str:
-        """As `fresh`, but the same identifier each time: coordinates of several kernels."""
+        """Return a name as `fresh` does, but the same one each time: for coordinates of several kernels."""
         return self._once(wanted, wanted)
 
     def numbered(self, array: str, number: int, suffix: str) -> str:
-        """The same identifier each time for what holds one of an array's elements: A_at, A1_at, ...; the first of an
-        array A1 has another one."""
+        """Return the same identifier each time for what holds one of an array's elements: A_at, A1_at, ...
+
+        The first of an array A1 has another one.
+        """
         return self._once((array, number, suffix), f"{array}{number or ''}{suffix}")
 
     def _once(self, key: Hashable, wanted: str) -> str:
@@ -116,7 +118,7 @@ class Names:
         return self._shared[key]
 
     def prefix(self, wanted: str) -> str:
-        """A prefix such that prefix0, prefix1, ... are all free."""
+        """Return a prefix such that prefix0, prefix1, ... are all free."""
         name = wanted
         while any(t.startswith(name) and t[len(name) :].isdigit() for t in self.taken):
             name += "_"
@@ -124,5 +126,5 @@ class Names:
 
 
 def _types(scop: Scop) -> set[str]:
-    """The words of the struct types that the Scop declares and uses, which a variable would hide."""
+    """Return the words of the struct types that the Scop declares and uses, which a variable would hide."""
     return set(re.findall(r"[A-Za-z_$][\w$]*", scop.definitions))

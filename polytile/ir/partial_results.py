@@ -81,28 +81,28 @@ class Privatised:
 
     @property
     def last(self) -> str | None:
-        """The statement that adds partial results to the array."""
+        """Return the statement that adds partial results to the array."""
         return self.gathering.total if self.gathering else self.finish or self.combine
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """Which iterators of that statement its results are indexed by."""
+        """Return which iterators of that statement its results are indexed by."""
         return tuple(range(len(self.group)))
 
     @property
     def folds(self) -> tuple[str, ...]:
-        """The statements that read an element of each lane."""
+        """Return the statements that read a partial result of each thread."""
         return tuple(s for s in (self.combine, self.gathering and self.gathering.total) if s)
 
     @property
     def temporaries(self) -> tuple[str, ...]:
-        """The arrays of partial results."""
+        """Return the arrays of partial results."""
         found = (self.partial, self.middle, self.gathering and self.gathering.partial)
         return tuple(array for array in found if array)
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The statements that stand in the place of no other."""
+        """Return the statements that stand in the place of no other."""
         gathering = (self.gathering.initial, self.gathering.total) if self.gathering else ()
         return tuple(s for s in (self.initial, self.combine, self.finish, *gathering) if s)
 
@@ -123,10 +123,10 @@ class Reversed:
 
     @property
     def last(self) -> str:
-        """The statement that adds to the array."""
+        """Return the statement that adds to the array."""
         return self.update
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """Which iterators of that statement its results are indexed by."""
+        """Return which iterators of that statement its results are indexed by."""
         return self.group

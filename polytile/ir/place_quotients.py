@@ -16,7 +16,7 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 
 
 def without_place_quotients(executions: isl.Map) -> isl.Map:
-    """The same relation from places, without quotients that equal a coordinate of the place."""
+    """Return the same relation from places, without quotients that equal a coordinate of the place."""
     total = isl.Map.empty(executions.get_space())
     for part in executions.get_basic_maps():
         total = total.union(isl.Map.from_basic_map(_replaced(part)))

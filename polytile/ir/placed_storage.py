@@ -40,12 +40,12 @@ class _Part:
 
 
 def home_placement(home: Storage, rank: int, place: int) -> Placement:
-    """The placement of an array of `rank` that lives in the kernel alone, below `place` coordinates."""
+    """Return the placement of an array of `rank` that lives in the kernel alone, below `place` coordinates."""
     return _placement(home.array, home, rank, place)
 
 
 def forwarding_placement(copy: Storage, rank: int, place: int) -> Placement:
-    """The placement of a copy that a block has of elements in device memory."""
+    """Return the placement of a copy that a block has of elements in device memory."""
     return _placement(f"{copy.array}_here", copy, rank, place, through=True)
 
 
@@ -64,8 +64,10 @@ def _cell(array: str, rank: int, place: int, parts: Iterable[_Part]) -> str:
 
 
 def is_tile(placement: Placement) -> bool:
-    """Whether a placement has copies, belongs to a loop, or to some accesses alone: then it is no storage of an array
-    that lives in the kernel alone, nor a copy that is written through."""
+    """Return whether a placement has copies, belongs to a loop, or to some accesses alone.
+
+    Then it is no storage of an array that lives in the kernel alone, nor a copy that is written through.
+    """
     return bool(placement.copies or placement.uses or placement.level != WHOLE_KERNEL)
 
 
@@ -75,13 +77,13 @@ def is_home(placement: Placement) -> bool:
 
 
 def tile_plans(plans: Iterable[KernelPlan]) -> tuple[KernelPlan, ...]:
-    """The plans that have tiles, with these alone."""
+    """Return the plans that have tiles, with these alone."""
     found = (replace(plan, placements=tuple(p for p in plan.placements if is_tile(p))) for plan in plans)
     return tuple(plan for plan in found if plan.placements)
 
 
 def storage_of(placement: Placement, array: Array) -> Storage | None:
-    """The storage of a placement that kernels are generated for; None for one of another kind."""
+    """Return the storage of a placement that kernels are generated for; None for one of another kind."""
     plain = (placement.uses, placement.level, placement.layout, placement.copies) == ((), WHOLE_KERNEL, ROW_MAJOR, ())
     parts = _parts(placement) if plain and placement.owner is OWNERS[placement.memory] else None
     if parts is None:
@@ -104,12 +106,12 @@ def storage_of(placement: Placement, array: Array) -> Storage | None:
 
 
 def homes(plans: Iterable[KernelPlan], scop: Scop) -> dict[int, dict[str, Storage]]:
-    """The arrays that live inside kernels alone, by kernel number; raises InternalError for other placements."""
+    """Return the arrays that live inside kernels alone, by kernel number; raises InternalError for other placements."""
     return _storages(plans, scop, through=False)
 
 
 def forwarded(plans: Iterable[KernelPlan], scop: Scop) -> dict[int, dict[str, Storage]]:
-    """The copies that blocks have of arrays in device memory, by kernel number."""
+    """Return the copies that blocks have of arrays in device memory, by kernel number."""
     return _storages(plans, scop, through=True)
 
 
@@ -125,12 +127,12 @@ def _storages(plans: Iterable[KernelPlan], scop: Scop, through: bool) -> dict[in
 
 
 def place_rank(placement: Placement) -> int:
-    """The coordinates of the places that a placement's cells are of."""
+    """Return the number of coordinates of the places that a placement's cells are of."""
     return int(relation(placement.cell).domain().unwrap().dim(isl.dim_type.in_))
 
 
 def _parts(placement: Placement) -> tuple[_Part, ...] | None:
-    """What the cell says of each of its dimensions; None where that is something else."""
+    """Return what the cell says of each of its dimensions; None where that is something else."""
     return _parts_of(placement.cell, placement.through)
 
 
@@ -149,7 +151,7 @@ def _parts_of(text: str, remainders: bool) -> tuple[_Part, ...] | None:
 
 
 def _possible(value: isl.PwAff, place: int, rank: int, remainders: bool) -> Iterator[_Part]:
-    """What one dimension of a cell may be, from the subscripts and divisors in its expression; the likely first."""
+    """Yield what a dimension of a cell may be, from the subscripts and divisors in its expression; the likely first."""
     for _, form in value.get_pieces()[:1]:
         divisors = {int(form.get_div(d).get_denominator_val().to_python()) for d in range(form.dim(isl.dim_type.div))}
         used = [a for a in range(rank) if form.involves_dims(isl.dim_type.in_, place + a, 1)]

@@ -7,7 +7,7 @@ from polytile.ir.scop import AccessKind, Scop, Statement
 
 
 def is_plain_copy(scop: Scop, statement: Statement) -> bool:
-    """Whether each instance of a statement just takes one element to one other of the same type."""
+    """Return whether each instance of a statement just takes one element to one other of the same type."""
     if len(statement.body) != 1 or len(statement.accesses) != 2:
         return False
     (body,) = statement.body
@@ -28,7 +28,7 @@ def is_plain_copy(scop: Scop, statement: Statement) -> bool:
 
 
 def takes_one_element(scop: Scop, statement: Statement) -> bool:
-    """Whether each instance has exactly one element for each access."""
+    """Return whether each instance has exactly one element for each access."""
     domain = statement.domain.intersect_params(scop.context)
     own = [a.relation.intersect_domain(domain) for a in statement.accesses]
     return all(m.is_single_valued() and domain.is_subset(m.domain()) for m in own)

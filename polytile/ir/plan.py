@@ -100,7 +100,7 @@ class Placement:
 
     @property
     def updated(self) -> bool:
-        """Whether it is a tile that a block keeps for the whole kernel, and writes."""
+        """Return whether the placement is a tile that a block keeps for the whole kernel, and writes."""
         return self.owner is Owner.BLOCK and self.level == WHOLE_KERNEL and self.drain is not None
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class Placement:
         return f"{self.name}: {self.array} in {where}, {size}{layout}, {self.cell}"
 
     def lines(self) -> Iterator[str]:
-        """The placement for a reader."""
+        """Yield the lines that describe the placement to a reader."""
         yield str(self)
         uses = ", ".join(f"access {number} of {statement}" for statement, number in self.uses)
         yield f"  for {uses or f'all of {self.array}'} below {self.level}{', written through' if self.through else ''}"
@@ -236,15 +236,15 @@ class KernelPlan:
         require(all(shape in FRAGMENTS for _, shape in self.products), f"unknown shapes in {self.products}")
 
     def loop(self, label: str) -> LoopPlan:
-        """The plan of a loop: off where there is none."""
+        """Return the plan of a loop, with everything off where there is none."""
         return next((loop for loop in self.loops if loop.label == label), LoopPlan(label))
 
     def placed(self, array: str) -> tuple[Placement, ...]:
-        """The placements of an array, outer ones first."""
+        """Return the placements of an array, outer ones first."""
         return tuple(p for p in self.placements if p.array == array)
 
     def lines(self) -> Iterator[str]:
-        """The plan for a reader; what is off is left out."""
+        """Yield the lines that describe the plan to a reader; what is off is left out."""
         plain = self == KernelPlan(self.kernel)
         yield f"kernel {self.kernel}:{' nothing beside the schedule' if plain else ''}"
         yield from (f"  {line}" for p in self.placements for line in p.lines())
@@ -260,7 +260,7 @@ class KernelPlan:
 
 @lru_cache(maxsize=4096)
 def relation(text: str) -> isl.Map:
-    """A relation of a plan, which is parsed once; raises InternalError where the text is none."""
+    """Parse a relation of a plan, once for each text; raises InternalError where the text is none."""
     try:
         with unbounded():
             return isl.Map(text)

@@ -17,7 +17,7 @@ Record = TypeVar("Record", Choices, KernelPlan, StreamPlan, SplitPlan)
 
 
 def to_json(record: Any) -> Any:
-    """A plan, or a part of it, as JSON has it; what has its default is left out."""
+    """Convert a plan, or a part of it, to what JSON has; what has its default is left out."""
     if dataclasses.is_dataclass(record):
         fields = ((f, getattr(record, f.name)) for f in dataclasses.fields(record))
         return {f.name: to_json(value) for f, value in fields if value != f.default}
@@ -27,7 +27,7 @@ def to_json(record: Any) -> Any:
 
 
 def from_json(kind: type[Record], content: Any) -> Record:
-    """The record of this kind; raises UserError for what is none (a file may have been edited)."""
+    """Read the record of this kind; raises UserError for what is none (a file may have been edited)."""
     try:
         found: Record = _read(kind, content)
     except (InternalError, ValueError) as error:  # ValueError: tuples that do not have the same length

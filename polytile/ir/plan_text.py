@@ -40,7 +40,7 @@ STREAM_HINT = "start from a file that --save-schedule wrote; without its line `#
 
 
 def plan_lines(plans: Iterable[KernelPlan]) -> str:
-    """The lines of some plans."""
+    """Return the lines of some plans."""
     return "".join(f"{line}\n" for plan in plans for line in _lines(plan))
 
 
@@ -53,7 +53,10 @@ def _lines(plan: KernelPlan) -> Iterator[str]:
 
 
 def split_plans(text: str) -> tuple[str, tuple[KernelPlan, ...] | None]:
-    """A schedule without the lines of plans, and these; None where it has none. Raises UserError for wrong lines."""
+    """Split a schedule into its text without plans and its plans; None where it has none.
+
+    Raises UserError for wrong lines.
+    """
     kept: list[str] = []
     found: list[dict[str, Any]] = []
     for line in text.splitlines(keepends=True):
@@ -97,12 +100,12 @@ def _plan(content: dict[str, Any]) -> KernelPlan:
 
 
 def stream_line(plan: StreamPlan | None) -> str:
-    """The line of a stream plan; empty where there is none."""
+    """Return the line of a stream plan; empty where there is none."""
     return "" if plan is None else f"# stream {json.dumps(to_json(plan))}\n"
 
 
 def split_line(plan: SplitPlan | None) -> str:
-    """The line of a split plan; empty where there is none."""
+    """Return the line of a split plan; empty where there is none."""
     return "" if plan is None else f"# split {json.dumps(to_json(plan))}\n"
 
 
@@ -123,12 +126,12 @@ def split_small_grids(text: str) -> GridVersions | None:
 
 
 def split_stream(text: str) -> tuple[str, StreamPlan | None]:
-    """A schedule without the line of a stream plan, and that; raises UserError for a wrong line."""
+    """Split a schedule into its text and the stream plan of its line; raises UserError for a wrong line."""
     return _without_line(text, StreamPlan, _STREAM, "stream", STREAM_HINT)
 
 
 def split_tiles(text: str) -> tuple[str, SplitPlan | None]:
-    """A schedule without the line of a split plan, and that; raises UserError for a wrong line."""
+    """Split a schedule into its text and the split plan of its line; raises UserError for a wrong line."""
     return _without_line(text, SplitPlan, _SPLIT, "split", SPLIT_HINT)
 
 

@@ -26,7 +26,7 @@ _OPAQUE = "?"  # begins the name of a value that is no polynomial
 
 
 def terms(expr: Expr) -> Polynomial:
-    """The polynomial that an integer expression is, in names and in such parts of it as are no polynomials."""
+    """Return an integer expression as a polynomial in names and in such parts of it as are no polynomials."""
     match expr:
         case Name(name=name):
             return {(name,): 1}
@@ -48,24 +48,26 @@ def terms(expr: Expr) -> Polynomial:
 
 @lru_cache(maxsize=1000)
 def _opaque(expr: Expr) -> str:
-    """The name of a value that is no polynomial: equal ones are printed once."""
+    """Return a name for a value that is no polynomial, from its text, which is printed once for equal values."""
     return f"{_OPAQUE}{expr!r}"
 
 
 def polynomial(expr: Expr) -> Polynomial | None:
-    """The polynomial that an integer expression is in its names alone, or None."""
+    """Return an integer expression as a polynomial in its names alone, or None."""
     return _plain(terms(expr))
 
 
 def linear(expr: Expr) -> Linear | None:
-    """`2 * i + n - 1` as {"i": 2, "n": 1, "": -1}; None for what is not linear in its names."""
+    """Return `2 * i + n - 1` as {"i": 2, "n": 1, "": -1}; None for what is not linear in its names."""
     found = polynomial(expr)
     return None if found is None or degree(found) > 1 else {"".join(key): factor for key, factor in found.items()}
 
 
 def have_other_remainders(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are remainders of one division that differ, as `t % 2` and `(t + 1) % 2`: equal ones, of
-    whatever sign, come from numbers that a multiple of the divisor is between."""
+    """Return whether two expressions are different remainders of one division, as `t % 2` and `(t + 1) % 2`.
+
+    Equal remainders, of whatever sign, come from numbers that a multiple of the divisor is between.
+    """
     match without_casts(a), without_casts(b):
         case Binary(op="%", left=x, right=divisor), Binary(op="%", left=y, right=other):
             apart = difference(terms(x), terms(y))
@@ -76,19 +78,19 @@ def have_other_remainders(a: Expr, b: Expr) -> bool:
 
 
 def _is_signed(expr: Expr) -> bool:
-    """Whether no part of a value wraps around: -1 as an unsigned number has another remainder."""
+    """Return whether no part of a value wraps around: -1 as an unsigned number has another remainder."""
     return all(part.type.signed for part in walk(expr) if isinstance(part, Cast | Binary | Name))
 
 
 def without_casts(expr: Expr) -> Expr:
-    """An integer expression without the conversions to types that hold all of its values."""
+    """Strip the conversions of an integer expression to types that hold all of its values."""
     while isinstance(expr, Cast) and expr.type.kind == "int" and expr.type.size >= expr.operand.type.size:
         expr = expr.operand
     return expr
 
 
 def index_polynomial(kernel: Kernel, access: Access) -> Polynomial | None:
-    """The linear position of an element in its array, or None where it is no polynomial."""
+    """Return the linear position of an element in its array, or None where it is no polynomial."""
     return _plain(_index(kernel, access))
 
 
@@ -101,7 +103,7 @@ def _index(kernel: Kernel, access: Access) -> Polynomial:
 
 
 def index_of(subscripts: Sequence[Expr], extents: Sequence[Expr | None]) -> Polynomial:
-    """The linear position of an element in an array of these extents."""
+    """Return the linear position of an element in an array of these extents."""
     return IndexTerms(extents).of(subscripts)
 
 
@@ -116,7 +118,7 @@ class IndexTerms:
         self._known: dict[tuple[int, Expr], Polynomial] = {}
 
     def of(self, subscripts: Sequence[Expr]) -> Polynomial:
-        """The linear position of an element."""
+        """Return the linear position of an element."""
         index: Polynomial = {}
         for position, (subscript, stride) in enumerate(zip(subscripts, self._strides, strict=True)):
             key = position, subscript
@@ -128,7 +130,7 @@ class IndexTerms:
 
 # Arithmetic ---------------------------------------------------------------------------------------
 def total(a: Mapping[_Key, int], b: Mapping[_Key, int], by: int = 1, of: int = 1) -> dict[_Key, int]:
-    """`of * a + by * b`, of polynomials or linear forms."""
+    """Return `of * a + by * b`, of polynomials or linear forms."""
     found = dict(a) if of == 1 else {key: of * factor for key, factor in a.items()}
     for key, factor in b.items():
         found[key] = found.get(key, 0) + by * factor
@@ -136,18 +138,18 @@ def total(a: Mapping[_Key, int], b: Mapping[_Key, int], by: int = 1, of: int = 1
 
 
 def difference(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> dict[_Key, int]:
-    """`a - b`."""
+    """Return `a - b`, of polynomials or linear forms."""
     return total(a, b, -1)
 
 
 def constant_difference(a: Linear, b: Linear) -> int | None:
-    """`a - b` of linear forms where that is a constant, else None."""
+    """Return `a - b` of linear forms where that is a constant, else None."""
     found = difference(a, b)
     return found.get("", 0) if found.keys() <= {""} else None
 
 
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
-    """The product."""
+    """Return the product of two polynomials."""
     found: dict[Monomial, int] = {}
     for (x, p), (y, q) in product(a.items(), b.items()):
         key = tuple(sorted(x + y)) if x and y else x or y
@@ -156,7 +158,7 @@ def times(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def slope(a: Polynomial, name: str) -> Polynomial | None:
-    """By how much it grows with `name`; None where it is not linear in it."""
+    """Return the growth of a polynomial with `name`; None where it is not linear in it."""
     with_name = {key: factor for key, factor in a.items() if name in key}
     if any(key.count(name) > 1 for key in with_name):
         return None
@@ -164,7 +166,7 @@ def slope(a: Polynomial, name: str) -> Polynomial | None:
 
 
 def without(a: Polynomial, names: Collection[str]) -> Polynomial:
-    """The terms that have none of `names`."""
+    """Return the terms that have none of `names`."""
     return {key: factor for key, factor in a.items() if not set(key).intersection(names)}
 
 
@@ -173,23 +175,23 @@ def degree(a: Polynomial) -> int:
 
 
 def size(a: Polynomial) -> int:
-    """How much it takes to compute it: constants are part of an instruction."""
+    """Return how much it takes to compute a polynomial: constants are part of an instruction."""
     return sum(2 * abs(factor) * len(key) if key else 1 for key, factor in a.items())
 
 
 def divisor(a: Polynomial, of: Callable[[str], int] = lambda name: 1) -> int:
-    """What divides it, given what divides each name; 0 for 0, which everything divides."""
+    """Return what divides a polynomial, given what divides each name; 0 for 0, which everything divides."""
     return gcd(*(factor * prod(map(of, key)) for key, factor in a.items()))
 
 
 def residue(parts: Sequence[Polynomial], modulus: int) -> int | None:
-    """The sum of polynomials modulo a number, where constants alone decide that."""
+    """Return the sum of polynomials modulo a number, where constants alone decide that, else None."""
     decided = all(factor % modulus == 0 or not key for part in parts for key, factor in part.items())
     return sum(part.get((), 0) for part in parts) % modulus if decided else None
 
 
 def expression(a: Polynomial, types: Mapping[str, CType]) -> Expr:
-    """The polynomial as an expression, positive terms first."""
+    """Return the polynomial as an expression, positive terms first."""
     result: Expr | None = None
     for key, factor in sorted(a.items(), key=lambda item: (item[1] < 0, not item[0], item[0])):
         term: Expr = lift(abs(factor))

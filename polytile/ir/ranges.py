@@ -54,11 +54,11 @@ class Intervals:
             self._of[r.name] = Interval(max(known_before.least, least), min(known_before.most, most))
 
     def declare(self, name: str, interval: Interval) -> None:
-        """A variable with these values; one of a name that there was before adds to its values."""
+        """Declare a variable with these values; one of a name that there was before adds to its values."""
         self._of[name] = _join(self._of[name], interval) if name in self._of else interval
 
     def __call__(self, expr: Expr) -> Interval:
-        """The values that `expr` can take, as exact integers."""
+        """Return the values that `expr` can take, as exact integers."""
         value = known(expr)
         if value is not None:
             return Interval(value, value)
@@ -78,7 +78,7 @@ class Intervals:
         return TRUTH if expr.type == BOOL else ANY
 
     def fits_int(self, expr: Expr) -> bool:
-        """Whether the expression and every part of it can be computed in 32 bits."""
+        """Return whether the expression and every part of it can be computed in 32 bits."""
         if not self(expr).within(INT_LEAST, INT_MOST):
             return False
         parts = (expr.then, expr.otherwise) if isinstance(expr, Ternary) else children(expr)
@@ -131,7 +131,7 @@ def _toward_zero(value: float, by: int) -> float:
 
 
 def _remainder(a: Interval, by: int) -> Interval:
-    """C's: with the sign of what is divided."""
+    """Return the values of C's remainder, which has the sign of what is divided."""
     if a.least < 0:
         return Interval(1 - by, by - 1)
     return a if a.most < by else Interval(0, by - 1)

@@ -8,7 +8,7 @@ from polytile.ir.scop import Statement
 
 
 def reads_first(statement: Statement) -> bool:
-    """Whether no read of an instance comes after a write of it.
+    """Return whether no read of an instance comes after a write of it.
 
     before: A[i] = A[i - 1] + 1;                  true, in one register, too
             { A[0] = x; r = A[1]; A[0] = r; }     false

@@ -24,14 +24,16 @@ OUT = isl.dim_type.out
 
 
 def in_place(statement: Statement) -> Reduction | None:
-    """The reduction that a statement is, but for reading other elements of its array; None for others, which reductions
-    without such reads are, too."""
+    """Return the reduction that a statement is, but for reading other elements of its array.
+
+    Returns None for other statements, which reductions without such reads are, too.
+    """
     found = _parts(statement)
     return found[1].reduction if found else None
 
 
 def with_reads_apart(scop: Scop, names: Collection[str]) -> Scop:
-    """The Scop with those of these statements in two that are reductions but for what they read of their array."""
+    """Split each of these statements in two if it is a reduction but for what it reads of its array."""
     parts = {s.name: found for s in scop.statements if s.name in names and (found := _parts(s)) is not None}
     if not parts:
         return scop
@@ -90,5 +92,5 @@ def _is_same(one: AccessRelation, other: AccessRelation) -> bool:
 
 
 def _meet(one: AccessRelation, other: AccessRelation, domain: isl.Set) -> bool:
-    """Whether two accesses of one instance may be to one element."""
+    """Return whether two accesses of one instance may be to one element."""
     return not one.relation.intersect(other.relation).intersect_domain(domain).is_empty()

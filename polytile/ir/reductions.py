@@ -55,7 +55,7 @@ class Accumulation:
 
 
 def accumulation(statement: Stmt) -> Accumulation | None:
-    """The accumulation that a statement is, if it is one.
+    """Return the accumulation that a statement is, or None.
 
     `x += e`, `x -= e`, `x = x * e`, `x = e + x`, `x = x + e - f`, `x = fmax(x, e)`, `x = x > e ? x : e`,
     `if (e > x) x = e;`, `if (c) x += e;`
@@ -78,7 +78,7 @@ def accumulation(statement: Stmt) -> Accumulation | None:
 
 
 def _conditional(condition: Expr, inner: Stmt) -> Accumulation | None:
-    """`if (c) x += e;` adds what is neutral where the condition does not hold: `x += c ? e : 0`.
+    """Return `if (c) x += e;` as `x += c ? e : 0`, which adds what is neutral where the condition does not hold.
 
     Of `x &= e`, minimum and maximum it is that of the type in which e meets x: INT_MIN is greater than some longs.
     """
@@ -95,7 +95,7 @@ def _conditional(condition: Expr, inner: Stmt) -> Accumulation | None:
 
 
 def _wider(ctype: CType, other: CType) -> bool:
-    """Whether values of the other type are converted to this one where the two meet."""
+    """Return whether values of the other type are converted to this one where the two meet."""
     if ctype.kind != other.kind:
         return ctype.kind == "float"
     return ctype.size > other.size or (ctype.size == other.size and other.signed and not ctype.signed)
@@ -124,8 +124,11 @@ def _plain(x: Access, value: Expr) -> Accumulation | None:
 
 
 def _chain(x: Access, value: Binary) -> Accumulation | None:
-    """`x = x + e - f` is `x += e - f`, where all is computed in one type: that of the whole, which narrower terms are
-    converted to, or its unsigned one, as `e - f` may overflow where `x + e - f` does not."""
+    """Return `x = x + e - f` as `x += e - f`, where all is computed in one type.
+
+    That is the type of the whole, which narrower terms are converted to, or its unsigned one, as `e - f` may overflow
+    where `x + e - f` does not.
+    """
     op, within = COMPOUND[value.op], _UNSIGNED.get(value.type, value.type)
     terms = list(_terms(value, op, value.type, inverse=False))
     own = [term for term in terms if term == (x, False)]
@@ -140,7 +143,10 @@ def _chain(x: Access, value: Binary) -> Accumulation | None:
 
 
 def _terms(value: Expr, op: str, within: CType, *, inverse: bool) -> Iterator[tuple[Expr, bool]]:
-    """The terms of a sum, and whether they are subtracted, or the factors of a product, as far as it is of one type."""
+    """Yield the terms of a sum, and whether they are subtracted, or the factors of a product.
+
+    A sum or product is split as far as it is of one type.
+    """
     if not isinstance(value, Binary) or COMPOUND.get(value.op) != op or value.type != within:
         yield value, inverse
         return
@@ -156,7 +162,10 @@ def _call(x: Access, call: Call, e: Expr) -> Accumulation:
 
 
 def _choice(x: Access, condition: Expr, then: Expr, otherwise: Expr) -> Accumulation | None:
-    """`x = condition ? then : otherwise`, where one of the two is x and the condition compares them."""
+    """Return the accumulation `x = condition ? then : otherwise`, where one of the two is x, or None.
+
+    The condition compares the two.
+    """
     op = _chosen(condition, then, otherwise)
     if op is None or x not in (then, otherwise):
         return None
@@ -172,7 +181,7 @@ def _choice(x: Access, condition: Expr, then: Expr, otherwise: Expr) -> Accumula
 
 
 def _chosen(condition: Expr, then: Expr, otherwise: Expr) -> str | None:
-    """min or max where `condition` compares exactly the two values: `a < b ? a : b` is min."""
+    """Return "min" or "max" where `condition` compares exactly the two values: `a < b ? a : b` is min; else None."""
     if not (isinstance(condition, Binary) and condition.op in _LESS + _GREATER):
         return None
     if (condition.left, condition.right) == (then, otherwise):
@@ -183,7 +192,7 @@ def _chosen(condition: Expr, then: Expr, otherwise: Expr) -> str | None:
 
 
 def identity(op: str, ctype: CType) -> Expr:
-    """The value that `op` leaves others as they are with, in a type that is computed in (int or wider).
+    """Return the neutral element of `op`, in a type that is computed in (int or wider).
 
     Infinities are spelt as products: they need no header, and compilers fold them without a warning.
     """
@@ -217,14 +226,14 @@ def _integer(digits: str, ctype: CType) -> Literal:
 
 
 def combined(op: str, left: Expr, right: Expr, ctype: CType) -> Expr:
-    """`left op right`; of minimum and maximum, NaNs on the right are left out."""
+    """Return `left op right`; of minimum and maximum, NaNs on the right are left out."""
     if op in ("min", "max"):
         return Ternary(Binary("<" if op == "min" else ">", right, left), right, left, ctype)
     return Binary(op, left, right, ctype)
 
 
 def fold(given: Combination, lanes: Sequence[str]) -> tuple[Stmt, ...]:
-    """`double v = 0; for (l < 32) v = v + part[i][l];`, with a loop for each name in `lanes`."""
+    """Return `double v = 0; for (l < 32) v = v + part[i][l];`, with a loop for each name in `lanes`."""
     value = Name(given.value, given.type)
     element = Access(given.array, (*given.subscripts, *(Name(lane) for lane in lanes)), given.type)
     step: Stmt = Assign(value, "", combined(given.op, value, element, given.type))
@@ -234,7 +243,7 @@ def fold(given: Combination, lanes: Sequence[str]) -> tuple[Stmt, ...]:
 
 
 def partial_type(found: Accumulation) -> CType | None:
-    """The type for partial results of an accumulation; None where they would not add up to the same.
+    """Return the type for partial results of an accumulation; None where they would not add up to the same.
 
     Sums and products of integers are modulo 2^n in C's unsigned types, and so are defined in whichever order, even
     where another order would overflow a signed type; conversion back to a signed type of as many or fewer bits is
@@ -249,8 +258,10 @@ def partial_type(found: Accumulation) -> CType | None:
 
 
 def can_reorder(found: Accumulation) -> bool:
-    """Whether the steps of an accumulation may come in any order, up to rounding: not those of `s += 0.5 * x` where `s`
-    is an integer, which truncates at each."""
+    """Return whether the steps of an accumulation may come in any order, up to rounding.
+
+    Those of `s += 0.5 * x` where `s` is an integer may not: it truncates at each.
+    """
     target, value = found.target.type, found.value.type
     return target.kind != "int" or value.kind == "struct" or _partial_type(found, target, value) is not None
 
@@ -269,7 +280,7 @@ def _partial_type(found: Accumulation, target: CType, value: CType) -> CType | N
 
 
 def _holds(ctype: CType, other: CType) -> bool:
-    """Whether an integer type has all values of another one."""
+    """Return whether an integer type has all values of another one."""
     bits = (8 * t.size - t.signed for t in (ctype, other))
     return next(bits) >= next(bits) and (ctype.signed or not other.signed)
 

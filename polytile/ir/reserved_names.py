@@ -35,17 +35,17 @@ _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_$][\w$]*')
 
 
 def is_free(name: str) -> bool:
-    """Whether `name` can mean a variable of ours in CUDA C++, with the headers that generated code includes."""
+    """Return whether `name` can mean a variable of ours in CUDA C++, with the headers that generated code includes."""
     return name not in _NOT_FREE and not _FAMILIES.fullmatch(name)
 
 
 def identifier(name: str) -> str:
-    """`name` as it is spelt in CUDA C++: `new` is `polytile_new`."""
+    """Return `name` as it is spelt in CUDA C++: `new` is `polytile_new`."""
     return name if is_free(name) else f"polytile_{name}"
 
 
 def to_cpp(text: str) -> str:
-    """C declarations with every identifier spelt for C++.
+    """Return C declarations with every identifier spelt for C++.
 
     before: struct cell { _Bool new; };
     after:  struct cell { bool polytile_new; };

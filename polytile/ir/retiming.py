@@ -32,12 +32,12 @@ class PlaneTerms:
 
     @property
     def planes(self) -> int:
-        """How many planes the first terms come before the last ones."""
+        """Return how many planes before the last terms the first ones come."""
         return max(self.terms)
 
 
 def total(terms: Sequence[Expr], before: Expr | None) -> Expr:
-    """The sum of what there is before, and terms."""
+    """Return the sum of `before`, if there is one, and terms."""
     first, *more = terms if before is None else (before, *terms)
     for term in more:
         op, value = ("-", term.operand) if isinstance(term, Unary) and term.op == "-" else ("+", term)
@@ -46,8 +46,11 @@ def total(terms: Sequence[Expr], before: Expr | None) -> Expr:
 
 
 def plane_terms(statement: Statement, late: Mapping[int, int]) -> PlaneTerms | None:
-    """The terms of a statement whose access number k reads values `late[k]` planes before it is complete; None where it
-    is no such sum, or reads other elements of arrays."""
+    """Group the terms of a statement by how many planes before its completion they read values.
+
+    Its access number k reads values `late[k]` planes before it is complete. Returns None where it is no such sum, or
+    reads other elements of arrays.
+    """
     made = _sum_of(statement)
     if made is None or not made.reads <= late.keys():
         return None  # it reads other memory, at places that depend on the plane
@@ -73,7 +76,10 @@ class _Sum:
 
 @remembered
 def _sum_of(statement: Statement) -> _Sum | None:
-    """The sum that a statement assigns; None where it does something else. Blocks of any iterations ask for it."""
+    """Return the sum that a statement assigns; None where it does something else.
+
+    Blocks of any iterations ask for it.
+    """
     sums = [s for s in statement.body if isinstance(s, Assign)]
     if len(statement.body) != 1 or len(sums) != 1 or sums[0].op or sums[0].value.type.kind != "float":
         return None
@@ -88,8 +94,9 @@ def _sum_of(statement: Statement) -> _Sum | None:
 
 
 def _terms(statement: Statement, value: Expr, target: CType) -> Iterator[Expr]:
-    """The terms of a sum, in its type; factors that read no values are multiplied into each. A sum that is less exact
-    than the target stays whole, as do integers, which wrap around.
+    """Yield the terms of a sum, in its type; factors that read no values are multiplied into each.
+
+    A sum that is less exact than the target stays whole, as do integers, which wrap around.
 
     before: 0.5f * (x + f * 3 - (u - 1u))                      a double x, a float f, an unsigned u
     after:  0.5f * x, 0.5f * (double)(f * 3), -(0.5f * (double)(u - 1u))
@@ -116,7 +123,7 @@ def _terms(statement: Statement, value: Expr, target: CType) -> Iterator[Expr]:
 
 
 def _addends(value: Binary) -> tuple[Expr, list[tuple[str, Expr]]]:
-    """The first addend of a sum of one type, and those behind it with their operators: hundreds, in large boxes."""
+    """Split a sum of one type into its first addend and the others with their operators: hundreds, in large boxes."""
     behind: list[tuple[str, Expr]] = []
     first: Expr = value
     while isinstance(first, Binary) and first.op in "+-" and first.type == value.type:
@@ -126,7 +133,7 @@ def _addends(value: Binary) -> tuple[Expr, list[tuple[str, Expr]]]:
 
 
 def _is_as_exact(ctype: CType, target: CType) -> bool:
-    """Whether another order of additions in a type changes no more than the last digits of what is assigned."""
+    """Return whether another order of additions in a type changes no more than the last digits of what is assigned."""
     return ctype.kind == "float" and target.kind == "float" and ctype.size >= target.size
 
 
@@ -139,7 +146,7 @@ def _negative(term: Expr) -> Expr:
 
 
 def _reads(statement: Statement, value: Expr) -> frozenset[int]:
-    """The numbers of the accesses that an expression reads: an element may be written, too."""
+    """Return the numbers of the accesses that an expression reads: an element may be written, too."""
     found = (k for access in _accesses(value) for k in access_numbers(statement, access))
     return frozenset(k for k in found if statement.accesses[k].kind is AccessKind.READ)
 

@@ -55,7 +55,7 @@ def thread_mark(sizes: tuple[int, ...]) -> str:
 
 
 def thread_sizes(node: isl.ScheduleNode) -> tuple[int, ...] | None:
-    """The sizes of a thread mark, outermost first; None for any other node."""
+    """Return the sizes of a thread mark, outermost first; None for any other node."""
     name = mark_name(node)
     return None if name is None else _sizes_of(name)
 
@@ -71,7 +71,7 @@ def loop_mark(label: str) -> str:
 
 
 def loop_label(node: isl.ScheduleNode) -> str | None:
-    """The label of a loop mark; None for any other node."""
+    """Return the label of a loop mark; None for any other node."""
     name = mark_name(node)
     match = _LOOP.fullmatch(name) if name else None
     return match.group(1) if match else None
@@ -96,17 +96,17 @@ class MappedSchedule:
         return sum(1 for node in nodes(self.tree) if mark_name(node) == KERNEL)
 
     def to_text(self) -> str:
-        """The tree in isl's block style, which `--save-schedule` writes."""
+        """Return the tree in isl's block style, which `--save-schedule` writes."""
         return readable_schedule(self.tree)
 
 
 def nodes(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:
-    """All nodes, parents first."""
+    """Yield all nodes of a tree, parents first."""
     return nodes_below(tree.get_root())
 
 
 def nodes_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    """A node and all below it, parents first."""
+    """Yield a node and all below it, parents first."""
     stack = [node]
     while stack:
         node = stack.pop()
@@ -115,12 +115,12 @@ def nodes_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
 
 
 def has_sets(tree: isl.Schedule) -> bool:
-    """Whether a tree leaves the order of some children open."""
+    """Return whether a tree leaves the order of some children open."""
     return any(node.get_type() == isl.schedule_node_type.set for node in nodes(tree))
 
 
 def path_of(node: isl.ScheduleNode) -> Path:
-    """Where a node stands, as child positions from the root."""
+    """Return the position of a node, as child positions from the root."""
     steps: list[int] = []
     while node.has_parent():
         steps.append(node.get_child_position())
@@ -136,7 +136,7 @@ def node_at(tree: isl.Schedule, path: Path) -> isl.ScheduleNode:
 
 
 def is_mapped(tree: isl.Schedule) -> bool:
-    """Whether a tree carries kernel marks."""
+    """Return whether a tree carries kernel marks."""
     return any(mark_name(node) == KERNEL for node in nodes(tree))
 
 
@@ -147,7 +147,10 @@ def check_marks(tree: isl.Schedule) -> None:
 
 
 def _check(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread: bool) -> None:
-    """`kernel` collects the thread sizes of the kernel around, if any; `thread` says that a thread mark is above."""
+    """Check the marks of a node and of all below it; raises UserError for a wrong one.
+
+    `kernel` collects the thread sizes of the kernel around, if any; `thread` says that a thread mark is above.
+    """
     kind, name = node.get_type(), mark_name(node)
     _require(
         kind not in UNPROVEN,
@@ -191,7 +194,7 @@ def _check_block(mark: isl.ScheduleNode) -> None:
 
 
 def _check_thread(mark: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None) -> None:
-    """`kernel` is None outside kernels and inside another thread band."""
+    """Check a thread mark; `kernel` is None outside kernels and inside another thread band."""
     name, sizes = mark_name(mark), thread_sizes(mark) or ()
     if kernel is None:
         raise UserError(
@@ -233,7 +236,7 @@ def _check_loop(mark: isl.ScheduleNode) -> None:
 
 
 def _check_labels(node: isl.ScheduleNode, seen: set[str]) -> None:
-    """The labels of a kernel, and those of the host around kernels, are distinct."""
+    """Check that the labels of a kernel, and those of the host around kernels, are distinct."""
     label = loop_label(node)
     if mark_name(node) == KERNEL:
         seen = set()

@@ -104,15 +104,17 @@ class Statement:
     known_elements: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def renamed_updates(self, old: str, new: str) -> tuple[Reduction, ...]:
-        """`updates`, those of an array `old` of `new` instead."""
+        """Return `updates`, with those of an array `old` as updates of `new`."""
         return tuple(replace(u, array=new) if u.array == old else u for u in self.updates)
 
     def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
         return (a for a in self.accesses if a.kind in kinds)
 
     def united(self, *kinds: AccessKind, arrays: frozenset[str] | None = None) -> Iterator[tuple[str, isl.Map]]:
-        """The arrays (or those of `arrays`) that it accesses in these ways, with the elements of each, for each way:
-        one relation, restricted to the domain, with few pieces where there are many accesses."""
+        """Yield the arrays (or those of `arrays`) that it accesses in these ways, with the elements of each.
+
+        There is one relation for each way, restricted to the domain, with few pieces where there are many accesses.
+        """
         if kinds not in self._touched:
             self._touched[kinds] = tuple(dict.fromkeys((a.array, a.kind) for a in self.relations(*kinds)))
         for key in self._touched[kinds]:
@@ -154,7 +156,7 @@ class Array:
 
     @property
     def root(self) -> str:
-        """The array of the source whose values this one holds."""
+        """Return the array of the source whose values this one holds."""
         return self.holds or self.name
 
     @property
@@ -163,7 +165,7 @@ class Array:
 
     @property
     def access_rank(self) -> int:
-        """Dimensions of the access relations."""
+        """Return the number of dimensions of the access relations."""
         return self.rank + bool(self.fields)
 
 
@@ -291,17 +293,17 @@ class Scop:
 
     @property
     def main(self) -> tuple[Statement, ...]:
-        """The statements but those of the prologue and of the epilogue."""
+        """Return the statements but those of the prologue and of the epilogue."""
         apart = (*self.prologue, *self.epilogue)
         return tuple(s for s in self.statements if s.name not in apart)
 
     def written(self, array: str) -> bool:
-        """Whether some statement writes `array`."""
+        """Return whether some statement writes `array`."""
         return array in self._written
 
     @property
     def found_sizes(self) -> tuple[tuple[str, str], ...]:
-        """The arrays of the C whose sizes the host finds when it runs, with the parameters that these are."""
+        """Return the arrays of the C whose sizes the host finds when it runs, with the parameters that these are."""
         return (*((r.source, r.extent) for r in self.reached), *((a.source, a.extent) for a in self.allocated))
 
     @property
@@ -312,13 +314,13 @@ class Scop:
         return domain
 
     def accesses(self, *kinds: AccessKind, arrays: frozenset[str] | None = None) -> isl.UnionMap:
-        """The union of the access relations of these kinds, restricted to the domains (and to `arrays`)."""
+        """Return the union of the access relations of these kinds, restricted to the domains (and to `arrays`)."""
         users = self.statements if arrays is None else self.accessing(*arrays)
         found = (isl.UnionMap.from_map(m) for s in users for _, m in s.united(*kinds, arrays=arrays))
         return union_of(found, self.context.get_space())
 
     def accessing(self, *arrays: str) -> list[Statement]:
-        """The statements that access any of these arrays, in their order."""
+        """Return the statements that access any of these arrays, in their order."""
         if not self._users:
             for k, s in enumerate(self.statements):
                 for name in dict.fromkeys(a.array for a in s.accesses):
@@ -329,17 +331,20 @@ class Scop:
     # The calling convention of the generated entry point, shared by host, header, reference and device runtime.
     @property
     def external_arrays(self) -> tuple[Array, ...]:
-        """What the entry point takes after the parameters: arrays as pointers to their first element; a scalar by
-        value when the SCoP does not write it, else as a pointer."""
+        """Return the arrays that the entry point takes after the parameters.
+
+        Arrays are pointers to their first element; a scalar goes by value when the SCoP does not write it, else as a
+        pointer.
+        """
         return tuple(a for a in self.arrays if a.origin is Origin.EXTERNAL)
 
     @property
     def positional(self) -> tuple[str, ...]:
-        """The names that a call gives by position: those that the C function around it takes, in its order, or all."""
+        """Return the names that a call gives by position: those that the C function takes, in its order, or all."""
         names = *(p.name for p in self.parameters), *(a.name for a in self.external_arrays)
         return names if self.arguments is None else tuple(name for name in self.arguments if name in names)
 
     def by_value(self, array: Array) -> bool:
-        """Whether `array` is a scalar that the source only reads, and so travels by value."""
+        """Return whether `array` is a scalar that the source only reads, and so travels by value."""
         own = array.rank == 0 and array.origin is Origin.EXTERNAL
         return own and not array.by_pointer and not self.written(array.name)

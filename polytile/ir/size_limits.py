@@ -22,7 +22,7 @@ class SizeLimit:
     most: int
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        """Whether sizes are within the limit."""
+        """Return whether sizes are within the limit."""
         return sum(factor * sizes[name] for name, factor in self.terms) <= self.most
 
     @property
@@ -30,12 +30,14 @@ class SizeLimit:
         return frozenset(name for name, _ in self.terms)
 
     def __str__(self) -> str:
-        """In C, over exact integers: `n <= 2147483521`, `-25 <= n`, `hi - lo <= 2147483520`."""
+        """Return the limit in C, over exact integers: `n <= 2147483521`, `-25 <= n`, `hi - lo <= 2147483520`."""
         return self._written({name: name for name in self.names}, str)
 
     def in_c(self, spelt: Mapping[str, str], wide: Collection[str]) -> str:
-        """The limit as C over `spelt` variables of 64 bits; sums of those of `wide`, which may have any value, are
-        computed in rounded numbers."""
+        """Return the limit as C over `spelt` variables of 64 bits.
+
+        Sums of those of `wide`, which may have any value, are computed in rounded numbers.
+        """
         if len(self.terms) == 1 or self.names.isdisjoint(wide):
             return self._written(spelt, _constant)
         rounded = {name: f"(double){spelt[name]}" for name in self.names}

@@ -52,5 +52,5 @@ class SourceRegion:
 
     @property
     def entry(self) -> str:
-        """The name of the function."""
+        """Return the name of the function."""
         return f"{self.name}_verbatim"

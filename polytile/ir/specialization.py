@@ -15,8 +15,10 @@ from polytile.ir.scop import Scop
 
 
 def specialized(scop: Scop, values: Mapping[str, int]) -> Scop:
-    """The SCoP where its parameters have these `values`, which its context allows; as it is where a statement of it
-    then never runs: there is nothing to gain from sizes of 0."""
+    """Return the SCoP where its parameters have these `values`, which its context allows.
+
+    It is as it was where a statement of it then never runs: there is nothing to gain from sizes of 0.
+    """
     if not values:
         return scop
     conditions = " and ".join(f"{name} = {value}" for name, value in values.items())

@@ -46,7 +46,7 @@ class SplitCut:
         require(0 < self.width <= self.period, f"tiles {self.width} wide, {self.period} apart")
 
     def lower_growth(self, height: int) -> int:
-        """By how many places growing tiles are wider below at the last step of a band than at the first."""
+        """Return by how many places growing tiles are wider below at the last step of a band than at the first."""
         return self.upper * (height - 1)
 
     def upper_growth(self, height: int) -> int:
@@ -89,18 +89,18 @@ class SplitBlock:
 
     @property
     def threads(self) -> tuple[int, ...]:
-        """Along each dimension of space."""
+        """Return the number of threads along each dimension of space."""
         return (WARP_SIZE * self.warps,) if len(self.points) == 1 else (self.warps, WARP_SIZE)
 
     @cached_property
     def cells(self) -> tuple[int, ...]:
-        """Of a tile along each dimension."""
+        """Return the cells of a tile along each dimension."""
         lanes = WARP_SIZE * self.points[-1]
         return (lanes * self.tile_warps,) if len(self.points) == 1 else (self.warps * self.points[0], lanes)
 
     @property
     def tile_warps(self) -> int:
-        """The warps of a tile."""
+        """Return the number of warps of a tile."""
         return self.warps if len(self.points) == 2 or self.together else 1
 
     @property
@@ -117,12 +117,12 @@ class Window:
     high: tuple[int, int]
 
     def joined(self, other: Window) -> Window:
-        """What holds both."""
+        """Return the window that holds both."""
         (a, b), (c, d) = self.low, self.high
         return Window((min(a, other.low[0]), min(b, other.low[1])), (max(c, other.high[0]), max(d, other.high[1])))
 
     def moved(self, first: int, last: int) -> Window:
-        """From `first` before (negative) to `last` behind its places."""
+        """Return the window from `first` before (negative) to `last` after its places."""
         (a, b), (c, d) = self.low, self.high
         return Window((a + first, b + first), (c + last, d + last))
 
@@ -188,7 +188,7 @@ class SplitPlan:
 
     @property
     def period(self) -> int:
-        """After how many steps values are in the same registers again."""
+        """Return the number of steps after which values are in the same registers again."""
         return reduce(lambda a, b: max(a, b), (n for _, n in self.versions))
 
     @cached_property
@@ -197,17 +197,17 @@ class SplitPlan:
 
     @property
     def box(self) -> tuple[int, ...]:
-        """The cells of a tile."""
+        """Return the cells of a tile along each dimension."""
         return self.block.cells
 
     @property
     def tile_warps(self) -> int:
-        """The warps of a tile."""
+        """Return the number of warps of a tile."""
         return self.block.tile_warps
 
     @property
     def tiles(self) -> int:
-        """The tiles of a block."""
+        """Return the number of tiles of a block."""
         return self.block.tiles
 
     @property
@@ -216,7 +216,7 @@ class SplitPlan:
 
     @property
     def phases(self) -> tuple[tuple[Colour, ...], ...]:
-        """The colours of each launch of a band, in order."""
+        """Return the colours of each launch of a band, in order."""
         every = sorted(product((False, True), repeat=self.dims), key=lambda colour: (sum(colour), colour))
         if not self.merged:
             return tuple((colour,) for colour in every)
@@ -234,13 +234,15 @@ class SplitPlan:
 
     # Places ------------------------------------------------------------------------------------------
     def written(self, write: SplitWrite, k: int) -> Window:
-        """The places that a statement writes along a dimension."""
+        """Return the places that a statement writes along a dimension."""
         cut, lo, hi = self.cuts[k], write.lower[k], write.upper[k]
         return Window((lo, cut.width - hi), (cut.width - 1 - hi, cut.period - 1 + lo))
 
     def reaches(self, statement: str, array: str) -> tuple[tuple[int, Reach], ...]:
-        """The versions of an array that a statement reads, and how far from the place that it writes: a box, or each
-        place by itself."""
+        """Return the versions of an array that a statement reads, and how far from the place that it writes.
+
+        The distances are a box, or each place by itself.
+        """
         own = [r for r in self.reads_of(statement) if r.array == array]
         if self.exact:
             return tuple(dict.fromkeys((r.version, tuple((d, d) for d in r.offset)) for r in own))
@@ -248,13 +250,13 @@ class SplitPlan:
         return tuple((v, tuple(self.hull(reads, k) for k in range(self.dims))) for v, reads in groups.items())
 
     def hull(self, reads: Iterable[SplitRead], k: int) -> tuple[int, int]:
-        """How far from the place that it writes a statement reads, if it reads: the least and the greatest offset."""
+        """Return the least and the greatest offset of a statement's reads, if any, from the place that it writes."""
         offsets = [r.offset[k] for r in reads]
         return min(offsets), max(offsets)
 
     @cached_property
     def _margins(self) -> tuple[Window, ...]:
-        """How far statements read and write beyond the sides of tiles, along each dimension."""
+        """Return how far statements read and write beyond the sides of tiles, along each dimension."""
         return tuple(reduce(Window.joined, (self._margin(w, k) for w in self.writes)) for k in range(self.dims))
 
     def _margin(self, write: SplitWrite, k: int) -> Window:
@@ -263,27 +265,27 @@ class SplitPlan:
         return Window((lo, -hi), (-hi, lo)).moved(min(first, 0), max(last, 0))
 
     def corner(self, k: int, grows: bool) -> int:
-        """The first place that a tile touches at any step, from place P K."""
+        """Return the first place that a tile touches at any step, from place P K."""
         return self._ends(k, self.cuts[k], self.height)[grows][0]
 
     def sizes(self, k: int) -> tuple[int, int]:
-        """How many places shrinking and growing tiles touch along a dimension."""
+        """Return the number of places that shrinking and growing tiles touch along a dimension."""
         return self.sizes_of(k, self.cuts[k], self.height)
 
     def sizes_of(self, k: int, cut: SplitCut, height: int) -> tuple[int, int]:
-        """The same of tiles that are cut otherwise."""
+        """Return the number of places along a dimension, as `sizes` does, of tiles that are cut otherwise."""
         shrinking, growing = (last - first + 1 for first, last in self._ends(k, cut, height))
         return shrinking, growing
 
     def _ends(self, k: int, cut: SplitCut, height: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The first and the last place of shrinking and of growing tiles, at any step."""
+        """Return the first and the last place of shrinking and of growing tiles, at any step."""
         (shrinking, growing), (shrunk, grown) = self._margins[k].low, self._margins[k].high
         growing += cut.width - cut.lower_growth(height)
         grown += cut.period - 1 + cut.upper_growth(height)
         return (shrinking, cut.width - 1 + shrunk), (growing, grown)
 
     def lines(self) -> Iterator[str]:
-        """The plan for a person: --explain."""
+        """Yield the lines that describe the plan to a person: --explain."""
         box = " x ".join(map(str, self.box))
         points = " x ".join(map(str, self.points))
         tiles = " x ".join(str(cut.width) for cut in self.cuts)

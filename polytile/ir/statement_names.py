@@ -10,7 +10,7 @@ MOST_CHARACTERS = 60
 
 
 def in_source_words(message: str, scop: Scop) -> str:
-    """A message with the text of statements in place of their names, where they came from C.
+    """Return a message with the text of statements in place of their names, where they came from C.
 
     before: S0 depends on itself through A
     after:  `A[i][j] -= A[i][k] * A[k][j]` depends on itself through A
@@ -21,7 +21,7 @@ def in_source_words(message: str, scop: Scop) -> str:
 
 
 def quoted(statement: Statement) -> str:
-    """The first line of a statement's text in quotes, or its name where it has none."""
+    """Return the first line of a statement's text in quotes, or its name where it has none."""
     if not statement.location.line or not statement.text:
         return statement.name
     text = statement.text.partition("\n")[0].rstrip(";")

@@ -44,7 +44,7 @@ class Exchange(Enum):
 
     @property
     def is_one_step(self) -> bool:
-        """Whether tiles share planes of inputs alone, so that no cell is made twice."""
+        """Return whether tiles share planes of inputs alone, so that no cell is made twice."""
         return self in (Exchange.PLANES, Exchange.COLUMNS)
 
 
@@ -202,7 +202,7 @@ class StreamPlan:
         require(all(a > b for a, b in zip(self.tile, self.overlap, strict=True)), f"{self.tile} is all halo")
 
     def _check_one_step(self) -> None:
-        """Of PLANES and COLUMNS."""
+        """Check the plan of an exchange by PLANES or COLUMNS; raises InternalError where it is wrong."""
         require((self.in_place or self.once) and self.dims > 1, "one step over planes, in place")
         require(0 <= self.barriers <= 2 and self.shared_planes >= 0, "one or two barriers a plane")
         inputs = {s.index for s in self.inputs}
@@ -220,24 +220,24 @@ class StreamPlan:
         return tuple(s for s in self.steps if not s.is_input)
 
     def inputs_of(self, made: StreamStep) -> tuple[StreamStep, ...]:
-        """What a step reads, in kernels of one step."""
+        """Return the inputs that a step reads, in kernels of one step."""
         sources = {r.source for r in self.reads_of(made.index)}
         return tuple(s for s in self.inputs if s.index in sources)
 
     @property
     def streamed(self) -> int:
-        """How many dimensions are streamed: 1, or 0 in one dimension."""
+        """Return how many dimensions are streamed: 1, or 0 in one dimension."""
         return int(self.dims > 1)
 
     @cached_property
     def tile(self) -> tuple[int, ...]:
-        """The cells of a tile along each dimension that is not streamed, halo included."""
+        """Return the cells of a tile along each dimension that is not streamed, halo included."""
         lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
         return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
 
     @cached_property
     def lower(self) -> tuple[int, ...]:
-        """The halo before the owner box, along each dimension of space."""
+        """Return the halo before the owner box, along each dimension of space."""
         return tuple(max(-s.lower[k] for s in self.steps) for k in range(self.dims))
 
     @cached_property
@@ -246,12 +246,12 @@ class StreamPlan:
 
     @cached_property
     def units(self) -> tuple[int, ...]:
-        """What halos are multiples of, along each dimension that is not streamed: across the lanes, whole lanes."""
+        """Return the units of halos along each dimension that is not streamed: across a warp, whole threads."""
         return (1,) * len(self.points) if self.exchange.is_one_step else halo_units(self.points)
 
     @cached_property
     def overlap(self) -> tuple[int, ...]:
-        """The halo on both sides, along each dimension that is not streamed, that is made by several tiles."""
+        """Return the halo on both sides, along each dimension that is not streamed, that is made by several tiles."""
         if self.exchange.is_one_step:
             return (0,) * len(self.points)
         sides = zip(self.lower[self.streamed :], self.upper[self.streamed :], self.units, strict=True)
@@ -259,17 +259,19 @@ class StreamPlan:
 
     @cached_property
     def owned(self) -> tuple[int, ...]:
-        """The owner box along each dimension that is not streamed, in a tile that has neighbours on both sides."""
+        """Return the owner box along each dimension that is not streamed, of a tile with neighbours on both sides."""
         return tuple(n - halo for n, halo in zip(self.tile, self.overlap, strict=True))
 
     def reach(self, k: int) -> tuple[int, int]:
-        """How far before and behind a cell a step reads along dimension k of space."""
+        """Return how far before and after a cell a step reads along dimension k of space."""
         offsets = [read.offset[k] for read in self.reads]
         return max(0, *(-d for d in offsets)), max(0, *offsets)
 
     def counts(self, cells: Sequence[float]) -> tuple[int, ...]:
-        """How many tiles there are along each dimension that is not streamed, of a space of so many cells: those at its
-        sides own the cells that are halo elsewhere."""
+        """Return the number of tiles along each dimension that is not streamed, of a space of so many cells.
+
+        Tiles at its sides own the cells that are halo elsewhere.
+        """
         found = []
         for k, (own, halo) in enumerate(zip(self.owned, self.overlap, strict=True), start=self.streamed):
             read = 0 if self.exchange.is_one_step else sum(self.reach(k))
@@ -279,12 +281,15 @@ class StreamPlan:
 
     @property
     def redundancy(self) -> float:
-        """Cells that a tile computes for each that it owns, in a plane, if each step computed the whole tile."""
+        """Return the cells that a tile computes for each that it owns, in a plane.
+
+        Each step is taken to compute the whole tile.
+        """
         return prod(self.tile) / prod(self.owned)
 
     @property
     def warps(self) -> int:
-        """The warps of a block."""
+        """Return the number of warps of a block."""
         return self.threads[0] if self.exchange is Exchange.WARP else ceil(prod(self.threads) / WARP_SIZE)
 
     @property
@@ -294,23 +299,23 @@ class StreamPlan:
 
     @property
     def blocks(self) -> int:
-        """How many blocks run one after another, a kernel each, until values are in the user's arrays again."""
+        """Return how many blocks run one after another, a kernel each, until values are in the user's arrays again."""
         return 1 if self.once or self.in_place else 2
 
     @property
     def kernels(self) -> int:
-        """How many kernels run the blocks: one for each, or for each array that an iteration makes."""
+        """Return how many kernels run the blocks: one for each, or for each array that an iteration makes."""
         return len(self.made) if self.exchange.is_one_step else self.blocks
 
     def reads_of(self, step: int) -> tuple[StreamRead, ...]:
         return tuple(r for r in self.reads if r.step == step)
 
     def shadow(self, step: int) -> str:
-        """The second buffer of an input."""
+        """Return the name of the second buffer of an input."""
         return dict(self.shadows)[step]
 
     def lines(self) -> Iterator[str]:
-        """The plan for a person: --explain."""
+        """Yield the lines that describe the plan to a person: --explain."""
         tile = " x ".join(str(n) for n in self.tile)
         owned = " x ".join(str(n) for n in self.owned)
         what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
@@ -347,8 +352,10 @@ class StreamPlan:
 
 
 def owned_planes(chunk: int, tiles_at_once: int, length: float, across: float, latest: int) -> float:
-    """Count those that a tile owns, in a stream of `length` planes, with so many tiles beside one another of which
-    `latest` planes pass before the first that they own."""
+    """Count the planes that a tile owns, in a stream of `length` planes with `across` tiles side by side.
+
+    `latest` planes pass before the first that they own.
+    """
     if not chunk:
         return max(1.0, length)
     if tiles_at_once:
@@ -357,26 +364,30 @@ def owned_planes(chunk: int, tiles_at_once: int, length: float, across: float, l
 
 
 def halo_units(points: Sequence[int]) -> tuple[int, ...]:
-    """Where threads have so many cells along each dimension that is not streamed."""
+    """Return the units of halos where threads have so many cells along each dimension that is not streamed."""
     return (*(1 for _ in points[:-1]), max(points[-1], 1))
 
 
 def planes_behind(steps: Sequence[StreamStep], read: StreamRead, streamed: int) -> int:
-    """How many planes of the source came after the one that is read."""
+    """Return how many planes of the source came after the one that is read."""
     along = read.offset[0] if streamed else 0
     return steps[read.step].lag - steps[read.source].lag - along
 
 
 def read_when(steps: Sequence[StreamStep], read: StreamRead, streamed: int, exchange: Exchange) -> int:
-    """How many planes of the source came after the one that is read, when it is read: a step that is retimed reads it
-    as soon as it is there, one plane later where threads share planes."""
+    """Return how many planes of the source came after the one that is read, when it is read.
+
+    A step that is retimed reads it as soon as it is there, one plane later where threads share planes.
+    """
     behind = planes_behind(steps, read, streamed)
     return min(behind, int(exchange is Exchange.BLOCK)) if steps[read.step].retimed else behind
 
 
 def shadow_arrays(scop: Scop, plan: StreamPlan) -> tuple[Array, ...]:
-    """The second buffers of the inputs, with an element for each place: arrays of device memory alone, which no
-    statement of the Scop mentions."""
+    """Return the second buffers of the inputs, with an element for each place.
+
+    They are arrays of device memory alone, which no statement of the Scop mentions.
+    """
     homes = {k: scop.array(plan.steps[k].array) for k, _ in plan.shadows}
     return tuple(
         Array(name, homes[k].element, homes[k].extents[homes[k].rank - plan.dims :], Origin.TEMPORARY)

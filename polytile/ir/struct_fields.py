@@ -19,12 +19,12 @@ _WORD = re.compile(r"[^\W\d]\w*|\$[\w$]*")
 
 
 def way_of(field: str) -> str:
-    """The way to a number without its subscripts: "cells[].v[]" of "cells[1].v[2]"."""
+    """Return the way to a number without its subscripts: "cells[].v[]" of "cells[1].v[2]"."""
     return _INDEX.sub("[]", field)
 
 
 def spelt(field: str, inside: Sequence[str], name: Callable[[str], str] = str) -> str:
-    """A way with subscripts, as C behind a struct: ".cells[j].v[2]"; "" for no way. `name` spells its words."""
+    """Return a way with subscripts, as C after a struct: ".cells[j].v[2]"; "" for no way. `name` spells its words."""
     if not field:
         return ""
     first, *rest = field.split("[]")
@@ -33,7 +33,7 @@ def spelt(field: str, inside: Sequence[str], name: Callable[[str], str] = str) -
 
 
 def positions(fields: Sequence[tuple[str, _T]], way: str) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Which of the numbers a way leads to: that for subscripts of 0, and for each subscript its (extent, stride).
+    """Return the number that a way leads to for subscripts of 0, and for each subscript its (extent, stride).
 
     Raises ValueError where it leads to none.
     """
@@ -50,7 +50,7 @@ def positions(fields: Sequence[tuple[str, _T]], way: str) -> tuple[int, tuple[tu
 
 
 def offsets(fields: Sequence[tuple[str, int]]) -> tuple[tuple[int, ...], int, int]:
-    """Where numbers of given sizes lie in bytes, as C puts them; the size of the struct and its alignment."""
+    """Return the offsets in bytes of numbers of given sizes, as C puts them, and the struct's size and alignment."""
     found: list[int] = []
     end, widest = 0, 1
     for _, group in groupby(fields, lambda field: _head(field[0])[0]):
@@ -66,7 +66,10 @@ def offsets(fields: Sequence[tuple[str, int]]) -> tuple[tuple[int, ...], int, in
 
 
 def _head(field: str) -> tuple[str, str]:
-    """before: "cells[1].v[2]"    after: ("cells", "[1].v[2]"); "[1].v[2]" gives ("[1]", "v[2]")"""
+    """Split the first word or subscript from the way to a number.
+
+    before: "cells[1].v[2]"    after: ("cells", "[1].v[2]"); "[1].v[2]" gives ("[1]", "v[2]")
+    """
     found = re.match(r"\[\d+\]|[^.\[]+", field)
     assert found is not None
     return found[0], field[found.end() :].removeprefix(".")

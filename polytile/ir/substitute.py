@@ -26,7 +26,7 @@ _Node = TypeVar("_Node", Expr, Stmt)
 
 
 def with_values(node: _Node, values: Values) -> _Node:
-    """A statement or an expression with names replaced by values, and nothing else changed.
+    """Return a statement or an expression with names replaced by values, and nothing else changed.
 
     before: 2 * c + t        with c = c0 + 1
     after:  2 * (c0 + 1) + t
@@ -38,13 +38,13 @@ def with_values(node: _Node, values: Values) -> _Node:
 
 
 def with_part(node: _Node, old: Expr, new: Expr) -> _Node:
-    """A statement or an expression with `new` wherever `old` was."""
+    """Return a statement or an expression with `new` wherever `old` was."""
     result: _Node = rewrite(node, lambda n: new if n == old else n)
     return result
 
 
 def with_names(node: _Node, scalars: Container[str]) -> _Node:
-    """A statement or an expression in which scalars are names, no longer arrays of rank 0: Access("n") is Name("n")."""
+    """Replace scalars that are arrays of rank 0 by names: Access("n") becomes Name("n")."""
 
     def change(n: Any) -> Any:
         named = isinstance(n, Access) and not n.subscripts and n.array in scalars
@@ -61,7 +61,7 @@ class Context(ABC):
 
     @abstractmethod
     def value(self, node: Any) -> Any:
-        """An expression, or a statement that holds no others, as it is written here."""
+        """Return an expression, or a statement that holds no others, as it is written here."""
 
     def behind(self, stmt: Stmt) -> Self:
         return self
@@ -70,7 +70,7 @@ class Context(ABC):
         return self
 
     def around(self, loop: For) -> Self:
-        """Where the condition of a loop is tested."""
+        """Return the context in which the condition of a loop is tested."""
         return self
 
     def within(self, loop: For) -> Self:
@@ -89,7 +89,10 @@ class _Replacing(Context):
 
 
 def substituted(body: Iterable[Stmt], values: Values) -> Body:
-    """The statements with names replaced by values, folded. Raises InternalError where one is written or hidden."""
+    """Return the statements with names replaced by values, folded.
+
+    Raises InternalError where one is written or hidden.
+    """
     statements = tuple(body)
     for name in written_names(*statements) if values else ():
         if name in values:
@@ -98,27 +101,27 @@ def substituted(body: Iterable[Stmt], values: Values) -> Body:
 
 
 def substituted_expr(expr: Expr, values: Values) -> Expr:
-    """The expression with names replaced by values, folded."""
+    """Return the expression with names replaced by values, folded."""
     return _Replacing(values).value(expr)  # type: ignore[no-any-return]
 
 
 def block(body: Body) -> Body:
-    """Statements that can stand anywhere: in braces when they declare something."""
+    """Return statements that can stand anywhere: in braces when they declare something."""
     return (Scope(body),) if declares(body) else body
 
 
 def braces(body: Body) -> Body:
-    """A scope of its own, where there is something for it."""
+    """Return a scope of the body's own, or nothing for an empty body."""
     return (Scope(body),) if body else ()
 
 
 def count_nodes(body: Iterable[Stmt]) -> int:
-    """How much code there is."""
+    """Count the nodes of some statements: how much code there is."""
     return sum(1 for _ in walk(*body))
 
 
 def rewritten(body: Body, at: Context) -> Body:
-    """The statements as they are written in a context, without branches and loops that then never run."""
+    """Return the statements as they are written in a context, without branches and loops that then never run."""
     out: list[Stmt] = []
     for stmt in body:
         out += _statement(stmt, at)
@@ -169,7 +172,11 @@ def _loop(stmt: For, at: Context) -> Body:
 
 
 def _settled(stmt: Load | Store | AsyncCopy) -> Body:
-    """A guarded access whose guard is perhaps known."""
+    """Resolve the guard of an access where it is known.
+
+    The guard is dropped where it holds; else nothing is stored, and zeros are loaded. Asynchronous copies keep a guard
+    that does not hold.
+    """
     holds = None if stmt.guard is None else known(stmt.guard)
     if holds:
         return (replace(stmt, guard=None),)

@@ -11,8 +11,10 @@ from polytile.ir.schedule import nodes_below, thread_sizes
 
 
 def thread_map(kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
-    """The thread that runs each instance of a kernel: the point of its thread band modulo the sizes; 0 for
-    statements below no thread mark."""
+    """Return the thread that runs each instance of a kernel: the point of its thread band modulo the sizes.
+
+    It is 0 for statements below no thread mark.
+    """
     marks = ((node.child(0), sizes) for node in nodes_below(kernel) if (sizes := thread_sizes(node)))
     bands = tuple((band.band_get_partial_schedule(), band.get_domain(), sizes) for band, sizes in marks)
     return _threads(kernel.get_domain(), bands)
@@ -22,7 +24,7 @@ def thread_map(kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
 def _threads(
     rest: isl.UnionSet, bands: tuple[tuple[isl.MultiUnionPwAff, isl.UnionSet, tuple[int, ...]], ...]
 ) -> isl.MultiUnionPwAff:
-    """The same of the instances of a kernel, from the bands of threads in it, their instances and sizes."""
+    """Return the thread of each instance of a kernel, from its thread bands, their instances and sizes."""
     turns = [found for band in bands if (found := _turns(*band)) is not None]
     for own in turns:
         rest = rest.subtract(isl.UnionMap.from_multi_union_pw_aff(own).domain())
@@ -36,8 +38,10 @@ def _threads(
 def _turns(
     points: isl.MultiUnionPwAff, domain: isl.UnionSet, sizes: tuple[int, ...]
 ) -> isl.MultiUnionPwAff | None:
-    """The threads of the instances below a thread mark, `{ S[i, j] -> [i mod 8, j mod 32] }`; None where a schedule
-    file has another number of sizes, which the proof reports."""
+    """Return the threads of the instances below a thread mark, `{ S[i, j] -> [i mod 8, j mod 32] }`.
+
+    Returns None where a schedule file has another number of sizes, which the proof reports.
+    """
     points = points.intersect_domain(domain)
     if points.dim(isl.dim_type.out) != len(sizes):
         return None

@@ -18,7 +18,10 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def trip_values(loop: For, limit: int) -> tuple[int, ...] | None:
-    """The values that the iterator takes; None where they are not constants. Raises InternalError beyond `limit`."""
+    """Return the values that the iterator takes; None where they are not constants.
+
+    Raises InternalError beyond `limit`.
+    """
     start = known(folded(loop.lower))
     if start is None or isinstance(loop.step, Name):
         return None
@@ -33,7 +36,7 @@ def trip_values(loop: For, limit: int) -> tuple[int, ...] | None:
 
 
 def consecutive(loop: For) -> Binary | None:
-    """The condition of a loop over consecutive numbers, `j < bound` or `j <= bound`; None for other loops."""
+    """Return the condition of a loop over consecutive numbers, `j < bound` or `j <= bound`; None for other loops."""
     match loop.condition:
         case Binary(op="<" | "<=", left=Name(name=name), right=bound) if name == loop.iterator and loop.step == 1:
             return None if name in value_names(bound) else loop.condition
@@ -50,14 +53,17 @@ class Trips:
     ends: tuple[Expr, ...]
 
     def condition_of(self, times: int) -> Expr:
-        """Whether there are this many iterations more. Written on the bounds' side, where nothing overflows."""
+        """Return the condition that there are `times` iterations more.
+
+        It is written on the bounds' side, where nothing overflows.
+        """
         offset = (times - 1) * self.step
         op = "<" if self.step > 0 else ">"
         parts = [arith.compare(op, self.iterator, folded(arith.sub(end, offset))) for end in self.ends]
         return reduce(lambda a, b: Binary("&&", a, b, b.type), parts)
 
     def count(self) -> Expr:
-        """How often it runs."""
+        """Return the number of iterations."""
         if self.step > 0:
             distance = arith.sub(reduce(arith.least, self.ends), self.lower)
         else:
@@ -66,13 +72,13 @@ class Trips:
         return folded(arith.div(arith.add(arith.most(distance, 0), size - 1), size))
 
     def start_of_rest(self, factor: int) -> Expr:
-        """The first value that whole groups of `factor` iterations leave over."""
+        """Return the first value that whole groups of `factor` iterations leave over."""
         groups = arith.mul(arith.div(self.count(), factor), factor * self.step)
         return folded(arith.add(self.lower, groups))
 
 
 def trips(loop: For) -> Trips | None:
-    """The loop as a range of values, where its condition is one."""
+    """Return the loop as a range of values, where its condition is one, else None."""
     if isinstance(loop.step, Name):
         return None
     ends = list(_ends(loop.condition, loop.iterator, 1 if loop.step > 0 else -1))
@@ -83,7 +89,7 @@ def trips(loop: For) -> Trips | None:
 
 
 def _ends(condition: Expr, iterator: str, sign: int) -> Iterator[Expr | None]:
-    """The exclusive ends, of all conjuncts; None for one that is no bound."""
+    """Yield the exclusive ends, of all conjuncts; None for one that is no bound."""
     match condition:
         case Binary(op="&&" | "&", left=left, right=right):
             yield from _ends(left, iterator, sign)

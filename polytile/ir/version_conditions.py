@@ -41,7 +41,7 @@ class NearSizes:
 
     @property
     def ranges(self) -> tuple[tuple[str, int, int], ...]:
-        """Names, least and largest values."""
+        """Return names with their least and largest values."""
         sides = ((name, -(-size // NEAR), NEAR * size) for name, size in self.sizes if name in self.decisive)
         return tuple((name, min(one, other), max(one, other)) for name, one, other in sides)
 
@@ -60,7 +60,7 @@ def near_sizes(scop: Scop, sizes: Iterable[tuple[str, int]]) -> NearSizes:
 
 
 def split_tuned(text: str) -> tuple[str, TunedVersion | None]:
-    """Part the text of a schedule from that of a version for some sizes behind it, if it has one."""
+    """Split the text of a schedule from that of a version for some sizes after it, if it has one."""
     parts = re.split(_HEADING, text, maxsplit=1)
     if len(parts) == 1:
         return text, None

@@ -34,14 +34,14 @@ class WarpReduction:
         return f"{self.width} neighbouring threads{times} combine what they have of {self.array}, all of it"
 
     def leads(self, lanes: Sequence[str]) -> Expr:
-        """Whether a lane is the first of its segment: `lane == 0`, where all lanes are one."""
+        """Return the condition that a thread is the first of its segment: `lane == 0` where there is one segment."""
         if prod(self.sizes) == self.width:
             return _conjunction([compare("==", Name(lane), 0) for lane in lanes])
         return compare("==", binary("%", lane_number(lanes, self.strides), self.width), 0)
 
 
 def lane_number(lanes: Sequence[str], strides: Sequence[int]) -> Expr:
-    """The number of a lane: `32 * lane_y + lane_x`."""
+    """Return the number of a thread among those that hold partial results: `32 * lane_y + lane_x`."""
     terms = sorted(zip(strides, lanes, strict=True), reverse=True)
     total: Expr | int = 0
     for stride, lane in terms:
@@ -51,7 +51,10 @@ def lane_number(lanes: Sequence[str], strides: Sequence[int]) -> Expr:
 
 
 def lane_operator(combine: Combination) -> str:
-    """The operation of lanes: minimum and maximum of floating values leave NaNs out, as the fold does."""
+    """Return the operation that combines partial results of a warp.
+
+    Minimum and maximum of floating-point values leave NaNs out, as the fold does.
+    """
     return {"min": "fmin", "max": "fmax"}.get(combine.op, combine.op) if combine.type.kind == "float" else combine.op
 
 

@@ -38,7 +38,7 @@ def _check_block(kernel: Kernel, body: Iterable[Stmt], outside: set[str]) -> Non
 
 
 def _check_names(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
-    """The names that a statement declares or moves."""
+    """Check the names that a statement declares or moves, and add the declared ones to `known`."""
     match stmt:
         case Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
             known.add(name)
@@ -50,7 +50,7 @@ def _check_names(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
 
 
 def _check_value(kernel: Kernel, value: Expr, known: set[str]) -> None:
-    """Subscripts that an array does not keep are gone from the text."""
+    """Check names and accesses of a value; subscripts that an array does not keep are gone from the text."""
     below = children(value)
     match value:
         case Name(name=name):

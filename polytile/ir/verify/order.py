@@ -45,7 +45,7 @@ def check_copies(kernel: Kernel) -> None:
 
 
 def _after(kernel: Kernel, body: Iterable[Stmt], state: _Copies) -> _Copies:
-    """What is on its way behind `body`; a loop's body runs twice, since copies go round."""
+    """Return the copies in flight after `body`; a loop's body runs twice, since copies go round."""
     for stmt in body:
         match stmt:
             case AsyncCopy():
@@ -79,7 +79,7 @@ def check_launches(kernel: Kernel) -> None:
 
 
 def _touches_nothing(stmt: Stmt) -> bool:
-    """Whether a statement only names what needs no memory."""
+    """Return whether a statement only declares what needs no memory."""
     if isinstance(stmt, Pointer):
         return True
     return isinstance(stmt, Declare | PrivateArray) and not any(isinstance(n, Access) for n in walk(stmt))
@@ -115,7 +115,7 @@ def _check_pairs(kernel: Kernel, body: tuple[Stmt, ...]) -> None:
 
 
 def _outside_loops(body: Iterable[Stmt]) -> Iterator[Stmt]:
-    """The statements of a body, those inside its loops left out."""
+    """Yield the statements of a body, those inside its loops left out."""
     for stmt in body:
         yield stmt
         if not isinstance(stmt, For):

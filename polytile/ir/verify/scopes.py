@@ -18,13 +18,13 @@ _Node = TypeVar("_Node", bound=Expr | Stmt)
 
 
 def distinctly_named(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with a name of its own for each loop and each declaration, by the scopes of C."""
+    """Rename variables so that each loop and each declaration has its own name, by the scopes of C."""
     bound = [name for stmt in statements(*body) if (name := _bound(stmt))]
     return body if len({*bound}) == len(bound) else _Renaming().block(body, {})
 
 
 def _bound(stmt: Stmt) -> str:
-    """The name of the variable that a statement begins, or an empty one."""
+    """Return the name of the variable that a statement begins, or an empty one."""
     return stmt.name if isinstance(stmt, Declare) else stmt.iterator if isinstance(stmt, For) else ""
 
 
@@ -73,14 +73,14 @@ class _Renaming:
         return tuple(found)
 
     def _fresh(self, name: str) -> str:
-        """The name itself at first, then with a number that no C name has."""
+        """Return the name itself at first, then with a number that no C name has."""
         count = self.times.get(name, 0)
         self.times[name] = count + 1
         return f"{name}'{count}" if count else name
 
 
 def _renamed(node: _Node, names: Mapping[str, str]) -> _Node:
-    """The uses of names in a node that declares none; most programs use each name once, so that few have others."""
+    """Rename the uses of names in a node that declares none; most programs use each name once, so that few change."""
 
     def change(part: object) -> object:
         return replace(part, name=names[part.name]) if isinstance(part, Name) and part.name in names else part

@@ -46,7 +46,7 @@ def _check_widths(kernel: Kernel, widths: Iterable[int]) -> None:
 
 
 def _copies_of_lane(kernel: Kernel) -> frozenset[str]:
-    """The names that always stand for the thread's index along x."""
+    """Return the names that always stand for the thread's index along x."""
     own = {c.name for c in kernel.coordinates if c.source == ThreadIndex("x")}
     set_again = (t for n in kernel.nodes if isinstance(n, Assign | Invoke) for t in targets(n))
     others = {t.name for t in set_again if isinstance(t, Name)}
@@ -68,7 +68,7 @@ class _Lanes:
     own: frozenset[str]
 
     def stay_together(self, kernel: Kernel, condition: Expr) -> bool:
-        """Whether a condition holds in all lanes of a segment or in none."""
+        """Return whether a condition holds in all lanes of a segment or in none."""
         match condition:
             case Binary(op="&&" | "||", left=left, right=right):
                 return self.stay_together(kernel, left) and self.stay_together(kernel, right)
@@ -79,23 +79,26 @@ class _Lanes:
         return not differs(kernel, condition, self.differing, self.axes)
 
     def stay_together_at(self, kernel: Kernel, stmt: Stmt) -> bool:
-        """Whether all lanes of a segment go the same way at a statement."""
+        """Return whether all lanes of a segment go the same way at a statement."""
         if isinstance(stmt, If):
             return self.stay_together(kernel, stmt.condition)
         return not _splits(kernel, stmt, self.differing, self.axes)
 
     def reduced_in(self, stmt: Stmt) -> bool:
-        """Whether the expressions of a statement itself combine the lanes of such segments."""
+        """Return whether the expressions of a statement itself combine the lanes of such segments."""
         return any(isinstance(n, WarpReduce) and n.width == self.width for n in walk(*expressions(stmt)))
 
     def _between_segments(self, op: str, bound: Literal) -> bool:
-        """Whether `lane op bound` is the same for all lanes of a segment."""
+        """Return whether `lane op bound` is the same for all lanes of a segment."""
         first = int(bound.text) + (op in ("<=", ">")) if bound.text.isdigit() and op in ("<", "<=", ">", ">=") else 1
         return first % self.width == 0
 
 
 def _check_segments(kernel: Kernel, body: Iterable[Stmt], lanes: _Lanes, apart: Stmt | None = None) -> None:
-    """`apart`: the outermost statement around the body at which lanes of a segment may go different ways."""
+    """Raise InternalError where a warp reduction may miss some of its threads.
+
+    `apart`: the outermost statement around the body at which threads of a segment may go different ways.
+    """
     for stmt in body:
         if apart is not None and lanes.reduced_in(stmt):
             ensure(False, kernel, apart, "a reduction of lanes below a condition that may differ between them")
@@ -120,13 +123,16 @@ def _check(kernel: Kernel, body: Iterable[Stmt], differing: frozenset[str], apar
 
 
 def _splits(kernel: Kernel, stmt: Stmt, differing: AbstractSet[str], axes: str = AXES) -> bool:
-    """Whether threads of a block may go different ways at a statement."""
+    """Return whether threads of a block may go different ways at a statement."""
     branches = bool(bodies(stmt)) and not isinstance(stmt, Execution)
     return branches and any(differs(kernel, e, differing, axes) for e in expressions(stmt))
 
 
 def differs(kernel: Kernel, value: Expr, differing: AbstractSet[str], axes: str = AXES) -> bool:
-    """Whether a value may differ between threads of a block that differ along `axes`, given the names that may."""
+    """Return whether a value may differ between threads of a block that differ along `axes`.
+
+    `differing` are the names that may.
+    """
     for node in walk(value):
         match node:
             case ThreadIndex(axis=axis) if axis in axes:
@@ -141,7 +147,7 @@ def differs(kernel: Kernel, value: Expr, differing: AbstractSet[str], axes: str 
 
 
 def differing_names(kernel: Kernel, axes: str = AXES) -> frozenset[str]:
-    """The names that may have different values in threads of a block that differ along `axes`."""
+    """Return the names that may have different values in threads of a block that differ along `axes`."""
     found: set[str] = set()
     for c in kernel.coordinates:
         if differs(kernel, c.source, found, axes):
