@@ -24,7 +24,10 @@ from polytile.ir.schedule import KERNEL, nodes
 
 
 def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType, placed: Placed) -> tuple[Stmt, ...]:
-    """The statement tree (For, If, Instance, Marked `kernel:N`) of the host's tree, with the kernels inside."""
+    """Generate the statement tree of the host's schedule tree, with the kernels inside.
+
+    Its nodes are For, If, Instance and Marked `kernel:N`.
+    """
     kernels = {k.launch: k for k in annotation.kernels}
     host = generate(tree, annotation.scop.context, annotation.iterator, integer)
     known: Known = {}
@@ -47,7 +50,7 @@ def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType, pl
 
 
 def _launched(instance: Instance, kernel: KernelShape, body: Marked) -> Stmt:
-    """A kernel for the launch at hand, whose host iterators may have known values."""
+    """Substitute the host iterators that have known values at a launch in the body of its kernel."""
     stmt: Stmt = body
     for name, value in zip(kernel.host, instance.values, strict=True):
         if not (isinstance(value, Name) and value.name == name):
@@ -77,8 +80,10 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
 def _loops(
     kernel: KernelShape, context: isl.Set, iterator: str, integer: CType, describe: Describe | None, known: Known
 ) -> tuple[Stmt, ...]:
-    """The loops of a kernel. Of kernels that differ in the name of their one statement alone, as those of time steps to
-    an array and back, isl is asked once.
+    """Generate the loops of a kernel.
+
+    Kernels that differ in the name of their one statement alone, as those of time steps to an array and back, share one
+    AST from isl.
 
     before: for (t = ..) { launch0: S0[t, i] : 1 <= i < n - 1; launch1: S1[t, i] : 1 <= i < n - 1 }
     after:  the loops of launch0 in both, with S1 in place of S0 in the second
@@ -100,7 +105,7 @@ def _loops(
 def _with_full_tiles(
     kernel: KernelShape, context: isl.Set, iterator: str, integer: CType, describe: Describe | None
 ) -> tuple[Stmt, ...]:
-    """The loops of a kernel; those over the points of a thread are one block of code where all of them are there."""
+    """Generate the loops of a kernel, with the points of a thread unrolled into one block of code in full tiles."""
     full = full_tile(kernel.tree)
     if full is None:
         return generate(kernel.tree, context, iterator, integer, kernel.loops, describe, kernel.left_out)
@@ -116,7 +121,7 @@ def _with_full_tiles(
 
 
 def _plain(context: isl.Set) -> isl.Set:
-    """What is known of coordinates, or a part of it without quotients: isl takes long to tell cases of these apart."""
+    """Return a context, or its simple hull if it has quotients, whose cases isl takes long to distinguish."""
     if not any(part.dim(isl.dim_type.div) for part in context.get_basic_sets()):
         return context
     return isl.Set.from_basic_set(context.remove_divs().simple_hull())
@@ -146,9 +151,12 @@ def generate(
     describe: Describe | None = None,
     left_out: int = 0,
 ) -> tuple[Stmt, ...]:
-    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by depth, below so many
-    members that were `left_out`, and have the labels of their bands. `describe` is asked for the details of each
-    instance. Raises UnfaithfulLoopsError where it does not run the tree's instances."""
+    """Generate the statement tree of a schedule tree.
+
+    Loops are named `iterator`0, `iterator`1, ... by depth, below so many members that were `left_out`, and have the
+    labels of their bands. `describe` is asked for the details of each instance. Raises UnfaithfulLoopsError where the
+    loops do not run the tree's instances.
+    """
     ids = isl.IdList.alloc(CONTEXT, 0)
     # Where members do not tell instances apart in a way that isl sees, it makes further loops, over what is left.
     left = max((int(s.dim(isl.dim_type.set)) for s in sets(tree.get_domain())), default=0)
@@ -182,8 +190,11 @@ def generate(
 def _annotate(
     look: Callable[[str, isl.AstBuild], None], errors: list[Exception]
 ) -> Callable[[isl.AstNode, isl.AstBuild], isl.AstNode]:
-    """What isl calls for each instance: what is seen there is kept under the name of an annotation. No exception may
-    pass through isl: the first one is kept."""
+    """Make the callback that isl calls for each instance.
+
+    What `look` sees there is kept under the name of an annotation. No exception may pass through isl: the first one is
+    kept in `errors`.
+    """
     numbers = count()
 
     def annotate(node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
@@ -201,7 +212,7 @@ def _annotate(
 def _cyclic_members(
     tree: isl.Schedule, bands: Sequence[LabelledBand], iterator: str
 ) -> list[tuple[str, isl.UnionPwAff]]:
-    """The iterators of the loops of thread bands, innermost first, with what they stand for."""
+    """Return the iterators of the loops of thread bands, innermost first, each with its band member."""
     depths = {b.mark: b.depth for b in bands if b.cyclic}
     found: list[tuple[str, isl.UnionPwAff]] = []
     for node in nodes(tree) if depths else ():
@@ -213,7 +224,10 @@ def _cyclic_members(
 
 
 def _values(build: isl.AstBuild, cyclic: Sequence[tuple[str, isl.UnionPwAff]], integer: CType) -> dict[str, Expr]:
-    """The values of the thread band's members at an instance: isl makes no loop over those that have one value only."""
+    """Return the values of the thread band's members at an instance.
+
+    isl makes no loop over those that have one value only.
+    """
     instance = isl.PwMultiAff.from_map(isl.Map.from_union_map(build.get_schedule()).reverse())
     name = instance.get_tuple_name(isl.dim_type.out)
     values = {}
@@ -227,7 +241,7 @@ def _values(build: isl.AstBuild, cyclic: Sequence[tuple[str, isl.UnionPwAff]], i
 
 
 def max_depth(tree: isl.Schedule) -> int:
-    """The largest number of band members above a leaf."""
+    """Return the largest number of band members above a leaf."""
     deepest = 0
     stack = [tree.get_root()]
     while stack:

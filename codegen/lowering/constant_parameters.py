@@ -26,7 +26,7 @@ from polytile.ir.memory import Storage
 
 
 def with_constant_parameters(program: HostProgram, context: isl.Set) -> HostProgram:
-    """The program, in whose kernels parameters with one value by the `context` are constants."""
+    """Replace the parameters that have one value by the `context` by constants in the kernels of a program."""
     values = constant_parameters(context)
     if not values:
         return program
@@ -35,7 +35,7 @@ def with_constant_parameters(program: HostProgram, context: isl.Set) -> HostProg
 
 
 def constant_parameters(context: isl.Set) -> dict[str, int]:
-    """The parameters that have one value by the context."""
+    """Return the parameters that have one value by the context, with their values."""
     found: dict[str, int] = {}
     for k in range(context.dim(isl.dim_type.param)):
         name = context.get_dim_name(isl.dim_type.param, k)
@@ -56,7 +56,7 @@ def _storage(home: Storage, values: Mapping[str, int]) -> Storage:
 
 
 def _with_values(node: Any, values: Mapping[str, int]) -> Any:
-    """A tree with the values of parameters in place of their names."""
+    """Replace the names of parameters by their values in a tree, and fold constants."""
 
     def change(inner: Any) -> Any:
         if isinstance(inner, Name):

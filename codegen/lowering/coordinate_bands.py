@@ -15,8 +15,11 @@ from polytile.ir.schedule import SYNC, thread_sizes
 
 
 def can_be_left_out(band: isl.ScheduleNode) -> bool:
-    """Whether loops are right without the band of blocks: where threads meet in no loop, isl puts conditions of other
-    blocks around barriers; what is isolated counts the members around it."""
+    """Return whether loops are right without the band of blocks.
+
+    Where threads meet in no loop, isl puts conditions of other blocks around barriers; what is isolated counts the
+    members around it.
+    """
     return not band.is_subtree_anchored() and not _meets_outside_loops(band)
 
 
@@ -33,13 +36,13 @@ def _meets_outside_loops(band: isl.ScheduleNode) -> bool:
 
 
 def is_around_all_threads(block_mark: isl.ScheduleNode, sizes: tuple[int, ...]) -> bool:
-    """Whether the band of blocks is directly around a thread band, of whose values each thread has one."""
+    """Return whether the band of blocks is directly around a thread band, of whose values each thread has one."""
     threads = block_mark.child(0).child(0)
     return bool(thread_sizes(threads)) and one_each(threads.child(0), sizes)
 
 
 def one_each(node: isl.ScheduleNode, sizes: tuple[int, ...]) -> bool:
-    """Whether the values of a thread band are the threads: each has one iteration at most."""
+    """Return whether the values of a thread band are the threads: each has one iteration at most."""
     own = node.get_domain()
     for member, size in zip(band_members(node), sizes, strict=True):
         values = isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(member.intersect_domain(own)).range())

@@ -35,21 +35,21 @@ SET = isl.dim_type.set
 
 
 def written_elements(scop: Scop, array: Array) -> isl.Set:
-    """The elements that the SCoP may write, without their fields."""
+    """Return the elements that the SCoP may write, without their fields."""
     kinds = (AccessKind.WRITE, AccessKind.MAY_WRITE)
     found = _elements(scop, array, [m for s in scop.statements for _, m in s.united(*kinds, arrays=_only(array))])
     return without_fields(array, found)
 
 
 def without_fields(array: Array, elements: isl.Set) -> isl.Set:
-    """Elements of structs, of which relations name the fields."""
+    """Project the fields out of elements of structs, which relations name."""
     if not array.fields:
         return elements
     return elements.project_out(SET, array.rank, 1).set_tuple_name(array.name)
 
 
 def is_within(scop: Scop, array: Array, elements: isl.Set, certain: isl.Set | None) -> bool:
-    """Whether all of some elements, with all of their fields, are among those that the SCoP accesses for certain."""
+    """Return whether all of some elements, with all of their fields, are accessed by the SCoP for certain."""
     if certain is None or array.members:
         return False
     try:
@@ -63,7 +63,7 @@ def is_within(scop: Scop, array: Array, elements: isl.Set, certain: isl.Set | No
 
 
 def rows_up_to(array: Array, touched: isl.Set) -> isl.Set | None:
-    """All rows, from the first one of the array to the last that is touched; None where their length is not known."""
+    """Return all rows from the first of the array to the last touched one, or None where their length is not known."""
     inside = _inside_rows(array, touched, 1)
     if inside is None:
         return None
@@ -74,9 +74,11 @@ def rows_up_to(array: Array, touched: isl.Set) -> isl.Set | None:
 
 
 def rows_between(scop: Scop, array: Array, written: isl.Set, depth: int) -> isl.Set | None:
-    """All that lies between the first and the last of the written elements that have the same `depth` first subscripts,
-    in memory, as if each of these had all of them: a box of rows. None where the length of inner rows is not known, or
-    subscripts may leave them."""
+    """Return all that lies in memory between the first and last written element of each prefix of `depth` subscripts.
+
+    Each prefix counts as if it had the written elements of all prefixes: the result is a box of rows. None where the
+    length of inner rows is not known, or subscripts may leave them.
+    """
     inside = _inside_rows(array, written, depth + 1)
     try:
         with budget(OPERATIONS):
@@ -97,7 +99,10 @@ def _tail(corner: isl.Set, depth: int) -> isl.Set:
 
 
 def _inside_rows(array: Array, like: isl.Set, first: int) -> isl.Set | None:
-    """The elements whose subscripts from number `first` on are in their extents; None where these are not linear."""
+    """Return the elements whose subscripts from number `first` on are in their extents.
+
+    None where these extents are not linear.
+    """
     inside = isl.Set.universe(like.get_space())
     for k in range(first, array.rank):
         extent = array.extents[k]
@@ -111,7 +116,7 @@ def _inside_rows(array: Array, like: isl.Set, first: int) -> isl.Set | None:
 
 
 def _below(constraint: isl.Constraint, extent: Expr) -> isl.Constraint | None:
-    """`extent - 1 >= 0`."""
+    """Build the constraint `extent - 1 >= 0`, or None where the extent is not linear."""
     form = linear(extent)
     for name, factor in (form or {}).items():
         if not name:
@@ -127,7 +132,7 @@ def _below(constraint: isl.Constraint, extent: Expr) -> isl.Constraint | None:
 
 
 def certain_elements(scop: Scop, array: Array) -> isl.Set | None:
-    """What the SCoP accesses whatever the data are; None where that is not found in time."""
+    """Return the elements that the SCoP accesses whatever the data are, or None where they are not found in time."""
     found = [m for s in scop.statements for _, m in s.united(AccessKind.WRITE, arrays=_only(array))]
     try:
         with budget(OPERATIONS):
@@ -140,7 +145,7 @@ def certain_elements(scop: Scop, array: Array) -> isl.Set | None:
 
 
 def _reads_for_certain(statement: Statement, array: Array) -> bool:
-    """Whether no condition on data stands in front of its reads."""
+    """Return whether no condition on data stands in front of its reads."""
     if any(isinstance(node, Invoke | Address) for node in walk(*statement.body)):
         return False
     every, certain = (
@@ -151,7 +156,7 @@ def _reads_for_certain(statement: Statement, array: Array) -> bool:
 
 
 def _of_one_element(statement: Statement, array: Array) -> Iterator[isl.Map]:
-    """The reads of one element each: data choose among several."""
+    """Yield the reads of one element each, not those where data choose among several."""
     reads = [a.relation for a in statement.relations(AccessKind.READ) if a.array == array.name]
     if all(relation.is_single_valued() for relation in reads):
         yield from (m for _, m in statement.united(AccessKind.READ, arrays=_only(array)))

@@ -45,7 +45,7 @@ class Threads:
         return prod(self.sizes)
 
     def linear(self, integer: CType) -> Expr:
-        """The number of a thread in its block."""
+        """Return the linear index of a thread in its block."""
         total: Expr = lift(0)
         factor = 1
         for name, size in zip(self.names, self.sizes, strict=True):
@@ -55,7 +55,10 @@ class Threads:
 
 
 def copy_loops(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType, label: str) -> tuple[Stmt, ...]:
-    """The statements of a copy whose `instance` has its cell, its element and its guard; its loops have a label."""
+    """Generate the loops of a copy.
+
+    `instance` has its cell, its element and its guard; the loops have the `label`.
+    """
     if not instance.parts:
         return _part(copy, instance, instance.guard, threads, integer, label)
     found: list[Stmt] = []
@@ -87,8 +90,10 @@ def _part(
 
 
 def wide_copy(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType) -> WideCopy | None:
-    """The same for neighbouring elements at once; None where the plan asks for none, or neighbouring cells do not have
-    them, or their rows are not aligned.
+    """Vectorize a copy: neighbouring elements in one access.
+
+    None where the plan asks for no vectors, or neighbouring cells do not have neighbouring elements, or their rows are
+    not aligned.
 
     before: A_tile[a][b] = A[i + a][k + b]                 for b < 16
     after:  A_tile[a][2 * b], A_tile[a][2 * b + 1] = A[i + a][k + 2 * b], A[i + a][k + 2 * b + 1]       for b < 8
@@ -117,13 +122,13 @@ def wide_copy(copy: PlacedCopy, instance: Instance, threads: Threads, integer: C
 
 
 def _at(access: Access, values: Mapping[str, Expr]) -> Access:
-    """The access for values of the cells' coordinates."""
+    """Substitute values of the cells' coordinates in an access."""
     subscripts = (folded(with_values(subscript, values)) for subscript in access.subscripts)
     return replace(access, subscripts=tuple(subscripts))
 
 
 def _along_rows(element: Access, name: str) -> bool:
-    """Whether the last subscript of an element grows with a name, and no other one depends on it."""
+    """Return whether the last subscript of an element grows with a name, and no other one depends on it."""
     *others, last = (linear(subscript) for subscript in element.subscripts)
     return last is not None and last.get(name) == 1 and all(o is not None and name not in o for o in others)
 
@@ -162,7 +167,7 @@ class _Dealing:
         return (*declared, *body)
 
     def _by_one(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """A single cell, which one thread copies."""
+        """Copy a single cell by one thread."""
         if self.threads.count == 1:
             return body
         return (If(compare("==", self.threads.linear(self.integer), 0), body),)
@@ -172,7 +177,7 @@ class _Dealing:
         return For(name, lift(0), condition, step, body, self.integer, unroll=0 if turns <= UNROLLED else BATCH)
 
     def _shares(self, extents: Sequence[int], declared: list[Stmt]) -> list[tuple[int, Expr]] | None:
-        """How many threads are along each dimension, and which of them a thread is; None where they do not fit."""
+        """Return the number of threads along each dimension, and the thread's index there; None if they do not fit."""
         own_digits = zip(self.threads.names, self.threads.sizes, strict=True)
         digits: list[tuple[Expr, int]] = [(Name(n, self.integer), s) for n, s in own_digits if s > 1]
         names = iter(self.digits)
@@ -197,7 +202,7 @@ class _Dealing:
         return None if digits else shares
 
     def _flat(self, order: Sequence[str], extents: Mapping[str, int], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """All cells, one after another, in turns of all threads."""
+        """Generate one loop over all cells in linear order, distributed cyclically over all threads."""
         total, count = prod(extents.values()), self.threads.count
         turn = Name(order[0], self.integer)
         number = Name(self.digits[0], self.integer)
@@ -220,7 +225,7 @@ class _Dealing:
 
 
 def fastest_first(copy: PlacedCopy) -> list[int]:
-    """The dimensions of cells, those first along which neighbouring threads move."""
+    """Order the dimensions of cells, those first along which neighbouring threads move."""
     rank = int(copy.element.dim(isl.dim_type.out))
     lanes = copy.run.copy.lanes or tuple(reversed(range(rank)))
     order = [*lanes, *(d for d in reversed(range(rank)) if d not in lanes)]

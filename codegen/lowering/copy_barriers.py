@@ -21,8 +21,10 @@ Copies = Mapping[str, PlacedCopy]
 
 
 def without_second_barriers(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements of a kernel without barriers right behind a loop that has none but such iterations as end with
-    one: in an iteration or before the loop, a barrier is the last that happened.
+    """Remove barriers from a kernel that directly follow another one.
+
+    A loop whose body ends with a barrier counts as one: in its last iteration, or before the loop, a barrier is the
+    last that happened.
 
     before: fill; barrier; for (t) { step; barrier; } barrier; drain;
     after:  fill; barrier; for (t) { step; barrier; } drain;
@@ -44,8 +46,10 @@ def without_second_barriers(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def copy_reasons(node: isl.ScheduleNode, copies: Copies) -> list[str]:
-    """The reason for the barrier of a band, or for those behind the children of a sequence; empty where there are no
-    copies."""
+    """Return the reason for the barrier of a band, or for those after the children of a sequence.
+
+    A reason is empty where there are no copies.
+    """
     if node.get_type() == isl.schedule_node_type.band:
         cells = _placements(node, copies)
         return [f"all are done with {cells} before the next iteration" if cells else ""]
@@ -62,7 +66,7 @@ def _between(part: isl.ScheduleNode, after: isl.ScheduleNode | None, copies: Cop
 
 
 def _placements(node: isl.ScheduleNode, copies: Copies, kind: str = "") -> str:
-    """The placements whose copies, of one kind or any, run below a node, in words."""
+    """Name the placements whose copies, of one kind or any, run below a node, joined by "and"."""
     found = [copies[name] for name in _names(node) if name in copies]
     wanted = [c.placement.name for c in found if c.run.dealt_out and kind in ("", c.run.kind)]
     return " and ".join(dict.fromkeys(wanted))

@@ -18,14 +18,17 @@ from polytile.ir.expr_trees import with_bodies
 
 
 def thread_labels(count: int) -> tuple[str, ...]:
-    """What the loops of a thread band are called until their iterations are distributed; no plan has such names."""
+    """Return the labels of the loops of a thread band until they are distributed; no plan has such names."""
     return tuple(f"thread:{k}" for k in range(count))
 
 
 def distribute_to_threads(
     body: tuple[Stmt, ...], threads: Sequence[tuple[str, str]], block: tuple[int, int, int], integer: CType
 ) -> tuple[Stmt, ...]:
-    """The statements with the share of one thread; `threads` are names and axes, outermost first."""
+    """Distribute the iterations of thread loops cyclically: return the statements with the share of one thread.
+
+    `threads` are names and axes, outermost first.
+    """
     sizes = [block["xyz".index(axis)] for _, axis in threads]
     names = [name for name, _ in threads]
     shares = dict(zip(thread_labels(len(names)), zip(names, sizes, strict=True), strict=True))
@@ -54,7 +57,7 @@ class _Distribution:
         return replace(stmt, body=(If(own, stmt.body),), label="")
 
     def _start(self, lower: Expr, thread: Name, size: int) -> Expr:
-        """The first value from `lower` on that is the thread's."""
+        """Return the first value from `lower` on that is the thread's."""
         if isinstance(lower, Literal) and lower.text == "0":
             return thread
         ahead = self._of("+", self._of("-", lower, thread), self._literal(size - 1))

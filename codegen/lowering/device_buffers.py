@@ -28,8 +28,11 @@ ROW_OPERATIONS = 200_000  # of isl, for the last touched row of one array
 
 
 def buffers(scop: Scop, transfers: tuple[Transfer, ...], inside_kernels: frozenset[str]) -> tuple[Buffer, ...]:
-    """A buffer for every array that lives in device memory: all but read-only scalars, arrays that are never touched,
-    and those that live `inside_kernels` (in registers or shared memory)."""
+    """Return a buffer for every array that lives in device memory.
+
+    These are all but read-only scalars, arrays that are never touched, and those that live `inside_kernels` (in
+    registers or shared memory).
+    """
     return tuple(
         _buffer(scop, t)
         for t in transfers
@@ -56,14 +59,14 @@ def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
 
 
 def _scalar_back(scop: Scop, array: Array) -> CopiedBack | None:
-    """A number that the SCoP changes for certain, if it runs at all."""
+    """Return how a scalar is copied back that the SCoP changes for certain if it runs at all; None for others."""
     written = written_elements(scop, array)
     certain = certain_elements(scop, array)
     return CopiedBack(ZERO, ONE, (), _where(scop, written)) if is_within(scop, array, written, certain) else None
 
 
 def _where(scop: Scop, written: isl.Set) -> Expr | None:
-    """The sizes with which something is written, None for all."""
+    """Return the condition on sizes under which something is written, or None where it always is."""
     some = written.params().gist(scop.context).coalesce()
     if some.plain_is_universe():
         return None
@@ -72,8 +75,10 @@ def _where(scop: Scop, written: isl.Set) -> Expr | None:
 
 
 def _back(scop: Scop, transfer: Transfer, first: Expr, elements: Expr) -> CopiedBack | None:
-    """What is copied back as it is: all of the copy, or the rows of it that the SCoP writes, with what it reads in
-    between; None where it leaves out others."""
+    """Return the part of a buffer that is copied back as it is: all of it, or the rows that the SCoP writes.
+
+    What the SCoP reads in between is copied, too. None where it leaves out other elements there.
+    """
     array = transfer.array
     assert transfer.touched is not None
     touched = without_fields(array, transfer.touched)
@@ -101,17 +106,17 @@ def _rows(scop: Scop, array: Array, written: isl.Set, depth: int) -> CopiedBack:
 
 
 def _value(scop: Scop, value: isl.PwAff) -> Expr:
-    """A value where there is one, anything elsewhere."""
+    """Convert a piecewise value to an expression, which is arbitrary where the value is undefined."""
     return parameter_expression(value.gist_params(value.domain().params()).coalesce(), scop.context, LLONG)
 
 
 def temporary(array: Array) -> Buffer:
-    """The buffer of an array that lives on the device alone."""
+    """Return the buffer of an array that lives on the device alone."""
     return Buffer(array, ZERO, _product([e for e in array.extents if e is not None]), False, False)
 
 
 def second_buffer(scop: Scop, array: Array, home: Transfer) -> Buffer:
-    """The buffer of an array with an element for each place, by the last subscripts, that `home` touches."""
+    """Return the buffer of an array with an element for each place, by the last subscripts, that `home` touches."""
     assert home.touched is not None
     drop = home.array.rank - array.rank
     touched = home.touched.project_out(isl.dim_type.set, 0, drop) if drop else home.touched
@@ -120,7 +125,7 @@ def second_buffer(scop: Scop, array: Array, home: Transfer) -> Buffer:
 
 
 def _window(scop: Scop, array: Array, touched: isl.Set) -> tuple[Expr, Expr]:
-    """The linear index of the first element to copy, and their number.
+    """Return the linear index of the first element to copy, and the number of elements.
 
     An array of known extents is copied from its start to the end of its last touched row. Where C leaves the outermost
     extent open, memory is only known to exist where the SCoP touches it: from the first corner of the accesses' box to
@@ -139,7 +144,7 @@ def _window(scop: Scop, array: Array, touched: isl.Set) -> tuple[Expr, Expr]:
 
 
 def _touched_rows(scop: Scop, extent: Expr, touched: isl.Set) -> Expr:
-    """The rows up to the last touched one; all of them where which one that is takes too long to say: they exist."""
+    """Count the rows up to the last touched one; all rows, which exist, where the last one takes too long to find."""
     try:
         with budget(ROW_OPERATIONS):
             return Binary("+", _corner(scop, touched, 0, largest=True), ONE, LLONG)
@@ -148,7 +153,10 @@ def _touched_rows(scop: Scop, extent: Expr, touched: isl.Set) -> Expr:
 
 
 def _corner(scop: Scop, touched: isl.Set, dimension: int, *, largest: bool) -> Expr:
-    """The least or the largest index of a dimension; where nothing is touched, one that makes the window empty."""
+    """Return the least or the largest index of a dimension.
+
+    Where nothing is touched, it is one that makes the window empty.
+    """
     bound = touched.dim_max(dimension) if largest else touched.dim_min(dimension)
     space = isl.LocalSpace.from_space(bound.get_domain_space())
     nothing = isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(-1 if largest else 0)))
@@ -161,12 +169,12 @@ def _covers(scop: Scop, bound: isl.PwAff) -> bool:
 
 
 def _elsewhere(value: isl.PwAff, bound: isl.PwAff) -> isl.PwAff:
-    """`value` where `bound` is undefined."""
+    """Restrict `value` to the parameters for which `bound` is undefined."""
     return value.intersect_params(bound.domain().params().complement())
 
 
 def _pitches(array: Array) -> list[Expr]:
-    """Elements from one index to the next, for every dimension."""
+    """Return the pitch of every dimension: the elements from one index to the next."""
     return [_product([e for e in array.extents[i + 1 :] if e is not None]) for i in range(array.rank)]
 
 

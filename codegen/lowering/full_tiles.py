@@ -20,8 +20,11 @@ from polytile.ir.schedule import KERNEL, nodes_below, thread_sizes
 
 
 def with_full_tiles(tree: isl.Schedule, kernels: Collection[int]) -> isl.Schedule:
-    """The tree whose kernels of these numbers have full tiles. Statements whose bounds of one loop inside the thread
-    band vary with another one, and those of several kernels, keep their domains."""
+    """Pad the domains of the kernels of these numbers to full tiles.
+
+    Statements whose bounds of one loop inside the thread band vary with another one, and those of several kernels, keep
+    their domains.
+    """
     marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
     inside = Counter(s.get_tuple_name() for mark in marks for s in sets(mark.get_domain()))
     more = isl.UnionSet("{ }")
@@ -33,7 +36,7 @@ def with_full_tiles(tree: isl.Schedule, kernels: Collection[int]) -> isl.Schedul
 
 
 def _padded(kernel: isl.ScheduleNode) -> Iterator[isl.Set]:
-    """The padded domains of statements below one leaf each."""
+    """Yield the padded domains of statements below one leaf each."""
     leaves: dict[str, list[isl.Set | None]] = {}
     for mark in nodes_below(kernel):
         if thread_sizes(mark):
@@ -46,8 +49,11 @@ def _padded(kernel: isl.ScheduleNode) -> Iterator[isl.Set]:
 
 
 def _full(leaf: isl.ScheduleNode, mark: isl.ScheduleNode, domain: isl.Set) -> isl.Set | None:
-    """The instances whose tile has an instance of the domain: loops in the tile with constant bounds run over all of
-    them. None where the bounds of another loop in the tile vary with these."""
+    """Return the instances of all tiles that have an instance of the domain.
+
+    Loops in a tile with constant bounds run over all of their values. None where the bounds of another loop in the tile
+    vary with these.
+    """
     above = int(mark.get_schedule_depth())
     prefix = leaf.get_prefix_schedule_multi_union_pw_aff()
     own = isl.UnionSet.from_set(domain)
@@ -65,7 +71,7 @@ def _full(leaf: isl.ScheduleNode, mark: isl.ScheduleNode, domain: isl.Set) -> is
 
 
 def _without(run: isl.Set, dimensions: Iterable[int]) -> isl.Set:
-    """With any value in these dimensions, where the others have one."""
+    """Relax these dimensions of a set to any value, where the others have one."""
     for k in dimensions:
         run = run.project_out(isl.dim_type.set, k, 1).insert_dims(isl.dim_type.set, k, 1)
     return run.reset_tuple_id()

@@ -21,7 +21,7 @@ Loops = dict[str, LoopPlan]
 def with_loops(
     plans: Iterable[KernelPlan], numbers: Sequence[int], lowered: Sequence[LoweredPlan]
 ) -> tuple[KernelPlan, ...]:
-    """The plans of kernels, in the order of their numbers, with what their passes are asked for."""
+    """Return the plans of kernels, in the order of their numbers, with what their passes are asked for."""
     found = {plan.kernel: plan for plan in plans}
     for number, asked in zip(numbers, lowered, strict=True):
         if asked.tiled:  # planned before there were loops
@@ -41,8 +41,10 @@ def with_loops(
 def obeyed(
     given: KernelPlan, promoted: Mapping[str, int], loops: Mapping[str, LoopPlan]
 ) -> tuple[dict[str, int], Loops]:
-    """The elements in registers and the plans of loops that were given, of those that loops can have; raises UserError
-    for others."""
+    """Return the elements in registers and the plans of loops that a given plan asks for.
+
+    Raises UserError where it asks for what these loops cannot have.
+    """
     if given.launch != PLAIN_LAUNCH or given.products:
         hint = "plans have placements, loops and hints for the cache"
         raise _refused(given, "launches and products cannot be asked for", hint)

@@ -15,19 +15,22 @@ MOST_PIECES = 6  # of the ends of a grid dimension
 
 
 def range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
-    """The values of a band member for each iteration of the bands above, `{ [t] -> [b] }`."""
+    """Return the values of a band member for each iteration of the bands above, `{ [t] -> [b] }`."""
     prefix = times_at(mark)
     values = isl.UnionMap.from_union_pw_aff(member)
     return isl.Map.from_union_map(prefix.reverse().apply_range(values))
 
 
 def hull_of(ranges: isl.Map) -> isl.Map:
-    """A convex superset of the ranges, without divisions."""
+    """Return a convex superset of the ranges, without divisions."""
     return isl.Map.from_basic_map(ranges.simple_hull().remove_divs())
 
 
 def ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
-    """The least and the greatest value. Where they are too many cases, those of the hull: blocks between do nothing."""
+    """Return the least and the greatest value of ranges.
+
+    Where these have too many cases, those of the hull are taken: blocks between do nothing.
+    """
     try:
         with budget(END_OPERATIONS):  # many bounds have very many orders
             first, last = ranges.dim_min(0), ranges.dim_max(0)

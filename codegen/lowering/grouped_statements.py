@@ -28,9 +28,11 @@ class Grouped:
 
 
 def grouped_statements(tree: isl.Schedule) -> Grouped:
-    """The tree with one statement for each group of neighbours in a sequence that have the same instances at the same
-    times, and are nowhere else in the tree. A tree with barriers, whose instances extensions add, stays as it is, and
-    one with sets: which child of these isl takes first depends on all of them."""
+    """Merge neighbours in a sequence that have the same instances at the same times into one statement of the tree.
+
+    The statements of such a group are nowhere else in the tree. A tree with barriers, whose instances extensions add,
+    stays as it is, and so does one with sets: which child of these isl takes first depends on all of them.
+    """
     every = list(nodes(tree))
     sequences = [node for node in every if _is_plain_sequence(node)]
     if not sequences or any(node.get_type() in (_TYPES.extension, _TYPES.set) for node in every):
@@ -47,7 +49,7 @@ def grouped_statements(tree: isl.Schedule) -> Grouped:
 
 
 def _is_plain_sequence(node: isl.ScheduleNode) -> bool:
-    """Whether a node is a sequence with nothing below it."""
+    """Return whether a node is a sequence with nothing below it."""
     below = (node.child(k).child(0) for k in range(node.n_children()))
     return node.get_type() == _TYPES.sequence and all(child.get_type() == _TYPES.leaf for child in below)
 
@@ -57,7 +59,10 @@ def _names(leaf: isl.ScheduleNode) -> list[str]:
 
 
 def _groups(sequence: isl.ScheduleNode, once: set[str]) -> list[list[str]]:
-    """The names of statements in a sequence that are each alone in a child, those together that are one to isl."""
+    """Group the names of statements in a sequence that are each alone in a child.
+
+    Neighbours that are the same to isl form a group.
+    """
     runs = _runs(sequence)
     groups: list[list[str]] = []
     before: str | None = None
@@ -80,13 +85,13 @@ class _Runs:
     times: list[isl.PwAff] = field(default_factory=list)
 
     def is_as(self, other: _Runs) -> bool:
-        """Whether two statements have the same, as far as can be seen."""
+        """Return whether two statements have the same, as far as can be seen."""
         times = zip(self.times, other.times, strict=True)
         return self.instances.plain_is_equal(other.instances) and all(a.plain_is_equal(b) for a, b in times)
 
 
 def _runs(node: isl.ScheduleNode) -> dict[str, _Runs]:
-    """What runs at a node, by statements."""
+    """Return the instances and times that run at a node, by statements."""
     found = {str(own.get_tuple_name()): _Runs(own.reset_tuple_id()) for own in sets(node.get_domain())}
     times = node.get_prefix_schedule_multi_union_pw_aff()
     for member in (times.get_at(k) for k in range(times.dim(isl.dim_type.out))):

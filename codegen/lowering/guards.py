@@ -34,9 +34,11 @@ class Use:
 def guard_domain(
     scop: Scop, statement: Statement, padded: isl.Set, uses: Mapping[int, Use], used: Mapping[str, isl.Set]
 ) -> isl.Set:
-    """A set that holds of an instance of a padded tile only if that has to run, or does no harm. `uses` are the
-    accesses that go to cells, `used` the elements that the kernel really uses through each placement, or stores
-    from it."""
+    """Return a set that holds of an instance of a padded tile only if that has to run, or does no harm.
+
+    `uses` are the accesses that go to cells, `used` the elements that the kernel really uses through each placement, or
+    stores from it.
+    """
     exact = statement.domain.intersect_params(scop.context)
     if not _cells_alone(scop, statement, uses) or not _is_harmless(statement.body):
         return exact
@@ -52,13 +54,13 @@ def guard_domain(
 
 
 def _cells_alone(scop: Scop, statement: Statement, uses: Mapping[int, Use]) -> bool:
-    """Whether all that a statement touches is in cells, but scalars that travel by value."""
+    """Return whether all that a statement touches is in cells, but scalars that travel by value."""
     free = (a.array for k, a in enumerate(statement.accesses) if k not in uses)
     return all(scop.by_value(scop.array(array)) for array in free)
 
 
 def _is_harmless(body: Sequence[Stmt]) -> bool:
-    """Whether any values may be computed with: assignments of floating-point expressions."""
+    """Return whether any values may be computed with: assignments of floating-point expressions."""
     for stmt in body:
         if not isinstance(stmt, Assign) or not isinstance(stmt.target, Access) or stmt.target.type.kind != "float":
             return False
@@ -67,7 +69,7 @@ def _is_harmless(body: Sequence[Stmt]) -> bool:
 
 
 def _one_to_one(use: Use, padded: isl.Set) -> bool:
-    """Whether all instances of padded tiles have cells within the extents, one for each element of an owner."""
+    """Return whether all instances of padded tiles have cells within the extents, one for each element of an owner."""
     cells = use.cell.intersect_domain(padded)
     box = isl.Set.universe(cells.range().get_space())
     for k, extent in enumerate(use.placement.extents):

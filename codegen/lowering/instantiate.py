@@ -39,7 +39,7 @@ from polytile.ir.substitute import with_values
 
 
 def with_cells(statement: Statement, cells: Mapping[int, Access]) -> Statement:
-    """The statement whose accesses of these numbers go to cells.
+    """Replace the accesses of these numbers in a statement by cells.
 
     before: C[i][j] += A[i][k]        cells {1: A_tile[16 * c2 + ti][c1]}
     after:  C[i][j] += A_tile[16 * c2 + ti][c1]
@@ -60,7 +60,7 @@ def with_cells(statement: Statement, cells: Mapping[int, Access]) -> Statement:
 
 
 def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:
-    """A statement's body for one instance.
+    """Bind the iterators of a statement to the values of one instance, and return its body.
 
     before: S0(8*bi + ti, k) with body A[i][j] = 0
     after:  { const int i = 8*bi + ti; A[i][k] = 0; }, or without braces when every value is a name already
@@ -157,7 +157,7 @@ class _CTypes:
         return subscript if _is_sum(subscript) else self.of(subscript)
 
     def _operand(self, operand: Expr, common: CType) -> Expr:
-        """An operand that C converts to an unsigned type, where the kernel's integers are wider than that."""
+        """Cast an operand that C converts to an unsigned type, where the kernel's integers are wider than that."""
         converted: Expr = self.of(operand)
         signed = operand.type.kind == "int" and operand.type.signed
         if not (signed and _is_unsigned(common) and self.integer.size > operand.type.size):
@@ -171,14 +171,14 @@ def _is_unsigned(ctype: CType) -> bool:
 
 
 def _common(op: str, left: CType, right: CType) -> CType:
-    """The integer type to which C converts both operands of an operator; `int` where there is none."""
+    """Return the integer type to which C converts both operands of an operator, or `int` where there is none."""
     if op in ("<<", ">>", "&&", "||") or not left.kind == right.kind == "int":
         return INT
     return max(INT, left, right, key=lambda ctype: (ctype.size, not ctype.signed))
 
 
 def _is_sum(subscript: Expr) -> bool:
-    """Whether a subscript adds up names times constants and nothing else."""
+    """Return whether a subscript adds up names times constants and nothing else."""
     match subscript:
         case Name() | Literal():
             return True

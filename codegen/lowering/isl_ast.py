@@ -72,9 +72,12 @@ def statements(
     kept: Mapping[str, Mapping[str, Expr]] | None = None,
     groups: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Stmt, ...]:
-    """An isl AST as a statement tree of For, If, Instance and Marked; `details` are by the names of annotations. Loops
-    of one iteration stay if their iterators are `kept`, which has, for each annotation, their values where isl made no
-    loop of them at all. `groups` are the statements that one stands for."""
+    """Convert an isl AST to a statement tree of For, If, Instance and Marked.
+
+    `details` are by the names of annotations. Loops of one iteration stay if their iterators are `kept`, which has, for
+    each annotation, their values where isl made no loop of them at all. `groups` are the statements that one stands
+    for.
+    """
     return _Conversion(integer, labels or {}, details or {}, kept or {}, groups or {}).statements(node, {})
 
 
@@ -87,7 +90,7 @@ class _Conversion:
     groups: Mapping[str, tuple[str, ...]]
 
     def statements(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
-        """`known` labels the loops over these iterators."""
+        """Convert a node to statements; `known` labels the loops over these iterators."""
         kind = node.get_type()
         if kind == isl.ast_node_type.block:
             children = node.block_get_children()
@@ -116,7 +119,7 @@ class _Conversion:
         return tuple(self._in_loops(replace(instance, statement=one), kept, known) for one in together)
 
     def _in_loops(self, stmt: Stmt, values: Mapping[str, Expr], known: Mapping[str, str]) -> Stmt:
-        """Loops of one iteration around an instance, over what is kept and has no loop yet."""
+        """Wrap an instance in loops of one iteration over what is kept and has no loop yet."""
         for iterator, value in values.items():
             if iterator in known:
                 stmt = self._once(iterator, value, (stmt,), known[iterator])

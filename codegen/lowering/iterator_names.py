@@ -53,7 +53,7 @@ class _Renaming:
         return stmt
 
     def _name_for(self, loop: For, taken: frozenset[str], tiled: bool) -> str:
-        """An iterator that every instance below binds to this loop alone, in all statements that have it."""
+        """Return an iterator that every instance below binds to this loop alone, in all statements that have it."""
         bound: dict[str, list[Expr]] = {}
         for found in instances(loop.body):
             if any(s.name == found.statement for s in self.scop.statements):
@@ -65,7 +65,7 @@ class _Renaming:
         return self._labelled(loop, taken) if tiled else loop.iterator
 
     def _labelled(self, loop: For, taken: frozenset[str]) -> str:
-        """`k0` for the loop over tiles of k, `kk` for the one inside a tile, which is not k itself."""
+        """Return `k0` for the loop over tiles of k, and `kk` for the one inside a tile, which is not k itself."""
         used = {name for s in self.scop.statements for name in s.iterators}
         used |= {a.name for a in self.scop.arrays} | {p.name for p in self.scop.parameters} | taken
         label = loop.label.partition("#")[0]
@@ -74,7 +74,7 @@ class _Renaming:
 
 
 def instances(body: Iterable[Stmt]) -> Iterator[Instance]:
-    """All statement instances of a generated tree, barriers' included."""
+    """Yield all statement instances of a generated tree, barriers' included."""
     for stmt in body:
         match stmt:
             case Instance():

@@ -15,7 +15,10 @@ from polytile.ir.scop import Scop, Statement
 
 
 def array_storage(scop: Scop, written: Collection[str]) -> tuple[Storage, ...]:
-    """All arrays in device memory, but scalars that come by value; a kernel writes those in `written`."""
+    """Return the storage of all arrays in device memory, or in parameters for scalars that come by value.
+
+    A kernel writes the arrays in `written`.
+    """
     return tuple(
         Storage(
             array.name,
@@ -32,7 +35,7 @@ def array_storage(scop: Scop, written: Collection[str]) -> tuple[Storage, ...]:
 def parameters_of(
     integers: Iterable[str], storage: Iterable[Storage], integer: CType
 ) -> tuple[KernelParameter, ...]:
-    """Sizes and places first, then the arrays."""
+    """Return the parameters of a kernel: sizes and places first, then the arrays."""
     sizes = [KernelParameter(name, integer) for name in integers]
     arrays = [
         KernelParameter(s.name, s.element, None if s.space is Space.VALUE else s.array, s.read_only) for s in storage
@@ -41,5 +44,5 @@ def parameters_of(
 
 
 def statement_lines(statements: Iterable[Statement]) -> list[str]:
-    """Where each stands in the source, and its text: the comment above a kernel."""
+    """Return the place of each statement in the source and its text, for the comment above a kernel."""
     return [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]

@@ -46,7 +46,7 @@ class Decisions:
 def plan_kernels(
     lowered: Lowered, scop: Scop, decided: Decisions, tuning: LoadTuning, *, promote: bool = True
 ) -> tuple[LoweredPlan, ...]:
-    """The plan of each kernel of a program, in their order; elements stay in memory unless loops may `promote` them."""
+    """Plan each kernel of a program, in their order; elements stay in memory unless loops may `promote` them."""
     plans: list[LoweredPlan] = []
     given, tiles = ({plan.kernel: plan for plan in some} for some in (decided.plans, tile_plans(decided.plans)))
     copies = forwarded(decided.plans, scop)
@@ -82,8 +82,10 @@ def plan_kernels(
 
 
 def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:
-    """The plan of a kernel with tiles. What is planned for a band is for all its members; isl may have made several
-    loops of one, `k0` and `k0#2`."""
+    """Return the plan of a kernel with tiles.
+
+    The plan of a band is for all its members; isl may have made several loops of one, `k0` and `k0#2`.
+    """
     bands = {label: band.labels[0] for band in shape.loops for label in band.labels}
     loops = {}
     for loop in _loops(kernel.body):
@@ -95,7 +97,10 @@ def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:
 
 
 def _promoted(kernel: Kernel, scop: Scop, placements: Mapping[str, Storage]) -> Iterator[tuple[str, int]]:
-    """The loops that update elements of device memory which nothing else in them touches, and how many these are."""
+    """Yield the label of each loop that updates elements of device memory, and the number of these elements.
+
+    Nothing else in the loop touches them.
+    """
     for loop in _loops(kernel.body):
         inside = list(_plain(loop.body))
         run = {s.statement for s in inside if isinstance(s, Execution)}
@@ -106,7 +111,7 @@ def _promoted(kernel: Kernel, scop: Scop, placements: Mapping[str, Storage]) -> 
 
 
 def _updated(loop: For, scop: Scop) -> int:
-    """How many elements stay in registers while a loop runs."""
+    """Count the elements that stay in registers while a loop runs."""
     match loop.body:
         case (Execution() as execution,):
             found = accumulation(loop, execution)
@@ -122,9 +127,11 @@ def _updated(loop: For, scop: Scop) -> int:
 def _loads_first(
     kernel: Kernel, sums: Mapping[str, int], promoted: Mapping[str, int], tuning: LoadTuning, *, repeated: bool
 ) -> Iterator[LoopPlan]:
-    """The innermost loops that load for several iterations at once: those that accumulate partial results, or add them
-    up, those over a tile, and those that update one element in a kernel that is `repeated`, with the few threads of one
-    parallel loop: what is left of a wavefront."""
+    """Yield plans of the innermost loops that load the elements of several iterations before they compute.
+
+    These are loops that accumulate partial results, or add them up, those over a tile, and those that update one
+    element in a kernel that is `repeated`, with the few threads of one parallel loop, as a wavefront leaves them.
+    """
     for loop in _loops(kernel.body):
         inside = list(_plain(loop.body))
         found = [sums[s.statement] for s in inside if isinstance(s, Execution) and s.statement in sums]
@@ -139,12 +146,12 @@ def _loads_first(
 
 
 def _loops(body: Sequence[Stmt]) -> Iterator[For]:
-    """The serial loops of a schedule's bands."""
+    """Yield the serial loops of a schedule's bands."""
     return (stmt for stmt in _plain(body) if isinstance(stmt, For) and stmt.label)
 
 
 def _plain(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """The statements and those inside them, but not what executions consist of."""
+    """Yield the statements and those inside them, but not those inside executions."""
     for stmt in body:
         yield stmt
         if not isinstance(stmt, Execution):

@@ -34,7 +34,7 @@ class Coordinates:
     members: tuple[isl.UnionPwAff, ...]
 
     def occur(self, points: isl.UnionSet) -> bool:
-        """Whether a quotient of a member is one of these instances."""
+        """Return whether a quotient of a member is one of these instances."""
         return any(
             not _quotients(piece.value).isdisjoint(_quotients(part))
             for own in sets(points)
@@ -44,7 +44,7 @@ class Coordinates:
         )
 
     def fixed(self, points: isl.UnionSet) -> isl.UnionSet:
-        """The instances at which the members have the values of the parameters, without the quotients."""
+        """Return the instances at which the members have the values of the parameters, without the quotients."""
         total = isl.UnionSet.empty(points.get_space())
         for own in sets(points):
             total = total.union(isl.UnionSet.from_set(self._fixed(own)))
@@ -62,7 +62,7 @@ class Coordinates:
         return found.coalesce()
 
     def bands(self, first: int, count: int, domain: isl.UnionSet) -> isl.MultiUnionPwAff:
-        """`count` members of a band, from the one at `first`, as the parameters."""
+        """Return `count` members of a band, from the one at `first`, as the parameters."""
         space = domain.get_space().set_from_params().add_dims(SET, count)
         universe = domain.universe()
         members = isl.UnionPwAffList.alloc(isl.DEFAULT_CONTEXT, count)
@@ -79,7 +79,7 @@ class _Piece:
     where: isl.Set | None
 
     def fixed(self, points: isl.Set, name: str) -> isl.Set:
-        """Those of the points where the value is that of a parameter."""
+        """Return those of the points where the value is that of a parameter."""
         if self.where is not None:
             points = points.intersect(self.where)
         equal = isl.PwAff.from_aff(self.value).as_map().intersect_range(isl.Set(f"[{name}] -> {{ [{name}] }}"))
@@ -104,7 +104,7 @@ def _pieces_of(value: isl.PwAff) -> list[_Piece]:
 
 
 def _parameter(name: str) -> isl.Id:
-    """The parameter of a name, as isl itself reads it: an `isl.Id` made here is never the same."""
+    """Return the id of a parameter as isl itself reads it: an `isl.Id` made here is never the same."""
     return isl.Set(f"[{name}] -> {{ : }}").get_dim_id(PARAM, 0)
 
 
@@ -114,7 +114,7 @@ def _same_space(one: isl.Space, other: isl.Space) -> bool:
 
 
 def _without_quotients(part: isl.BasicSet, named: Sequence[tuple[_Piece, str]]) -> isl.BasicSet:
-    """A basic set where each piece has the value of a parameter, which takes the place of the quotient in it."""
+    """Replace quotients in a basic set by the parameters that have the values of their pieces."""
     quotients = [_form(part.get_div(i)) for i in range(part.dim(DIV))]
     lifted = part.lift().unwrap()  # { S[i] -> [quotients] }
     found = []
@@ -128,7 +128,7 @@ def _without_quotients(part: isl.BasicSet, named: Sequence[tuple[_Piece, str]]) 
 
 
 def _equation(lifted: isl.BasicMap, value: isl.Aff, quotient: int, at: int, name: str) -> isl.Constraint:
-    """`value = name`, with a dimension of the range in place of the value's quotient."""
+    """Build the constraint `value = name`, with a dimension of the range in place of the value's quotient."""
     space = lifted.get_local_space()
     found = isl.Constraint.equality_alloc(space).set_constant_val(value.get_constant_val())
     coefficients: dict[str, isl.Val] = {name: isl.Val(-1)}
@@ -148,7 +148,7 @@ def _quotients(of: isl.Aff | isl.BasicSet) -> set[Form]:
 
 
 def _form(value: isl.Aff) -> Form:
-    """What two formulas have in common exactly if they are written alike; parameters count by name."""
+    """Return a key that two formulas share exactly if they are written alike; parameters count by name."""
     terms: list[tuple[object, isl.Val]] = [
         (value.get_dim_name(PARAM, i), value.get_coefficient_val(PARAM, i)) for i in range(value.dim(PARAM))
     ]
@@ -164,7 +164,7 @@ def _form(value: isl.Aff) -> Form:
 def coordinates_around(
     mark: isl.ScheduleNode, block_mark: isl.ScheduleNode | None, names: tuple[str, ...]
 ) -> Coordinates:
-    """The host's loops around a kernel, and its block coordinates."""
+    """Collect the host's loops around a kernel, and its block coordinates."""
     members: list[isl.UnionPwAff] = []
     node = mark
     while node.has_parent():
@@ -176,8 +176,11 @@ def coordinates_around(
 
 
 def chosen(kernel: isl.ScheduleNode) -> isl.UnionSet:
-    """What the filters around a kernel let pass. Quotients that are in its domain alone are of iterations that no
-    colour of tiles is made of: tiles that are padded, or strides of the program."""
+    """Return the instances that the filters around a kernel let pass.
+
+    Quotients that are in the kernel's domain alone are of iterations that no colour of tiles is made of: tiles that are
+    padded, or strides of the program.
+    """
     found = kernel.get_domain().universe()
     node = kernel
     while node.has_parent():
@@ -188,8 +191,10 @@ def chosen(kernel: isl.ScheduleNode) -> isl.UnionSet:
 
 
 def with_coordinates(kernel: isl.ScheduleNode, coordinates: Coordinates) -> isl.ScheduleNode:
-    """The kernel's mark, in a tree with its instances alone; these, the filters and the bands have no quotients of the
-    coordinates, and all nodes below the mark stand where they did.
+    """Return the kernel's mark in a tree with its instances alone, where quotients are replaced by coordinates.
+
+    The instances, the filters and the bands have no quotients of the coordinates, and all nodes below the mark stand
+    where they did.
 
     before: band [floor(t/3)] { sequence { filter { kernel { block { band [floor(i/22)] { rest } } } } .. } }
     after:  band [c] { kernel { block { band [b] { rest } } } }
@@ -214,7 +219,7 @@ class _Subtree:
     blocks: int
 
     def copy(self, new: isl.ScheduleNode, old: isl.ScheduleNode, block: bool = False) -> isl.ScheduleNode:
-        """The leaf `new` with the subtree at `old`; returns the node at the same position."""
+        """Replace the leaf `new` by the subtree at `old`; return the node at the same position."""
         kind, types = old.get_type(), isl.schedule_node_type
         if kind == types.leaf:
             return new
@@ -243,7 +248,7 @@ class _Subtree:
         return new
 
     def _filter(self, old: isl.ScheduleNode) -> isl.UnionSet:
-        """What passes: all of a statement, where its instances all do."""
+        """Return the instances that pass a filter: all of a statement, where its instances all do."""
         total = isl.UnionSet.empty(self.domain.get_space())
         for given in sets(old.filter_get_filter()):
             for own in sets(self.domain.intersect(isl.UnionSet.from_set(given).universe())):

@@ -95,7 +95,7 @@ def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered
 
 
 def index_type(scop: Scop) -> CType:
-    """`int`, or 64 bits where a parameter has them or an iterator needs them."""
+    """Return `int`, or 64 bits where a parameter has them or an iterator needs them."""
     return LONG if scop.wide or any(p.type.size > INT.size for p in scop.parameters) else INT
 
 
@@ -138,7 +138,7 @@ class _Lowering:
         return Lowered(program, shapes, self.storage, self.names, wide)
 
     def _host(self, body: Sequence[Stmt], kernels: Kernels, scope: frozenset[str]) -> tuple[Stmt, ...]:
-        """The host's part of the tree; each kernel mark becomes a launch, and its subtree a kernel."""
+        """Lower the host's part of the tree: each kernel mark becomes a launch, and its subtree a kernel."""
         found: list[Stmt] = []
         for stmt in body:
             match stmt:
@@ -204,13 +204,19 @@ class _KernelBuilder:
         return pruned(kernel)
 
     def _block_index(self, axis: str) -> Expr:
-        """The index as a signed number: CUDA's is `unsigned`, and -1 plus an `unsigned` is not -1 in a wider type."""
+        """Return the block index as a signed number.
+
+        CUDA's is `unsigned`, and -1 plus an `unsigned` is not -1 in a wider type.
+        """
         integer = self.owner.integer
         index = BlockIndex(axis, integer)
         return index if integer.size <= 4 else Cast(integer, index)
 
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
-        """Grid dimensions y and z are limited, so blocks stride over what may not fit."""
+        """Generate a loop in which blocks stride over tiles.
+
+        Grid dimensions y and z are limited, and may not fit all blocks.
+        """
         special = self.owner.storage.get(self.shape.number, {})
         tiles = self.owner.tiles.storage.get(self.shape.number, ())
         if any(home.space is Space.SHARED for home in (*special.values(), *tiles)) or _has_barrier(body):
@@ -245,7 +251,7 @@ class _KernelBuilder:
         return tuple(found)
 
     def _execution(self, instance: Instance) -> Execution:
-        """The body of a statement, with its iterators bound to their values."""
+        """Return the body of a statement, with its iterators bound to their values."""
         statement = self.owner.scop.statement(instance.statement)
         cells = dict(zip(instance.numbers, instance.cells, strict=True))
         found = self._with_atomics(with_cells(statement, cells))
@@ -253,7 +259,7 @@ class _KernelBuilder:
         return Execution(statement.name, statement.iterators, instance.values, body)
 
     def _with_atomics(self, statement: Statement) -> Statement:
-        """The statement with the updates indivisible whose order the schedule leaves open."""
+        """Make the updates of a statement atomic whose order the schedule leaves open."""
         special = self.owner.storage.get(self.shape.number, {})
         for array in sorted(array for name, array in self.owner.given.atomic if name == statement.name):
             if array in special and special[array].space is Space.PRIVATE:
@@ -288,7 +294,7 @@ class _KernelBuilder:
         return (*found, *self.owner.tiles.storage.get(self.shape.number, ()))
 
     def _parameters(self, homes: Sequence[Storage]) -> tuple[KernelParameter, ...]:
-        """All that the kernel could need: what it uses is found from its body."""
+        """Return all parameters that the kernel could need; those that it uses are found from its body."""
         scop = self.owner.scop
         # Signed, like all index arithmetic: a guard such as n - 1 >= i must not wrap.
         found = [KernelParameter(p.name, self.owner.integer) for p in scop.parameters]
@@ -311,7 +317,7 @@ class _KernelBuilder:
 
 
 def distinctly_labelled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements with a label of its own for each loop: isl makes several loops of some bands.
+    """Give each loop a label of its own: isl makes several loops of some bands.
 
     before: k: for (k = 0; ...) k: for (k = n; ...)
     after:  k: for (k = 0; ...) k#2: for (k = n; ...)
@@ -332,7 +338,9 @@ def distinctly_labelled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def spread_out(home: Storage) -> Storage:
-    """An array's home with a cell for each value of the subscripts that it keeps, of which threads use some.
+    """Expand the storage of an array to a cell for each value of the subscripts that it keeps.
+
+    Of these values, threads use some.
 
     before: part[64] by 32, of which a thread has part[t] and part[t + 32]: two cells
     after:  part[64], with 64 cells
@@ -346,7 +354,7 @@ def _has_barrier(body: tuple[Stmt, ...]) -> bool:
 
 
 def _fits(count: Expr) -> bool:
-    """Whether so many blocks are known to fit dimensions y and z of a grid, too."""
+    """Return whether so many blocks are known to fit dimensions y and z of a grid, too."""
     value = known(count)
     return value is not None and value <= min(MAX_GRID)
 
@@ -356,7 +364,7 @@ def _is_zero(value: Expr) -> bool:
 
 
 def plus(a: Expr, b: Expr, integer: CType) -> Expr:
-    """a + b, folded where both or one is a literal."""
+    """Return a + b, folded where both or one is a literal."""
     if isinstance(a, Literal) and isinstance(b, Literal):
         return Literal(str(int(a.text) + int(b.text)), integer)
     if isinstance(a, Literal) and a.text == "0":
@@ -367,7 +375,7 @@ def plus(a: Expr, b: Expr, integer: CType) -> Expr:
 
 
 def wide(expr: Expr) -> Expr:
-    """The same expression for the host, whose integers have 64 bits."""
+    """Widen an expression to the host's integers of 64 bits."""
 
     def change(node: Expr) -> Expr:
         match node:
@@ -381,7 +389,7 @@ def wide(expr: Expr) -> Expr:
 
 
 def lower_sequential(scop: Scop) -> tuple[Stmt, ...]:
-    """The statement tree that runs a Scop in its original order."""
+    """Generate the statement tree that runs a Scop in its original order."""
     names = Names.of(scop)
     integer = index_type(scop)
     tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))

@@ -110,8 +110,10 @@ class Annotation:
         return isl.Schedule.empty(tree.get_domain().get_space()) if host is None else host
 
     def _host(self, node: isl.ScheduleNode, kernels: Iterator[KernelShape]) -> isl.Schedule | None:
-        """The part of the tree above the kernels, in the same order; None where there is no kernel, below a filter that
-        leaves nothing."""
+        """Return the part of the tree above the kernels, in the same order.
+
+        None where there is no kernel, below a filter that leaves nothing.
+        """
         if mark_name(node) == KERNEL:
             kernel = next(kernels)
             launches = self.launches[kernel.number].set_tuple_id(isl.Id(kernel.launch))
@@ -193,12 +195,12 @@ class Annotation:
         return tuple(found)
 
     def _of_statements(self, marks: list[isl.ScheduleNode]) -> list[isl.ScheduleNode]:
-        """The thread marks above more than copies."""
+        """Return the thread marks above more than copies."""
         names = {id(m): {s.get_tuple_name() for s in sets(m.get_domain())} for m in marks}
         return [m for m in marks if not names[id(m)] <= set(self.copies)]
 
     def _coordinate(self, prefix: str, hints: set[str], i: int, others: list[str]) -> str:
-        """`bi` where member `i` of a band runs through iterator i alone, and no other member does; else `b0`."""
+        """Return `bi` where member `i` of a band runs through iterator i alone, and no other member does; else `b0`."""
         wanted = self.names.shared(f"{prefix}{hints.pop() if len(hints) == 1 else i}")
         return wanted if wanted not in others else self.names.shared(f"{prefix}{i}")
 
@@ -236,7 +238,7 @@ class _Inside:
         return self._labelled(self._inside(node, threaded), label)
 
     def _threaded(self, mark: isl.ScheduleNode) -> isl.ScheduleNode:
-        """A filter in place of the mark of a thread band, or another mark that keeps the instances of all threads."""
+        """Replace the mark of a thread band by a filter, or by another mark that keeps the instances of all threads."""
         band = mark.child(0)
         if self.whole_loops and not one_each(band, self.sizes):
             return self._cyclic(self._inside(band, True)).parent().delete()
@@ -247,8 +249,10 @@ class _Inside:
     def _filtered(
         self, mark: isl.ScheduleNode, here: isl.UnionSet, threaded: bool, *, band: bool
     ) -> isl.ScheduleNode:
-        """A filter in place of a mark, for the instances at which the band below it has the values of coordinates; with
-        that `band`, or without."""
+        """Replace a mark by a filter for the instances at which the band below it has the values of coordinates.
+
+        The `band` itself stays or is left out.
+        """
         if band:
             return self._inside(mark.child(0), threaded).insert_filter(here).parent().delete()
         below = mark.child(0).insert_filter(here).child(0).delete()
@@ -258,7 +262,7 @@ class _Inside:
         return transform_node(node, lambda child: self.visit(child, threaded))
 
     def _labelled(self, node: isl.ScheduleNode, label: str) -> isl.ScheduleNode:
-        """A mark above a serial band, with a label for each of its members that no other one of the kernel has."""
+        """Insert a mark above a serial band, with a label of its own in the kernel for each of its members."""
         if node.get_type() != isl.schedule_node_type.band or not node.band_n_member():
             return node
         taken = self.given | {label for band in self.loops for label in band.labels}
@@ -275,7 +279,7 @@ class _Inside:
         return self.left_out + int(node.get_schedule_depth())
 
     def _cyclic(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
-        """A mark above a thread band, whose loops have a cyclic distribution over the threads."""
+        """Insert a mark above a thread band, whose loops have a cyclic distribution over the threads."""
         depth = self._depth(node)
         band = LabelledBand(f"threads@{depth}", depth, thread_labels(len(self.threads)), cyclic=True)
         if all(band.mark != other.mark for other in self.loops):
@@ -283,7 +287,10 @@ class _Inside:
         return node.insert_mark(isl.Id(band.mark))
 
     def _all_run(self, leaf: isl.ScheduleNode) -> bool:
-        """Whether all threads come to a leaf that no thread band is around: there is one, or they share copies."""
+        """Return whether all threads come to a leaf that no thread band is around.
+
+        They do where there is one thread, or they share copies.
+        """
         names = self._names(leaf)
         return not self.sizes or (bool(names) and all(name in self.owner.copies for name in names))
 
@@ -322,7 +329,7 @@ class _Inside:
 
 
 def descendants(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
-    """The node and all below it, parents first."""
+    """Return the node and all below it, parents first."""
     found = [node]
     for i in range(node.n_children()):
         found += descendants(node.child(i))
@@ -330,7 +337,7 @@ def descendants(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
 
 
 def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
-    """A set over dimensions as a set of parameters: `{ [t] : 0 <= t < T }` becomes `[t] -> { : 0 <= t < T }`."""
+    """Convert a set over dimensions to parameters: `{ [t] : 0 <= t < T }` becomes `[t] -> { : 0 <= t < T }`."""
     first = points.dim(isl.dim_type.param)
     moved = isl.Map.from_range(points)
     moved = moved.move_dims(isl.dim_type.param, first, isl.dim_type.out, 0, len(names))
@@ -340,12 +347,15 @@ def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
 
 
 def _convex(points: isl.Set) -> isl.Set:
-    """A convex superset without divisions: where instances have none, those of the launches only slow isl down."""
+    """Return a convex superset without divisions.
+
+    Where instances have none, those of the launches only slow isl down.
+    """
     return isl.Set.from_basic_set(points.remove_divs().simple_hull())
 
 
 def _fixed(times: isl.UnionMap, host: tuple[str, ...]) -> isl.UnionSet:
-    """The instances of one launch, whose host iterations are the parameters `host`, by the times of all."""
+    """Return the instances of one launch, whose host iterations are the parameters `host`, by the times of all."""
     dims = [f"p{i}" for i in range(len(host))]
     equal = " and ".join(f"{d} = {h}" for d, h in zip(dims, host, strict=True))
     now = isl.UnionSet(f"[{', '.join(host)}] -> {{ [{', '.join(dims)}] : {equal} }}")
@@ -353,7 +363,7 @@ def _fixed(times: isl.UnionMap, host: tuple[str, ...]) -> isl.UnionSet:
 
 
 def _dimensions(launches: isl.UnionSet, first: int, count: int) -> isl.MultiUnionPwAff:
-    """`count` dimensions of every launch instance, from the one at `first`."""
+    """Select `count` dimensions of every launch instance, from the one at `first`."""
     total = isl.UnionMap.empty(launches.get_space())
     for launch in sets(launches):
         pick = isl.Map.identity(launch.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
@@ -365,13 +375,13 @@ def _dimensions(launches: isl.UnionSet, first: int, count: int) -> isl.MultiUnio
 
 
 def _prefix_range(node: isl.ScheduleNode) -> isl.Set:
-    """The iterations of the bands above `node`, as a set over the schedule dimensions."""
+    """Return the iterations of the bands above `node`, as a set over the schedule dimensions."""
     prefix = times_at(node)
     return isl.Set.from_union_set(prefix.range())
 
 
 def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | None) -> isl.UnionSet:
-    """The instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
+    """Return the instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
     dims = [f"p{i}" for i in range(len(names))]
     folded = dims if sizes is None else [f"{d} mod {s}" for d, s in zip(dims, sizes, strict=True)]
     terms = [f"{point} = {name}" for point, name in zip(folded, names, strict=True)]
@@ -383,7 +393,10 @@ def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | No
 def _context(
     launches: isl.Set, blocks: tuple[BlockCoordinate, ...], threads: tuple[tuple[str, str], ...], sizes: tuple[int, ...]
 ) -> isl.Set:
-    """What holds of the coordinates wherever the kernel runs: a convex set, as every block of the grid is launched."""
+    """Return what holds of the coordinates wherever the kernel runs.
+
+    It is a convex set, as every block of the grid is launched.
+    """
     context = isl.Set.universe(launches.get_space())
     for coordinate in blocks:
         hull = hull_of(coordinate.values)
@@ -396,7 +409,10 @@ def _context(
 
 
 def _iterator(scop: Scop, member: isl.UnionPwAff, fallback: str) -> str:
-    """The source iterator that a band member is made of, when it is the same one for every statement."""
+    """Return the source iterator that a band member is made of, when it is the same one for every statement.
+
+    Otherwise `fallback` is returned.
+    """
     found: set[str] = set()
 
     def piece(values: isl.PwAff) -> None:

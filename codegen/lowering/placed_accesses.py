@@ -68,7 +68,7 @@ class PlacedCopy:
 
     @property
     def extents(self) -> isl.Set:
-        """Say between which numbers the coordinates of cells are."""
+        """Return the bounds of the coordinates of cells."""
         names = ", ".join(self.parameters)
         bounds = [f"0 <= {c} < {e}" for c, e in zip(self.parameters, self.placement.extents, strict=True)]
         return isl.Set(f"[{names}] -> {{ : {' and '.join(bounds) or 'true'} }}")
@@ -95,12 +95,12 @@ class Placed:
         return context.align_params(isl.Set(f"[{', '.join(names)}] -> {{ : }}").get_space())
 
     def _keeps_arrays(self, kernel: int) -> bool:
-        """Whether tiles of a kernel are updated as long as it runs."""
+        """Return whether tiles of a kernel are updated as long as it runs."""
         own = (copy for copy in self.copies.values() if copy.run.loop.kernel.number == kernel)
         return any(copy.placement.updated for copy in own)
 
     def detail(self, scop: Scop, kernel: int, build: isl.AstBuild, integer: CType) -> Detail:
-        """What an instance of a kernel is where isl makes its leaf."""
+        """Describe an instance of a kernel where isl makes its leaf: its guard and its accesses to cells."""
         schedule = isl.Map.from_union_map(build.get_schedule())
         name = schedule.get_tuple_name(isl.dim_type.in_)
         if name in self.copies:
@@ -131,12 +131,12 @@ class _Leaf:
     values: Mapping[str, Expr] = field(default_factory=dict)
 
     def guard(self, where: isl.Set) -> Expr | None:
-        """Whether the instance is in a set; None where it always is."""
+        """Return the condition that the instance is in a set, or None where it always is."""
         condition = self._expression(self.build.expr_from_set(where.apply(self.schedule)))
         return None if isinstance(condition, Literal) and condition.text == "1" else condition
 
     def access(self, element: isl.PwMultiAff, type: CType) -> Access:
-        """The element of an array that the instance is mapped to."""
+        """Return the element of an array that the instance is mapped to."""
         here = element.pullback_pw_multi_aff(isl.PwMultiAff.from_map(self.schedule.reverse()))
         found = self.build.access_from_pw_multi_aff(_formula(here))
         subscripts = (self._expression(found.get_op_arg(k)) for k in range(1, found.get_op_n_arg()))
@@ -147,7 +147,7 @@ class _Leaf:
 
 
 def _formula(element: isl.PwMultiAff) -> isl.PwMultiAff:
-    """One formula without its domain, which takes isl long to print nothing of; several with theirs."""
+    """Drop the domain of a single formula, which takes isl long to print nothing of; several formulas keep theirs."""
     if element.n_piece() != 1:
         return element
     found: list[isl.MultiAff] = []
@@ -156,8 +156,10 @@ def _formula(element: isl.PwMultiAff) -> isl.PwMultiAff:
 
 
 def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], names: Names) -> Placed:
-    """The tree to generate code for, with what its placements mean there. Only plans with copies, or with cells below a
-    loop, count: arrays that live in a kernel alone are `Storage`."""
+    """Prepare the tree to generate code for, with what its placements mean there.
+
+    Only plans with copies, or with cells below a loop, count: arrays that live in a kernel alone are `Storage`.
+    """
     plans = tile_plans(plans)
     if not plans:
         return Placed(schedule.tree)
@@ -184,7 +186,7 @@ def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], na
 def _guards(
     scop: Scop, padded: isl.Schedule, uses_of: Mapping[tuple[int, str], Mapping[int, Use]], plans: Sequence[KernelPlan]
 ) -> dict[str, isl.Set]:
-    """The guards of statements in kernels with tiles whose domains are padded."""
+    """Return the guards of statements in kernels with tiles whose domains are padded."""
     domains = {s.get_tuple_name(): s for s in sets(padded.get_domain())}
     domains = {n: s for n, s in domains.items() if not s.is_subset(scop.statement(n).domain)}
     guards: dict[str, isl.Set] = {}
@@ -209,7 +211,7 @@ def _guards(
 
 
 def _storage(scop: Scop, placement: Placement) -> Storage:
-    """Where the cells are; padding is behind each row."""
+    """Return the storage of the cells, with the padding after each row."""
     layout = placement.layout
     if layout.fragment or layout.swizzle != (0, 0):
         raise InternalError(f"{placement.name} has a layout that code is not generated for: {layout}")
@@ -220,13 +222,13 @@ def _storage(scop: Scop, placement: Placement) -> Storage:
 
 
 def _accesses(uses: Mapping[int, Use]) -> Iterator[PlacedAccess]:
-    """The accesses of a statement that have cells in a kernel."""
+    """Yield the accesses of a statement that have cells in a kernel."""
     for number, use in uses.items():
         yield PlacedAccess(number, use.placement, isl.PwMultiAff.from_map(use.cell))
 
 
 def _uses(scop: Scop, tree: CopyTree, plan: KernelPlan, statement: str) -> Iterator[tuple[int, Use]]:
-    """The innermost placement of each access of a statement that has one."""
+    """Yield the innermost placement of each access of a statement that has one, with the number of the access."""
     found: dict[int, Use] = {}
     for placement in plan.placements:
         place = _of(tree.loop(plan, placement.level).places(placement.owner), statement)
@@ -246,18 +248,18 @@ def _of(places: isl.UnionMap, name: str) -> isl.Map | None:
 
 
 def _unrestricted(access: isl.Map) -> isl.Map:
-    """The element that an access is of as a formula, where tiles are padded too."""
+    """Return the element of an access as a formula that holds outside of the domain, as tiles are padded."""
     return access.gist_domain(access.domain())
 
 
 def _cell(placement: Placement, place: isl.Map, element: isl.Map) -> isl.Map:
-    """`{ S[i] -> cells[..] }`."""
+    """Return the cell of an access at each instance, `{ S[i] -> cells[..] }`."""
     cell = place.range_product(element).apply_range(relation(placement.cell))
     return cell.set_tuple_name(isl.dim_type.out, placement.name)
 
 
 def _copy(tree: CopyTree, run: CopyRun, names: Names, parameters: tuple[str, ...]) -> PlacedCopy:
-    """The element of each cell, and where there is one."""
+    """Return the copy with the element of each cell, and the places and cells that have one."""
     placement = run.placement
     cells = tuple(names.fresh(f"{placement.name}_{k}") for k in range(len(placement.extents)))
     own = parameters[: len(cells)]
@@ -287,7 +289,7 @@ MOST_PARTS = 3  # of a copy: each has loops of its own
 
 
 def _by_blocks(copy: PlacedCopy) -> PlacedCopy:
-    """The copy with tests of the block apart from those of cells, where there are few of the former.
+    """Test the block of a copy separately from its cells, where there are few of the former tests.
 
     before: if (bi == 0 && a > 0 || bj == 0 && a > 0) A_tile[a] = ..
     after:  if (bi == 0 || bj == 0) if (a > 0) A_tile[a] = ..
@@ -308,7 +310,7 @@ def _by_blocks(copy: PlacedCopy) -> PlacedCopy:
 
 
 def _simple_parts(where: isl.Set, parameters: Sequence[str]) -> Iterator[tuple[isl.Set, isl.Set]]:
-    """Places all of whose cells fulfil the same conditions, and these: all places, or those of one piece."""
+    """Yield places all of whose cells fulfil the same conditions, with these: all places, or those of one piece."""
     for piece in (where, *(isl.Set.from_basic_set(own) for own in where.get_basic_sets())):
         places = piece
         for name in parameters:

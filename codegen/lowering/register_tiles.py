@@ -31,8 +31,10 @@ class FullTile:
 
 
 def full_tile(tree: isl.Schedule) -> FullTile | None:
-    """The full tiles of a kernel's tree, whose coordinates are parameters; None without a band of points, or where the
-    points of a tile are not a constant number."""
+    """Return the full tiles of a kernel's tree, whose coordinates are parameters.
+
+    None without a band of points, or where the points of a tile are not a constant number.
+    """
     band = _band(tree)
     if band is None:
         return None
@@ -50,13 +52,13 @@ def full_tile(tree: isl.Schedule) -> FullTile | None:
 
 
 def in_loops(tree: isl.Schedule) -> isl.Schedule:
-    """The tree whose points run one after another."""
+    """Return the tree with the points in loops, one after another."""
     band = _band(tree)
     return tree if band is None else _with_type(band, isl.ast_loop_type.default)
 
 
 def point_by_point(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements, whose loops over points compilers do not unroll."""
+    """Keep compilers from unrolling the loops over points in statements."""
 
     def one(stmt: Stmt) -> Stmt:
         stmt = with_bodies(stmt, point_by_point)
@@ -77,7 +79,7 @@ def _with_type(band: isl.ScheduleNode, kind: isl.ast_loop_type) -> isl.Schedule:
 
 
 def _box(points: isl.Set) -> isl.Set | None:
-    """The smallest box around points, whatever the parameters are."""
+    """Return the smallest box around points, whatever the parameters are, or None where they are not bounded."""
     box = isl.Set.universe(points.get_space().drop_all_params())
     for i in range(int(points.dim(_SET))):
         least, most = points.dim_min_val(i), points.dim_max_val(i)

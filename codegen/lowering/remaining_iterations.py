@@ -23,15 +23,17 @@ from polytile.ir.scop import Parameter, Scop, Statement
 
 
 def from_iteration(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Scop, MappedSchedule]:
-    """The Scop from iteration `rest` on of the loop that is outermost around all statements, as its order is proven for
-    all iterations."""
+    """Return the Scop from iteration `rest` on of the outermost loop around all statements.
+
+    The order of its iterations is proven for all of them.
+    """
     return _changed(scop, schedule, {s.name: _from(s, rest) for s in scop.main}, rest, _from_first(scop, rest))
 
 
 def _changed(
     scop: Scop, schedule: MappedSchedule, main: Mapping[str, Statement], rest: str, known: isl.Set
 ) -> tuple[Scop, MappedSchedule]:
-    """With other statements, and what is `known` of the new parameter."""
+    """Replace statements of a Scop, and add the parameter `rest` with what is `known` of it."""
     more = replace(scop, parameters=(*scop.parameters, Parameter(rest, INT)), context=scop.context.intersect(known))
     return _restricted(more, schedule, main)
 
@@ -39,7 +41,7 @@ def _changed(
 def _restricted(
     scop: Scop, schedule: MappedSchedule, main: Mapping[str, Statement]
 ) -> tuple[Scop, MappedSchedule]:
-    """The instances of these statements alone."""
+    """Restrict a Scop and its schedule to the instances of these statements."""
     domain = isl.UnionSet.empty(scop.context.get_space().params())
     for statement in scop.statements:
         domain = domain.union(isl.UnionSet.from_set(main.get(statement.name, statement).domain))
@@ -52,14 +54,14 @@ def _restricted(
 
 
 def unless_done(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Scop, MappedSchedule]:
-    """All of a Scop if `rest` is 0, or nothing."""
+    """Restrict a Scop to all of its instances if `rest` is 0, or none."""
     left = isl.Set(f"[{rest}] -> {{ : {rest} <= 0 }}")
     statements = {s.name: replace(s, domain=s.domain.intersect_params(left)) for s in scop.main}
     return _changed(scop, schedule, statements, rest, isl.Set(f"[{rest}] -> {{ : 0 <= {rest} <= 1 }}"))
 
 
 def without_any(scop: Scop, schedule: MappedSchedule) -> tuple[Scop, MappedSchedule]:
-    """What is left of a Scop whose iterations are all run by other kernels, for all sizes."""
+    """Return what is left of a Scop whose iterations are all run by other kernels, for all sizes: no instance."""
     statements = {s.name: replace(s, domain=s.domain.empty(s.domain.get_space())) for s in scop.main}
     return _restricted(scop, schedule, statements)
 
@@ -71,7 +73,7 @@ def _from(statement: Statement, rest: str) -> Statement:
 
 
 def _from_first(scop: Scop, rest: str) -> isl.Set:
-    """No iteration lies before the first one; there may be none."""
+    """Return what is known of `rest`: no iteration lies before the first one, and there may be none."""
     times = isl.Set("{ [t] : false }")
     for statement in scop.main:
         domain = statement.domain.intersect_params(scop.context).reset_tuple_id()

@@ -62,9 +62,11 @@ class _Leaf:
 def require_faithful(
     tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[Stmt, ...], left_out: int = 0
 ) -> None:
-    """Raises UnfaithfulLoopsError where `body`, whose loops are named `iterator`0, `iterator`1, ... by depth, below so
-    many members that were `left_out` of the tree, does not run all instances of a tree. Instances that an extension
-    adds, those of barriers, are not looked at."""
+    """Raise UnfaithfulLoopsError where `body` does not run all instances of a tree.
+
+    Its loops are named `iterator`0, `iterator`1, ... by depth, below so many members that were `left_out` of the tree.
+    Instances that an extension adds, those of barriers, are not looked at.
+    """
     try:
         with budget(OPERATIONS):
             _require(tree, context, iterator, body, left_out)
@@ -93,7 +95,7 @@ def _require(tree: isl.Schedule, context: isl.Set, iterator: str, body: tuple[St
 
 
 def _require_all(name: str, expected: isl.Set, done: Sequence[isl.Set], *, moved: bool) -> None:
-    """Raises UnfaithfulLoopsError unless the instances are those that run."""
+    """Raise UnfaithfulLoopsError unless the instances are those that run."""
     total = isl.Set.empty(expected.get_space())
     for own in done:
         if not moved and not own.is_disjoint(total):
@@ -142,7 +144,7 @@ def _runs(body: Sequence[Stmt], where: isl.Set, loops: tuple[str, ...]) -> Itera
 
 
 def _executed(run: _Run, like: isl.Set) -> isl.Set:
-    """What is run, over the iterators of the loops as parameters."""
+    """Return the instances that are run, over the iterators of the loops as parameters."""
     found = isl.Map("{ [] -> [] }").intersect_domain(run.where)
     for value in run.instance.values:
         found = found.flat_range_product(_value(value).as_map())
@@ -150,8 +152,10 @@ def _executed(run: _Run, like: isl.Set) -> isl.Set:
 
 
 def _at_its_time(leaves: Sequence[_Leaf], loops: Sequence[str], iterator: str, left_out: int) -> isl.Set:
-    """The instances, each where the loops' iterators are its time. Some of a statement may be below fewer bands than
-    others: those are in no loop of a band that they do not have."""
+    """Return the instances, each where the loops' iterators are its time.
+
+    Some of a statement may be below fewer bands than others: those are in no loop of a band that they do not have.
+    """
     found = isl.Set.empty(leaves[0].instances.get_space())
     depths = {name: int(name.removeprefix(iterator)) - left_out for name in loops}
     for leaf in (one for one in leaves if all(depth < len(one.times) for depth in depths.values())):
@@ -166,7 +170,7 @@ def _at_its_time(leaves: Sequence[_Leaf], loops: Sequence[str], iterator: str, l
 
 
 def _piece(member: isl.UnionPwAff, instances: isl.Set) -> isl.PwAff:
-    """The member of a band, for these instances alone."""
+    """Return the member of a band, for these instances alone."""
     found: list[isl.PwAff] = []
     member.intersect_domain(isl.UnionSet.from_set(instances)).foreach_pw_aff(found.append)
     (piece,) = found
@@ -174,14 +178,17 @@ def _piece(member: isl.UnionPwAff, instances: isl.Set) -> isl.PwAff:
 
 
 def _without(found: isl.Set, loops: Sequence[str]) -> isl.Set:
-    """The instances alone: the loops' iterators have one value for each."""
+    """Project the loops' iterators out of instances: they have one value for each."""
     for name in loops:
         found = found.project_out(isl.dim_type.param, found.find_dim_by_name(isl.dim_type.param, name), 1)
     return found
 
 
 def _value(expr: Expr) -> isl.PwAff:
-    """`[n, c] -> { [] -> [expr] }`. isl divides exactly, or what is not negative, so that quotients are floors."""
+    """Convert an expression to `[n, c] -> { [] -> [expr] }`.
+
+    isl divides exactly, or what is not negative, so that quotients are floors.
+    """
     match expr:
         case Literal(text=text):
             return _read(f"{{ [] -> [{text}] }}")
@@ -206,12 +213,12 @@ def _value(expr: Expr) -> isl.PwAff:
 
 @lru_cache(maxsize=256)
 def _read(text: str) -> isl.PwAff:
-    """isl takes as long to read a name as to compute with it, and loops have few."""
+    """Read a function, from a cache: isl takes as long to read a name as to compute with it, and loops have few."""
     return isl.PwAff(text)
 
 
 def _holds(expr: Expr) -> isl.Set:
-    """Where a condition holds."""
+    """Return the set where a condition holds."""
     match expr:
         case Binary(op="&&", left=left, right=right):
             return _holds(left).intersect(_holds(right))

@@ -13,7 +13,7 @@ from polytile.machine import ADDRESS_BYTES, REGISTER_BYTES
 
 
 def live_registers(graph: ValueGraph, sequence: Sequence[int]) -> int:
-    """The most registers that values and addresses of 64 bits take at once when they are computed in this sequence."""
+    """Return the most registers that values and addresses of 64 bits take at a time, when computed in this sequence."""
     last: dict[Hashable, int] = {}
     first: dict[Hashable, int] = {}
     for at, number in enumerate(sequence):
@@ -36,7 +36,10 @@ def live_registers(graph: ValueGraph, sequence: Sequence[int]) -> int:
 
 
 def _row(node: ValueNode) -> Hashable:
-    """What the addresses of an access have in common with those of its neighbours; None for what is in no memory."""
+    """Return what the addresses of an access have in common with those of its neighbours.
+
+    None for what is in no memory.
+    """
     match node.kind, node.key:
         case Kind.LOAD | Kind.STORE, (array, frozenset() as index, *_):
             return array, frozenset(item for item in index if item[0])

@@ -45,7 +45,7 @@ class Block:
 
 @remembered
 def is_straight(stmt: Stmt) -> bool:
-    """Whether a statement can be part of a block: assignments and declarations of values without conditions."""
+    """Return whether a statement can be part of a block: assignments and declarations of values without conditions."""
     match stmt:
         case Scope(body=body):
             return all(map(is_straight, body))
@@ -69,7 +69,7 @@ class _Known:
     found: dict[tuple[int, ...], tuple[tuple[Stmt, ...], dict[str, Storage], Block]] = field(default_factory=dict)
 
     def block(self, kernel: Kernel, body: tuple[Stmt, ...]) -> Block | None:
-        """The block, if the kernel has its arrays where they were."""
+        """Return the block, if the kernel has its arrays where they were."""
         _, storages, block = self.found.get(tuple(map(id, body)), (None, {}, None))
         return block if all(kernel.storage_of(array) == where for array, where in storages.items()) else None
 
@@ -84,8 +84,11 @@ _MOST_KNOWN = 64  # blocks
 
 
 def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = ()) -> Block:
-    """The graph of statements that are all straight; raises NotStraightError where names would have to live on, as in
-    those `behind` them, or change that are declared elsewhere."""
+    """Build the graph of statements that are all straight-line code.
+
+    Raises NotStraightError where names would have to live on, as in the statements `behind` them, or change that are
+    declared elsewhere.
+    """
     statements = tuple(body)
     declared = {s.name for s in _inside(statements) if isinstance(s, Declare)}
     if declared and not all(declared.isdisjoint(_mentioned(stmt)) for stmt in behind):
@@ -107,7 +110,7 @@ def _mentioned(stmt: Stmt) -> frozenset[str]:
 
 
 def _is_plain(value: Expr) -> bool:
-    """Whether all of a value is computed whatever its parts are, and reads no element whose place is in memory."""
+    """Return whether all of a value is computed whatever its parts are, and reads no element at a place in memory."""
     for node in walk(value):
         match node:
             case Access(subscripts=subscripts, field=member):
@@ -128,7 +131,7 @@ def _reads(subscripts: Iterable[Expr]) -> bool:
 
 
 def _free(body: Sequence[Stmt], declared: frozenset[str]) -> Iterator[str]:
-    """The names that statements use of what is declared around them."""
+    """Yield the names that statements use of what is declared around them."""
     for stmt in body:
         if isinstance(stmt, Scope):
             yield from _free(stmt.body, declared)
@@ -210,7 +213,7 @@ class _Builder:
             self.own[stmt.name] = here if near is None else near
 
     def _beside(self, name: str, place: Polynomial) -> Expr | None:
-        """An integer in terms of one of the block that it is a constant away from."""
+        """Express an integer by one of the block that it is a constant away from, or return None."""
         for other, known in sorted(self.named, key=lambda one: one[0].name != name):
             apart = difference(place, known)
             if not apart.keys() - {()}:
@@ -237,7 +240,7 @@ class _Builder:
 
     # Values ---------------------------------------------------------------------------------------
     def _as(self, value: Expr, ctype: CType) -> int:
-        """The value in the type of what it is assigned to."""
+        """Return the number of the value in the type of what it is assigned to."""
         return self.value(value if value.type == ctype else Cast(ctype, value))
 
     def value(self, expr: Expr) -> int:
@@ -276,7 +279,7 @@ class _Builder:
 
     # Memory ---------------------------------------------------------------------------------------
     def _place(self, access: Access) -> tuple[_Place, Hashable, Access]:
-        """The place of an access, what tells it from others, and how it is written."""
+        """Return the place of an access, its key among other places, and the access as it is written."""
         written, known = zip(*map(self._subscript, access.subscripts), strict=True) if access.subscripts else ((), ())
         same = all(a is b for a, b in zip(written, access.subscripts, strict=True))
         here = access if same else replace(access, subscripts=written)
@@ -290,17 +293,17 @@ class _Builder:
         return place, key, here
 
     def _met(self, array: str, place: _Place) -> list[_Place]:
-        """The other places of an array that may be the same."""
+        """Return the other places of an array that may be the same."""
         return [p for p in self.places[array].values() if p is not place and _may_meet(p, place)]
 
     def _subscript(self, subscript: Expr) -> tuple[Expr, Expr]:
-        """A subscript as it is written in the block, and in names that are declared around all points."""
+        """Return a subscript as it is written in the block, and in names that are declared around all points."""
         if subscript not in self.subscripts:
             self.subscripts[subscript] = self._written(subscript), with_values(subscript, self.known)
         return self.subscripts[subscript]
 
     def _written(self, subscript: Expr) -> Expr:
-        """A subscript in names that are declared around all of the block.
+        """Rewrite a subscript in names that are declared around all of the block.
 
         before: i - 2, where i is one more than the block's i
         after:  i - 1
@@ -343,7 +346,7 @@ class _Builder:
 
 
 def _normal(expr: Expr) -> Expr:
-    """An integer as the polynomial that it is, so that `i + 1` is the same value however `i` was declared."""
+    """Normalize an integer to a polynomial, so that `i + 1` is the same value however `i` was declared."""
     place = polynomial(expr) if expr.type.kind == "int" else None
     if place is None:
         return expr
@@ -352,7 +355,7 @@ def _normal(expr: Expr) -> Expr:
 
 
 def _is_cheap(expr: Expr) -> bool:
-    """Whether compilers compute it anew wherever it is used."""
+    """Return whether compilers compute it anew wherever it is used."""
     return isinstance(expr, Unary | Cast) or (isinstance(expr, Binary) and expr.op not in _COSTLY) or _literal(expr)
 
 
@@ -361,6 +364,9 @@ def _literal(expr: Expr) -> bool:
 
 
 def _may_meet(a: _Place, b: _Place) -> bool:
-    """Whether two places may be one element: their distance is no constant, and no subscript tells them apart, as it
-    does those of `A[t % 2][i]` and `A[(t + 1) % 2][j]`."""
+    """Return whether two places may be one element.
+
+    Their distance is then no constant, and no subscript makes them differ, as it does for `A[t % 2][i]` and `A[(t + 1)
+    % 2][j]`.
+    """
     return a.moving != b.moving and not any(map(have_other_remainders, a.subscripts, b.subscripts))

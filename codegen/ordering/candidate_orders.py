@@ -13,7 +13,7 @@ from polytile.codegen.ordering.window_sweeps import with_swept_parts
 
 
 def candidate_orders(graph: ValueGraph, *, trees: bool, sweeps: bool) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Sequences of these kinds behind their numbers of live registers."""
+    """Yield sequences of these kinds, each with its number of live registers first."""
     found: list[tuple[int, ...]] = []
     if trees:
         found += [depth_first(graph), list_order(graph)]
@@ -28,5 +28,5 @@ def candidate_orders(graph: ValueGraph, *, trees: bool, sweeps: bool) -> Iterato
 
 
 def swept_by_parts(graph: ValueGraph) -> tuple[int, ...]:
-    """The source's order with parts of it swept."""
+    """Return the source's order with parts of it swept."""
     return interleave(graph, with_swept_parts(graph, interleave(graph, graph.order)))

@@ -20,7 +20,7 @@ MAX_ROUNDS = 3
 
 
 def interleave(graph: ValueGraph, sequence: Sequence[int]) -> tuple[int, ...]:
-    """A sequence with at most as many live registers as the given one."""
+    """Move operations in a sequence to lower its number of live registers, or return it as it is."""
     best, least = tuple(sequence), max_live(graph, sequence)
     motion = _Motion(graph, [n for n in sequence if graph.nodes[n].kind is not Kind.LOAD])
     for _ in range(MAX_ROUNDS):
@@ -53,7 +53,7 @@ class _Motion:
         self._number(0, len(self.computed))
 
     def _behind_loads(self, number: int) -> list[int]:
-        """What must come before a node, and before the loads that it takes along."""
+        """Return what must come before a node, and before the loads that it takes along."""
         found: list[int] = []
         for need in self.graph.needs(number):
             load = self.graph.nodes[need].kind is Kind.LOAD
@@ -65,7 +65,7 @@ class _Motion:
             self.place[self.computed[at]] = at
 
     def _balance(self, number: int) -> int:
-        """Registers that are live behind a node, less those before it."""
+        """Return the registers that are live after a node, less those before it."""
         node, at = self.graph.nodes[number], self.place[number]
         total = node.width if self.uses[number] else 0
         for operand in dict.fromkeys(node.operands):

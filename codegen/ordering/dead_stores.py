@@ -14,7 +14,7 @@ from polytile.codegen.ordering.value_graph import Kind, ValueGraph
 
 
 def without_dead_stores(graph: ValueGraph) -> ValueGraph:
-    """The graph without these stores; the same one where there are none."""
+    """Eliminate dead stores from a graph; return the same one where there are none."""
     dead = _dead(graph)
     if not dead:
         return graph
@@ -30,7 +30,7 @@ def without_dead_stores(graph: ValueGraph) -> ValueGraph:
 
 
 def _dead(graph: ValueGraph) -> set[int]:
-    """Stores that another one of the same element follows, without a load between them that may read it."""
+    """Return the stores that another one of the same element follows, without a load between them that may read it."""
     read = {n for node in graph.nodes if node.kind is Kind.LOAD for n in node.after}
     found: set[int] = set()
     stored: set[object] = set()

@@ -22,7 +22,7 @@ MAX_DEPTH = 24  # of operations that are written as one
 
 
 def emit(graph: ValueGraph, sequence: Sequence[int], names: Names) -> tuple[Stmt, ...]:
-    """The statements that compute the values in this sequence."""
+    """Return the statements that compute the values in this sequence."""
     writer = _Writer(graph, names)
     for number in sequence:
         writer.write(number)
@@ -71,7 +71,7 @@ class _Writer:
         self._put(number, with_values(node.expr, values), depth)
 
     def _taken(self, operands: Sequence[int]) -> int:
-        """How many of the last pending values are operands, in their order, with nothing to be written in between."""
+        """Count the last pending values that are operands, in their order, with nothing to be written in between."""
         wanted = [o for o in operands if self.graph.nodes[o].kind is not Kind.CONSTANT and o not in self.written]
         for count in range(len(wanted), 0, -1):
             if [p.number for p in self.pending[-count:]] == wanted[-count:] and len(wanted) == count:

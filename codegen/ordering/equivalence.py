@@ -13,14 +13,16 @@ from polytile.codegen.ordering.value_graph import Kind, ValueGraph
 
 
 def equivalent(one: ValueGraph, other: ValueGraph) -> bool:
-    """Whether both graphs store the same values, operation by operation, and keep the same order of stores and of the
-    loads that these may change."""
+    """Return whether both graphs store the same values, operation by operation.
+
+    The order of stores and of the loads that these may change must be the same, too.
+    """
     table: dict[Hashable, int] = {}
     return _stores(one, table) == _stores(other, table)
 
 
 def _stores(graph: ValueGraph, table: dict[Hashable, int]) -> Counter[int]:
-    """The numbers of the stores, in a table that grows."""
+    """Return the numbers of the stores, in a table that grows."""
     numbers: list[int] = []
     for node in graph.nodes:
         place = node.key[:2] if node.kind is Kind.LOAD and isinstance(node.key, tuple) else node.key

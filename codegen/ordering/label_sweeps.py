@@ -19,12 +19,12 @@ _Offsets = Mapping[int, Mapping[frozenset[tuple[str, int]], int]]  # by load: al
 
 
 def sweep_orders(graph: ValueGraph) -> Iterator[tuple[int, ...]]:
-    """The sequences of all sweeps; of elements that have all dimensions, while others come with what needs them."""
+    """Yield the sequences of all sweeps of elements that have all dimensions; others come with what needs them."""
     yield from (swept(graph, places) for places in label_places(graph, (True, False)))
 
 
 def label_places(graph: ValueGraph, directions: Sequence[bool] = (False,)) -> Iterator[dict[int, int]]:
-    """When each element is loaded by each sweep, from the middle outwards or not."""
+    """Yield when each sweep loads each element, from the middle outwards or not."""
     offsets = _offsets(graph)
     rank = max((len(d) for d in offsets.values()), default=0)
     full = {load: found for load, found in offsets.items() if len(found) == rank}
@@ -37,7 +37,7 @@ def label_places(graph: ValueGraph, directions: Sequence[bool] = (False,)) -> It
 
 
 def _offsets(graph: ValueGraph) -> _Offsets:
-    """How far loads are along each dimension; a dimension is what subscripts have beside a constant."""
+    """Return the offsets of loads along each dimension; a dimension is what subscripts have beside a constant."""
     found: dict[int, dict[frozenset[tuple[str, int]], int]] = {}
     for number, node in enumerate(graph.nodes):
         if node.kind is not Kind.LOAD or not isinstance(node.expr, Access):
@@ -51,7 +51,7 @@ def _offsets(graph: ValueGraph) -> _Offsets:
 
 
 def _ranks(full: _Offsets, order: Sequence[frozenset[tuple[str, int]]], *, outwards: bool) -> dict[int, int]:
-    """When each element is loaded; those of one place, in several arrays, together."""
+    """Rank the elements by when they are loaded; those of one place, in several arrays, have one rank."""
 
     def place(load: int) -> tuple[int, ...]:
         offsets = [full[load].get(d, 0) for d in order]
@@ -63,7 +63,7 @@ def _ranks(full: _Offsets, order: Sequence[frozenset[tuple[str, int]]], *, outwa
 
 
 def swept(graph: ValueGraph, ranks: Mapping[int, int]) -> tuple[int, ...]:
-    """Operations and stores in the order in which the last of what they need is there."""
+    """Sort operations and stores by when the last of what they need is there."""
     there = list[int]()
     for number, needs in enumerate(graph.all_needs()):
         there.append(max([ranks.get(number, -1), *[there[n] for n in needs]]))
@@ -72,7 +72,10 @@ def swept(graph: ValueGraph, ranks: Mapping[int, int]) -> tuple[int, ...]:
 
 
 def with_late_loads(graph: ValueGraph, computed: Sequence[int]) -> tuple[int, ...]:
-    """A sequence of operations and stores with loads right before their first use, or the store that they precede."""
+    """Place loads in a sequence of operations and stores right before their first use.
+
+    A load that must precede a store comes right before that, if it is not used earlier.
+    """
     sequence: dict[int, None] = {}
     nodes, needs = graph.nodes, graph.all_needs()
     for number in computed:

@@ -27,9 +27,11 @@ class Sums:
 
 
 def sums_of(graph: ValueGraph, *, shared: bool, distribute: bool = True) -> Sums:
-    """The largest sums of a graph; those that several others have a part of are multiplied out in each of these where
-    `shared` ones are. A constant times a sum is a factor of each of its labels, unless none is to `distribute`: then
-    the product is a label."""
+    """Return the largest sums of a graph.
+
+    Those that several others have a part of are multiplied out in each of these where `shared` ones are. A constant
+    times a sum is a factor of each of its labels, unless none is to `distribute`: then the product is a label.
+    """
     uses = graph.uses()
     parts = [_parts(graph, number) for number in range(len(graph.nodes))]
 
@@ -50,7 +52,7 @@ def sums_of(graph: ValueGraph, *, shared: bool, distribute: bool = True) -> Sums
 
 
 def _form(root: int, parts: list[tuple[tuple[int, Fraction], ...]], inside: frozenset[int]) -> Form | None:
-    """The form of one sum; None where factors of a label add up to nothing."""
+    """Return the form of one sum, or None where factors of a label add up to nothing."""
     found: dict[int, Fraction] = {}
     waiting = [(number, factor) for number, factor in reversed(parts[root])]
     while waiting:
@@ -63,7 +65,10 @@ def _form(root: int, parts: list[tuple[tuple[int, Fraction], ...]], inside: froz
 
 
 def _parts(graph: ValueGraph, number: int) -> tuple[tuple[int, Fraction], ...]:
-    """The operands of an addition, and what others multiply by a constant; nothing for what is no part of a sum."""
+    """Return the operands of an addition, or what a product has beside a constant, with their factors.
+
+    Empty for what is no part of a sum.
+    """
     node = graph.nodes[number]
     if node.kind is not Kind.OPERATION or node.expr.type.kind != "float":
         return ()

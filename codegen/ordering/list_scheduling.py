@@ -18,7 +18,7 @@ from polytile.dataclass import dataclass
 
 
 def list_order(graph: ValueGraph) -> tuple[int, ...]:
-    """The greedy sequence of all nodes."""
+    """Return the greedy sequence of all nodes."""
     state = _State(graph)
     waiting = [n for n in graph.order if graph.nodes[n].kind is not Kind.LOAD]
     missing = [loads.bit_count() for loads in state.loads]  # that are not loaded yet
@@ -89,14 +89,14 @@ class _State:
         return _Choice((self.growth(cone), len(cone), number), cone, self.mask(cone))
 
     def mask(self, numbers: Iterable[int]) -> int:
-        """Nodes and their operands, as bits of a number."""
+        """Return nodes and their operands as bits of a number."""
         found = 0
         for number in numbers:
             found |= self.own[number]
         return found
 
     def cone(self, number: int) -> list[int]:
-        """What has to run for a node, in order, itself last."""
+        """Return what has to run for a node, in order, itself last."""
         found: dict[int, None] = {}
         waiting = [(number, False)]
         while waiting:
@@ -110,7 +110,7 @@ class _State:
         return list(found)
 
     def growth(self, cone: Sequence[int]) -> int:
-        """By how many registers more are live behind a cone than before it."""
+        """Return by how many registers more are live after a cone than before it."""
         used: dict[int, int] = {}
         for number in cone:
             for operand in dict.fromkeys(self.graph.nodes[number].operands):

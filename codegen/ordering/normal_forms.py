@@ -24,7 +24,10 @@ Form = dict[int, float]
 
 
 def same_sums(one: ValueGraph, other: ValueGraph) -> bool:
-    """Whether both graphs store values of the same normal forms in the same places, each read seeing the same store."""
+    """Return whether both graphs store values of the same normal forms in the same places.
+
+    Each read must see the same store.
+    """
     table = _Table()
     return table.stores(one) == table.stores(other)
 
@@ -37,7 +40,7 @@ class _Table:
     forms: dict[tuple[int, ...], list[tuple[tuple[float, ...], int]]] = field(default_factory=dict)
 
     def stores(self, graph: ValueGraph) -> Counter[int]:
-        """How often each store is in a graph, by its number."""
+        """Count how often each store is in a graph, by its number."""
         forms: list[Form] = []
         for node in graph.nodes:
             forms.append(self._form(node, forms))
@@ -58,8 +61,10 @@ class _Table:
         return {self.labels.setdefault(key, len(self.labels)): 1.0}
 
     def _number(self, form: Form) -> int:
-        """The number of a value: that of a label itself, or of a form with the same labels and nearly the same
-        factors."""
+        """Return the number of a value.
+
+        It is that of a label itself, or of a form with the same labels and nearly the same factors.
+        """
         if len(form) == 1 and (label := next(iter(form))) != _ONE and form[label] == 1.0:
             return label
         labels = tuple(sorted(form))
@@ -78,7 +83,7 @@ def _are_near(a: float, b: float) -> bool:
 
 
 def _combined(node: ValueNode, operands: list[Form]) -> Form | None:
-    """The form of a sum, or of a value times a number; None for other operations."""
+    """Return the form of a sum, or of a value times a number; None for other operations."""
     if node.expr.type.kind != "float" or any(_type(node, k) != node.expr.type for k in range(len(operands))):
         return _scaled(node, operands)
     match node.expr, operands:
@@ -97,7 +102,7 @@ def _sum(left: Form, right: Form, sign: float) -> Form:
 
 
 def _scaled(node: ValueNode, operands: list[Form]) -> Form | None:
-    """The form of a product with a number, or of a quotient by one."""
+    """Return the form of a product with a number, or of a quotient by one; None for other operations."""
     if node.expr.type.kind != "float" or not isinstance(node.expr, Binary) or node.expr.op not in ("*", "/"):
         return None
     left, right = operands
@@ -110,7 +115,7 @@ def _scaled(node: ValueNode, operands: list[Form]) -> Form | None:
 
 
 def _type(node: ValueNode, position: int) -> object:
-    """The type of an operand."""
+    """Return the type of an operand."""
     expr = node.expr
     if isinstance(expr, Binary):
         return (expr.left, expr.right)[position].type

@@ -13,14 +13,14 @@ OPERAND = "#"  # begins the name of an operand in an operation
 
 
 def operands_of(expr: Expr) -> Sequence[Expr]:
-    """What an operation is on."""
+    """Return the operands of an operation."""
     if isinstance(expr, Binary):  # most operations
         return expr.left, expr.right
     return [e for e in children(expr) if isinstance(e, Expr)]
 
 
 def slots_of(expr: Expr, types: Sequence[CType]) -> Expr | None:
-    """An operation whose operands, of these types, stand for others; None for another kind of value."""
+    """Return an operation with slots of these types in place of operands, or None for another kind of value."""
     if isinstance(expr, Binary):
         return binary_slots(expr.op, expr.type, *types)
     return with_operands(expr, [Name(f"{OPERAND}{k}", ctype) for k, ctype in enumerate(types)])
@@ -28,12 +28,12 @@ def slots_of(expr: Expr, types: Sequence[CType]) -> Expr | None:
 
 @cache
 def binary_slots(op: str, ctype: CType, left: CType, right: CType) -> Binary:
-    """The same for an operation on two values: always the same object, which knows its hash."""
+    """Return an operation on two slots of these types: always the same object, which knows its hash."""
     return Binary(op, Name(f"{OPERAND}0", left), Name(f"{OPERAND}1", right), ctype)
 
 
 def with_operands(expr: Expr, operands: Sequence[Expr]) -> Expr | None:
-    """An operation on other operands; None for another kind of value."""
+    """Replace the operands of an operation; None for another kind of value."""
     match expr, operands:
         case (Unary() | Cast()), (operand,):
             return replace(expr, operand=operand)

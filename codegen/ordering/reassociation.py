@@ -40,8 +40,11 @@ class Reassociated:
 def best_reassociation(
     graph: ValueGraph, few: int, *, distribute: bool = True, sharing: bool = True
 ) -> Reassociated | None:
-    """The best way to share parts of sums and to add them up; None for a graph without elements in an array's order.
-    Constants are multiplied out where `distribute` says so, and sums have parts in common with `sharing`."""
+    """Return the best way to share parts of sums and to add them up, or None.
+
+    It is None for a graph without elements in an array's order. Constants are multiplied out where `distribute` says
+    so, and sums have parts in common with `sharing`.
+    """
     found: list[tuple[float, Reassociated, Sums, Mapping[int, int]]] = []
     orders = [_places(graph, loads) for loads in label_places(graph)]
     for sums in [sums_of(graph, shared=shared, distribute=distribute) for shared in (False, True) if orders]:
@@ -59,12 +62,15 @@ def best_reassociation(
 
 
 def score(graph: ValueGraph, sequence: Sequence[int], few: int) -> float:
-    """Operations, and more of them where values take more than a `few` registers, so that fewer threads run at once."""
+    """Score a sequence by its operations, which count more where values take more than a `few` registers.
+
+    With more registers, fewer threads run at a time.
+    """
     return issued_operations(graph) * max(1.0, max_live(graph, sequence) / few)
 
 
 def issued_operations(graph: ValueGraph) -> int:
-    """The operations of a graph, where a product that is only added is part of the addition."""
+    """Count the operations of a graph, where a product that is only added is part of the addition."""
     uses = graph.uses()
 
     def is_free(number: int) -> bool:
@@ -84,7 +90,7 @@ def _adds(node: ValueNode) -> bool:
 
 
 def _places(graph: ValueGraph, loads: Mapping[int, int]) -> dict[int, int]:
-    """Where each value is in the order of elements: at the last one that it needs."""
+    """Return the place of each value in the order of elements: at the last one that it needs."""
     found: dict[int, int] = {}
     for number, needs in enumerate(graph.all_needs()):
         found[number] = max([loads.get(number, -1), *[found[n] for n in needs]])
@@ -94,7 +100,7 @@ def _places(graph: ValueGraph, loads: Mapping[int, int]) -> dict[int, int]:
 def _rebuilt(
     graph: ValueGraph, inside: frozenset[int], shared: SharedSums, places: Mapping[int, int]
 ) -> Reassociated | None:
-    """The graph with these sums; None where a factor has no literal."""
+    """Rebuild the graph with these sums, or return None where a factor has no literal."""
     try:
         made, loads = _Rebuilder(graph, inside, shared, places).run()
     except _NoLiteralError:
@@ -136,7 +142,7 @@ class _Rebuilder:
         return self.new[number]
 
     def _sum(self, form: Mapping[int, Fraction], ctype: CType) -> int:
-        """A sum from the first element on."""
+        """Add up a sum from the first element on, and return its number."""
         terms = sorted(form.items(), key=lambda term: (self.places[term[0]], term[0]))
         total: int | None = None
         for label, factor in terms:
@@ -147,7 +153,7 @@ class _Rebuilder:
         return total
 
     def _scaled(self, value: int, factor: Fraction, ctype: CType, *, signed: bool) -> int:
-        """A value times a factor, or times its magnitude."""
+        """Multiply a value by a factor, or by its magnitude, and return the number of the product."""
         if factor == 1 or (factor == -1 and not signed):
             return value
         if factor == -1:

@@ -40,14 +40,14 @@ class SharedSums:
         return number
 
     def put(self, name: int, part: int, labels: Iterable[int], factor: Fraction) -> None:
-        """A part in place of labels of a sum."""
+        """Replace labels of a sum by a part."""
         for label in labels:
             del self.sums[name][label]
         self.sums[name][part] = self.factor(factor)
 
 
 def apart(forms: Mapping[int, Mapping[int, Fraction]]) -> SharedSums:
-    """The sums without common parts."""
+    """Return the sums without common parts."""
     found = SharedSums()
     for name, form in forms.items():
         found.sums[name] = {label: found.factor(value) for label, value in form.items()}
@@ -55,8 +55,10 @@ def apart(forms: Mapping[int, Mapping[int, Fraction]]) -> SharedSums:
 
 
 def share(forms: Mapping[int, Mapping[int, Fraction]], places: Mapping[int, int], *, pairs: bool) -> SharedSums:
-    """The sums with common parts; `places` say where labels are, so that near ones go together; with `pairs`, labels
-    of some sums do, too."""
+    """Return the sums with common parts.
+
+    `places` say where labels are, so that near ones go together; with `pairs`, labels of some sums do, too.
+    """
     shared = apart(forms)
     _join_columns(shared)
     if pairs:
@@ -71,7 +73,7 @@ def _ratio(a: Fraction, b: Fraction) -> Ratio:
 
 # All sums ----------------------------------------------------------------------------------------
 def _join_columns(shared: SharedSums) -> None:
-    """Labels that have the same factors in all sums, but for one factor of each label, become one."""
+    """Merge labels that have the same factors in all sums, but for one factor of each label."""
     columns: dict[int, list[tuple[int, Fraction]]] = {}
     for name, form in shared.sums.items():
         for label, factor in form.items():
@@ -92,7 +94,7 @@ def _join_columns(shared: SharedSums) -> None:
 
 
 def _base(factors: Sequence[Fraction]) -> Fraction:
-    """What most factors are multiples by 1 and -1 of, or else the largest."""
+    """Return what most factors are multiples by 1 and -1 of, or else the largest."""
     sizes = [abs(f) for f in factors]
     common = max(sizes, key=lambda f: (sizes.count(f), f))
     return next(f for f in factors if abs(f) == common)
@@ -110,7 +112,7 @@ class _Pairs:
     ratios: dict[tuple[int, int], Ratio] = field(default_factory=dict)  # by the identities of factors, which are kept
 
     def join(self) -> None:
-        """Pairs become labels, until none is in two sums."""
+        """Replace pairs by labels, until none is in two sums."""
         if sum(len(form) ** 2 // 2 for form in self.shared.sums.values()) > MOST_PAIRS:
             return
         for number, form in self.shared.parts.items():
@@ -152,7 +154,7 @@ class _Pairs:
         heapq.heappush(self.heap, (-count, not _is_one(pair[2]), apart, pair))
 
     def _next(self) -> _Pair | None:
-        """The pair of most sums; what the heap knew before has changed."""
+        """Return the pair of most sums, or None; what the heap knew before has changed."""
         while self.heap:
             count, _, _, pair = heapq.heappop(self.heap)
             now = len(self.sums.get(pair, ()))

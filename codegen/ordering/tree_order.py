@@ -57,7 +57,7 @@ class TreeOrder:
         self._trees: list[Tree] = []  # that stay, so that their identities do
 
     def __call__(self, tree: Tree, live: Labels, needed: Labels) -> Evaluation:
-        """The best order, where `live` labels are in registers before and `needed` ones are used afterwards."""
+        """Return the best order, where `live` labels are in registers before and `needed` ones are used afterwards."""
         if not tree.children:
             return Evaluation(len(live | tree.labels), ())
         inside = live & tree.labels
@@ -73,7 +73,7 @@ class TreeOrder:
             yield Evaluation(self._registers(order, live, needed), order)
 
     def _orders(self, tree: Tree, live: Labels, needed: Labels) -> Iterator[tuple[Tree, ...]]:
-        """All orders of the children, or of more than a few those whose largest children come first."""
+        """Yield all orders of the children, or of more than a few those whose largest children come first."""
         if len(self._known) > MAX_EVALUATIONS:
             yield tree.children
             return
@@ -85,7 +85,7 @@ class TreeOrder:
         yield tree.children
 
     def _registers(self, order: Sequence[Tree], live: Labels, needed: Labels) -> int:
-        """The most live registers of an order."""
+        """Return the most live registers of an order."""
         most, held, pending = 0, 0, NONE  # registers and labels of what the children before have given
         for at, child in enumerate(order):
             later = needed.union(*(c.labels for c in order[at + 1 :]))
@@ -101,7 +101,7 @@ class TreeOrder:
 
 
 def sequence_of(tree: Tree, live: Labels, needed: Labels, order: TreeOrder) -> Iterator[int]:
-    """The numbers of the operations of a tree in its best order."""
+    """Yield the numbers of the operations of a tree in its best order."""
     pending = NONE
     for at, child in enumerate(chosen := order(tree, live, needed).order):
         later = needed.union(*(c.labels for c in chosen[at + 1 :]))
@@ -115,8 +115,11 @@ def sequence_of(tree: Tree, live: Labels, needed: Labels, order: TreeOrder) -> I
 
 # Forests ------------------------------------------------------------------------------------------
 def depth_first(graph: ValueGraph) -> tuple[int, ...]:
-    """All trees of a graph, each in its best order. Values that are used several times are labels of their own; of the
-    trees whose labels are there, the one that shares most with those live is next."""
+    """Order all trees of a graph, each in its best order.
+
+    Values that are used several times are labels of their own; of the trees whose labels are there, the one that shares
+    most with those live is next.
+    """
     forest = _Forest(graph)
     computed: list[int] = []
     live: Labels = NONE
@@ -167,7 +170,7 @@ class _Forest:
             self.counts[label] = self.counts.get(label, 0) + 1
 
     def _stores(self, number: int) -> Iterator[int]:
-        """The stores that must come before a node, through loads that must."""
+        """Yield the stores that must come before a node, through loads that must."""
         for need in self.graph.nodes[number].after:
             if self.graph.nodes[need].kind is Kind.LOAD:
                 yield from self.graph.nodes[need].after
@@ -178,7 +181,7 @@ class _Forest:
         return not any(r in self.waiting for r in self.before[root])
 
     def priority(self, root: int, live: Labels) -> tuple[int, int]:
-        """Stores at once; else by what a tree loads less what it has in registers."""
+        """Return the priority of a tree: stores first, else by what it loads less what it has in registers."""
         tree = self.waiting[root]
         store = self.graph.nodes[root].kind is Kind.STORE
         return int(store and not tree.labels - live), len(tree.labels & live) - len(tree.labels - live)
@@ -188,6 +191,6 @@ class _Forest:
 
 
 def _rooted(tree: Tree, root: int) -> Tree:
-    """A tree whose root is an operation, or a store of one label."""
+    """Return a tree whose root is an operation, or a store of one label."""
     return tree if tree.children else Tree(None, (tree,), root)
 

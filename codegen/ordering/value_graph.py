@@ -63,7 +63,7 @@ class ValueGraph:
     _needs: list[tuple[int, ...]] = field(default_factory=list, compare=False)  # of the nodes that were there
 
     def add(self, node: ValueNode) -> int:
-        """The number of a value, a new one unless it is known; of a store always."""
+        """Add a value, and return its number: a new one unless it is known, and always a new one for a store."""
         key = (node.kind, node.key, node.operands)
         found = None if node.kind is Kind.STORE else self._known.get(key)
         if found is None:
@@ -77,7 +77,7 @@ class ValueGraph:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """What a sequence has: all but constants, in the order of the source."""
+        """Return what a sequence has: all but constants, in the order of the source."""
         return tuple(n for n, node in enumerate(self.nodes) if node.kind is not Kind.CONSTANT)
 
     @property
@@ -85,18 +85,18 @@ class ValueGraph:
         return sum(node.kind is Kind.OPERATION for node in self.nodes)
 
     def needs(self, number: int) -> tuple[int, ...]:
-        """What must come before a node."""
+        """Return what must come before a node."""
         return self.all_needs()[number]
 
     def all_needs(self) -> Sequence[tuple[int, ...]]:
-        """What must come before each node, by its number."""
+        """Return what must come before each node, by its number."""
         nodes, known = self.nodes, self._needs
         for node in nodes[len(known) :]:
             known.append((*[o for o in node.operands if nodes[o].kind is not Kind.CONSTANT], *node.after))
         return known
 
     def uses(self) -> list[list[int]]:
-        """By node, the nodes that have it as an operand, each once, in the order of the source."""
+        """Return, by node, the nodes that have it as an operand, each once, in the order of the source."""
         found: list[list[int]] = [[] for _ in self.nodes]
         for number, node in enumerate(self.nodes):
             for operand in dict.fromkeys(node.operands):
@@ -105,20 +105,22 @@ class ValueGraph:
 
 
 def words(expr: Expr) -> int:
-    """The registers of a value."""
+    """Return the number of registers of a value."""
     return max(1, expr.type.size // REGISTER_BYTES)
 
 
 def is_order(graph: ValueGraph, sequence: Sequence[int]) -> bool:
-    """Whether a sequence has each node once, behind what it needs."""
+    """Return whether a sequence has each node once, after what it needs."""
     place = {number: at for at, number in enumerate(sequence)}
     complete, needs = len(place) == len(sequence) and place.keys() == set(graph.order), graph.all_needs()
     return complete and all(place[need] < at for number, at in place.items() for need in needs[number])
 
 
 def max_live(graph: ValueGraph, sequence: Sequence[int]) -> int:
-    """MAXLIVE: the most registers that values take at once when they are computed in this sequence. An operation may
-    put its result where an operand was that is used no more."""
+    """Return MAXLIVE: the most registers that values take at a time when they are computed in this sequence.
+
+    An operation may put its result where an operand was that is used no more.
+    """
     operands = [graph.nodes[number].operands for number in sequence]
     last = {operand: at for at, own in enumerate(operands) for operand in own}
     width = [node.width for node in graph.nodes]

@@ -22,7 +22,7 @@ MAX_ROUNDS = 4
 
 
 def with_swept_parts(graph: ValueGraph, sequence: Sequence[int]) -> tuple[int, ...]:
-    """A sequence of which parts are swept, where it has fewer live registers so; the same one where none has."""
+    """Return a sequence with parts swept where that lowers its live registers, or the same one where none does."""
     parts = _Parts(graph, [n for n in sequence if graph.nodes[n].kind is not Kind.LOAD])
     for _ in range(MAX_ROUNDS):
         if not parts.sweep():
@@ -53,7 +53,7 @@ class _Parts:
         self.places = list(label_places(self.graph, (True, False)))
 
     def sweep(self) -> bool:
-        """The sweep of a part that lowers the most live registers; whether there is one."""
+        """Apply the sweep of a part that lowers the most live registers, and return whether there is one."""
         live = self.live(self.computed, set(), set())
         best, found = (max(live, default=0), sum(n * n for n in live)), None
         for start, end in combinations(self.cuts(live), 2):
@@ -72,7 +72,7 @@ class _Parts:
         return found is not None
 
     def cuts(self, live: Sequence[int]) -> list[int]:
-        """Places with few live registers, apart from one another, both ends among them."""
+        """Return places with few live registers, apart from one another, both ends among them."""
         apart = len(live) // (2 * MOST_CUTS)
         found = [0, len(live)]
         for at in sorted(range(1, len(live)), key=lambda at: (live[at - 1], at)):
@@ -83,8 +83,10 @@ class _Parts:
         return sorted(found)
 
     def live(self, order: Sequence[int], before: Set[int], behind: Set[int]) -> list[int]:
-        """The registers that are live at each operation of a part, with what is computed or loaded `before` it and what
-        is used `behind` it."""
+        """Return the registers that are live at each operation of a part.
+
+        They are of its own values, those computed or loaded `before` it, and those used `behind` it, in later parts.
+        """
         width, operands = self.width, self.operands
         last = {o: at for at, n in enumerate(order) for o in operands[n]}
         there = {o for o in before if o in behind or o in last}
@@ -101,7 +103,7 @@ class _Parts:
         return found
 
     def orders(self, start: int, end: int, before: Set[int]) -> Iterator[list[int]]:
-        """The sweeps of a part; elements that are there before it count as loaded."""
+        """Yield the sweeps of a part; elements that are there before it count as loaded."""
         part = sorted(self.computed[start:end])
         for ranks in self.places:
             yield self._swept(part, {load: rank for load, rank in ranks.items() if load not in before})

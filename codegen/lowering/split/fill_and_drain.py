@@ -49,7 +49,7 @@ class Transfers:
         self.drained = TouchedCells(plan, places, band, names, self.v, lane, self.stored[-1])
 
     def home(self, field: Field, cell: Sequence[Expr]) -> Access:
-        """The element of a cell in device memory."""
+        """Return the element of a cell in device memory."""
         array = self.scop.array(field[0])
         front = (lift(field[1]),) * (array.rank - self.plan.dims)
         return Access(array.name, (*front, *self.places.place(cell)), array.element)
@@ -73,13 +73,13 @@ class Transfers:
         return both(guard, *self._not_made_first(field)) if made else guard
 
     def _not_made_first(self, field: Field) -> Iterator[Expr]:
-        """Whether the tile does not write a cell at its first step, before it reads it."""
+        """Yield the condition that the tile does not write a cell at its first step, before it reads it."""
         (write,) = (w for w in self.plan.writes if w.array == field[0])
         if not self.places.domains[write.statement].others:
             yield _not(self.cells.touched_first(self._written(write.statement, field)))
 
     def _touches(self, field: Field) -> list[Touch]:
-        """Who touches a field, without those who touch less than another one."""
+        """Return the touches of a field, without those that touch less than another one."""
         found = [self._written(w.statement, field) for w in self.plan.writes if w.array == field[0]]
         found += self._read(field)
         kept: list[Touch] = []
@@ -94,7 +94,7 @@ class Transfers:
         return Touch(statement, windows, ((0, 0),) * self.plan.dims, *self._when(write.version, field))
 
     def _when(self, version: int, field: Field) -> tuple[int, int]:
-        """At which steps version (t + version) mod n is that of a field."""
+        """Return the steps at which version (t + version) mod n is that of a field, as n and a remainder."""
         versions = dict(self.plan.versions)[field[0]]
         return versions, (field[1] - version) % versions
 
@@ -136,11 +136,14 @@ class Transfers:
         return Scope(tuple(body))
 
     def _rows(self, body: tuple[Stmt, ...]) -> Stmt:
-        """What is done for each row of a thread."""
+        """Repeat statements for each row of a thread."""
         return each(self.plan.points[:-1], self.v[:-1], *body) if self.plan.dims > 1 else Scope(body)
 
     def _stores(self, field: Field, guard: Expr) -> Iterator[Stmt]:
-        """Of a row: the columns that are the lane's own, or lie where those of other lanes are stored, too."""
+        """Yield the stores of a row.
+
+        They are of the columns that are the lane's own, or that lie where those of other lanes are stored, too.
+        """
         ring, columns = self.rings[field], partial(each, self.plan.points[-1:], self.v[-1:])
         strip = self.strips.get(ring.element)
         home = self.home(field, self.stored)
@@ -164,8 +167,11 @@ class Transfers:
             yield both(self.drained.touched([self._written(name, field)]), *passed_on, *tests)
 
     def _read_by_others(self, field: Field) -> Expr:
-        """Whether a later tile of the band reads a cell, or the user: those around which some statement has left the
-        tile before the last step, along a dimension at which it shrinks."""
+        """Return the condition that a later tile of the band, or the user, reads a cell.
+
+        Such cells are those around which some statement has left the tile before the last step, along a dimension at
+        which it shrinks.
+        """
         dims = range(self.plan.dims)
         return either(*(self.drained.along("passed_on", BOOL, k, partial(self._passed_on, field, k)) for k in dims))
 
@@ -179,7 +185,7 @@ class Transfers:
 
 
 def strips_of(scop: Scop, plan: SplitPlan, names: Names, threads: tuple[Name, Name]) -> dict[CType, StripInShared]:
-    """The strips through which a block's warps store elements of each type."""
+    """Return the strips in shared memory through which a block's warps store elements of each type."""
     warp, lane = threads
     elements = dict.fromkeys(scop.array(array).element for array, _ in plan.fields)
     columns = plan.points[-1]

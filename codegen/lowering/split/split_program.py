@@ -31,7 +31,7 @@ from polytile.machine import WARP_SIZE
 
 
 def split_program(scop: Scop, plan: SplitPlan, buffers: tuple[Buffer, ...], integer: CType) -> HostProgram:
-    """The host program of a plan."""
+    """Generate the host program of a plan."""
     return _Program(scop, plan, integer).program(buffers)
 
 
@@ -99,16 +99,16 @@ class _Program:
 
     @property
     def _others(self) -> bool:
-        """Whether conditions beyond sides tell where statements write."""
+        """Return whether conditions beyond sides tell where statements write."""
         return any(w.others is not None for w in self.cells.writers.values())
 
     def _everywhere(self, k: int) -> tuple[int, int]:
-        """The first and last place that a tile writes at any step, of either kind."""
+        """Return the first and last place that a tile writes at any step, of either kind."""
         shrinking, growing = self._written(k)
         return min(shrinking[0], growing[0]), max(shrinking[1], growing[1])
 
     def _written(self, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The first and last place that a tile writes at any step: one that shrinks, one that grows."""
+        """Return the first and last place that a tile writes at any step, for one that shrinks and one that grows."""
         cut, height = self.plan.cuts[k], self.plan.height
         windows = [self.plan.written(w, k) for w in self.plan.writes]
         shrinking = min(w.low[0] for w in windows), max(w.high[0] for w in windows)
@@ -169,8 +169,11 @@ class _Program:
         )
 
     def _threads(self, indices: Sequence[Name], warp: Name, lane: Name) -> Iterator[Stmt]:
-        """The number of a thread's warp, and its own in it. A number that comes from one lane is known to ptxas to be
-        the same in all: branches that ask for it need not bring lanes together again before they shuffle."""
+        """Declare the number of a thread's warp, and its lane.
+
+        ptxas knows that a number which comes from one lane is the same in all: branches on it need not make lanes
+        converge again before they shuffle.
+        """
         thread = indices[0]
         number = div(thread, WARP_SIZE) if self.plan.dims == 1 else indices[1]
         yield Declare(warp.name, self.integer, Shuffle("from", number, lift(0)))
@@ -179,14 +182,14 @@ class _Program:
     def _of_warp(
         self, places: TilePlaces, names: Names, block: Name, warp: Name, lane: Name, work: Sequence[Stmt]
     ) -> Iterator[Stmt]:
-        """A tile of each warp."""
+        """Yield the statements for a tile of each warp."""
         number = Name(names.fresh("number"), self.integer)
         yield Declare(number.name, self.integer, add(mul(block, self.plan.warps), warp))
         inside = (*self._tile(places, number, names), *places.declared((lane,)), *work)
         yield If(compare("<", number, self.counts[0]), inside)
 
     def _tile(self, places: TilePlaces, number: Name, names: Names) -> Iterator[Stmt]:
-        """Which tile this is, and how it changes."""
+        """Declare which tile this is, and how it changes."""
         rest: Expr = number
         for k in reversed(range(self.plan.dims)):
             own = rest if self.plan.dims == 1 else mod(rest, self.counts[k])
@@ -206,8 +209,11 @@ class _Program:
             yield Declare(places.grows[k].name, BOOL, either(compare("==", self.phase, 2), one))
 
     def _leaves(self, places: TilePlaces) -> Stmt:
-        """The end of blocks whose tiles write nothing: the launch has a tile wherever one of either kind does, and the
-        grid of a phase is not as wide for those that shrink as for those that grow."""
+        """End blocks whose tiles write nothing.
+
+        The launch has a tile wherever one of either kind does, and the grid of a phase is not as wide for those that
+        shrink as for those that grow.
+        """
         empty = []
         for k, cut in enumerate(self.plan.cuts):
             corner, cells = mul(places.tile[k], cut.period), self.cells.range[k]

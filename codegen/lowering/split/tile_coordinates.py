@@ -32,7 +32,7 @@ class Domain:
 
     @property
     def some(self) -> Expr:
-        """Whether there are places, as far as `others` are not asked."""
+        """Return the condition that there are places, as far as `others` are not asked."""
         pairs = (
             compare("<=", a, b) for lows, highs in zip(self.first, self.last, strict=True) for a in lows for b in highs
         )
@@ -40,7 +40,7 @@ class Domain:
 
 
 def domain_of(writer: Writer, dims: int, integer: CType) -> Domain:
-    """The places of a statement by its conditions."""
+    """Return the places of a statement by its conditions."""
     first: list[list[Expr]] = [[] for _ in range(dims)]
     last: list[list[Expr]] = [[] for _ in range(dims)]
     uniform, others = list[Expr](), list[Expr]()
@@ -88,7 +88,7 @@ class TilePlaces:
         self.corner = tuple(Name(names.fresh(f"first_{axis}"), self.integer) for axis in axes)
 
     def declared(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
-        """Where the cells of a thread are, by its coordinates in the tile; tile and colour are known."""
+        """Declare where the cells of a thread are, by its coordinates in the tile; tile and colour are known."""
         plan = self.plan
         for k, thread in enumerate(threads):
             start = self.chosen(k, (plan.corner(k, False), plan.corner(k, True)))
@@ -97,22 +97,22 @@ class TilePlaces:
             yield Declare(self.corner[k].name, self.integer, place)
 
     def chosen(self, k: int, values: tuple[int, int]) -> Expr:
-        """The value for tiles that shrink along a dimension, or for those that grow."""
+        """Choose the value for tiles that shrink along a dimension, or for those that grow."""
         shrinking, growing = values
         return lift(shrinking) if shrinking == growing else select(self.grows[k], lift(growing), lift(shrinking))
 
     def place(self, cell: Sequence[Expr | int]) -> tuple[Expr, ...]:
-        """The place of a cell of the thread."""
+        """Return the place of a cell of the thread."""
         return tuple(add(corner, c) for corner, c in zip(self.corner, cell, strict=True))
 
     def at(self, condition: Expr, cell: Sequence[Expr | int], time: Expr) -> Expr:
-        """A condition of time and place, at a cell."""
+        """Substitute a cell and a time in a condition of time and place."""
         names = {cell_name(k): value for k, value in enumerate(self.place(cell))}
         return with_values(condition, {TIME: time, **names})
 
     # Steps of a band ---------------------------------------------------------------------------------
     def grown(self, window: Window, k: int, cell: Expr | int) -> Expr:
-        """The first step at which a window of a tile that grows holds a cell, or one before all of the band."""
+        """Return the first step at which a window of a tile that grows holds a cell, or one before all of the band."""
         cut, x = self.plan.cuts[k], add(self.own[k], cell)
         below, above = sub(window.low[1], x), sub(x, window.high[1])
         if cut.upper == cut.lower:
@@ -120,7 +120,7 @@ class TilePlaces:
         return most(_first_at_least(below, cut.upper), _first_at_least(above, cut.lower))
 
     def shrunk(self, window: Window, k: int, cell: Expr | int) -> Expr:
-        """The last step at which a window of a tile that shrinks holds a cell, -1 for none."""
+        """Return the last step at which a window of a tile that shrinks holds a cell, or -1 for none."""
         cut, x = self.plan.cuts[k], add(self.own[k], cell)
         below, above = sub(x, window.low[0]), sub(window.high[0], x)
         if cut.upper == cut.lower:
@@ -128,7 +128,7 @@ class TilePlaces:
         return least(_last_at_most(below, cut.lower), _last_at_most(above, cut.upper))
 
     def inside(self, statement: str, k: int, cell: Expr | int, reach: tuple[int, int] = (0, 0)) -> Expr:
-        """Whether a cell is so far from the places of a statement, along one dimension."""
+        """Return the condition that a cell is so far from the places of a statement, along one dimension."""
         domain, x = self.domains[statement], add(self.corner[k], cell)
         lows = (compare(">=", x, add(first, reach[0])) for first in domain.first[k])
         highs = (compare("<=", x, add(last, reach[1])) for last in domain.last[k])
@@ -136,14 +136,14 @@ class TilePlaces:
 
 
 def _first_at_least(wanted: Expr, slope: int) -> Expr:
-    """The first step u with slope u >= wanted, or any that is not positive where 0 is."""
+    """Return the first step u with slope u >= wanted, or any that is not positive where 0 is."""
     if slope == 0:
         return select(compare("<=", wanted, 0), lift(0), lift(NEVER_ENDS))
     return wanted if slope == 1 else div(add(most(wanted, 0), slope - 1), slope)
 
 
 def _last_at_most(room: Expr, slope: int) -> Expr:
-    """The last step u with slope u <= room; negative where there is none."""
+    """Return the last step u with slope u <= room, or a negative number where there is none."""
     if slope == 0:
         return select(compare(">=", room, 0), lift(NEVER_ENDS), lift(-1))
     return most(room, -1) if slope == 1 else sub(div(most(add(room, slope), 0), slope), 1)

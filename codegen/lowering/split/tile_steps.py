@@ -37,7 +37,7 @@ SHOWN = "neighbours read the rows that were shown, and have read those of before
 
 
 def rings_of(scop: Scop, plan: SplitPlan, names: Names) -> dict[Field, Ring]:
-    """The registers of each field: a thread's cells, and what is beside them."""
+    """Return the registers of each field: those of a thread's cells, and of what is beside them."""
     found = {}
     for array, version in plan.fields:
         before, behind = [Side()] * plan.dims, [Side()] * plan.dims
@@ -115,13 +115,15 @@ class TileSteps:
 
     @property
     def _splits(self) -> bool:
-        """Whether warps do what needs no rows of others between showing theirs and waiting for those; not where columns
-        of other lanes are read beside rows of other warps."""
+        """Return whether warps do what needs no rows of others between showing theirs and waiting for those.
+
+        They do not where columns of other lanes are read beside rows of other warps.
+        """
         corners = any(read.offset[0] and read.offset[-1] for read in self.plan.reads)
         return self.plan.split_barrier and bool(self.edges) and not corners
 
     def prepared(self) -> Iterator[Stmt]:
-        """What is beside the tile is not undefined."""
+        """Initialize what is beside the tile, and the split barrier."""
         if self._splits:
             first = both(compare("==", self.warp, 0), compare("==", self.lane, 0))
             yield If(first, (InitBarrier(self.shown, self.plan.warps),))
@@ -137,7 +139,7 @@ class TileSteps:
 
     # The loop ----------------------------------------------------------------------------------------
     def loop(self) -> Stmt:
-        """All steps of the band that there are."""
+        """Generate the loop over all steps of the band that there are."""
         if not self._splits:
             return self._loop()
         return Scope((Declare(self.parity.name, self.integer, lift(0)), self._loop()))
@@ -171,7 +173,10 @@ class TileSteps:
             yield from self._level([(w, self._masks(w)) for w in writes], turn, level)
 
     def _level(self, writes: Sequence[tuple[SplitWrite, Masks]], turn: int, level: int) -> Iterator[Stmt]:
-        """Rows shown, and statements at all rows, or at rows of the thread alone while those of others come."""
+        """Yield the exchange of rows, and the statements at all rows.
+
+        Statements may also run at rows of the thread alone while those of others arrive.
+        """
         rows = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
         ends = [ends for (at, of, _), ends in self.ends.items() if (at, of) == (turn, level)]
         for _, masks in writes:
@@ -197,7 +202,7 @@ class TileSteps:
             yield from self._statement(write, turn, masks, late)
 
     def _rows_alone(self, writes: Sequence[SplitWrite]) -> range:
-        """The rows of a thread that statements make from rows of the thread."""
+        """Return the rows of a thread that statements make from rows of the thread alone."""
         offsets = {read.offset[0] for write in writes for read in self.plan.reads_of(write.statement)}
         return range(-min(offsets), self.plan.points[0] - max(offsets))
 
@@ -214,7 +219,7 @@ class TileSteps:
 
     # Statements --------------------------------------------------------------------------------------
     def _statement(self, write: SplitWrite, turn: int, masks: Masks, rows: Sequence[int]) -> Iterator[Stmt]:
-        """A statement at some rows of the thread; all cells in one dimension."""
+        """Yield a statement at some rows of the thread; all cells in one dimension."""
         if not rows:
             return
         body = [*self._columns_beside(write, turn, alone=False)]
@@ -226,7 +231,7 @@ class TileSteps:
         yield If(both(*domain.uniform), tuple(body)) if domain.uniform else Scope(tuple(body))
 
     def _masks(self, write: SplitWrite) -> Masks:
-        """What a statement writes of the thread's cells at a step."""
+        """Return masks of what a statement writes of the thread's cells at a step."""
         *rows, columns = (self._sides(write, k) for k in range(self.plan.dims))
         made = Access(self.names.fresh(f"made_{write.statement}"), self.v[-1:], BOOL)
         points, v = self.plan.points[-1:], self.v[-1]
@@ -238,7 +243,7 @@ class TileSteps:
         return Masks(names, made, (*declared, *masked))
 
     def _sides(self, write: SplitWrite, k: int) -> tuple[Declare, Declare]:
-        """The first and last of the thread's rows or columns that a statement writes."""
+        """Declare the first and last of the thread's rows or columns that a statement writes."""
         window, domain = self.plan.written(write, k), self.places.domains[write.statement]
         axis = ("row", "column")[2 - self.plan.dims + k]
         first: Expr = add(self.low[k], self.places.chosen(k, window.low))
@@ -251,13 +256,16 @@ class TileSteps:
         return Declare(least_, self.integer, first), Declare(most_, self.integer, last)
 
     def _row(self, write: SplitWrite, turn: int, *kept: Expr) -> Iterator[Stmt]:
-        """A row of a thread's cells, those of which are kept where all of some conditions hold."""
+        """Yield a row of a thread's cells, those of which are kept where all of some conditions hold."""
         yield from self._columns_beside(write, turn, alone=True)
         yield each(self.plan.points[-1:], self.v[-1:], *self._cell(write, turn, kept))
 
     def _rows(self, write: SplitWrite, turn: int, masks: Masks, rows: Sequence[int]) -> Iterator[Stmt]:
-        """Some rows of a thread: a warp whose rows all have something to do tests none. Others compute all rows, too,
-        and keep what is between the sides: with branches the sums of a row wait for those of the one before."""
+        """Yield some rows of a thread.
+
+        A warp whose rows all have something to do tests none. Others compute all rows, too, and keep what is between
+        the sides: with branches the sums of a row wait for those of the one before.
+        """
         r, (first, last) = self.v[0], masks.rows
         between = both(compare(">=", r, first), compare("<=", r, last))
         some = both(compare("<=", first, rows[-1]), compare(">=", last, rows[0]))
@@ -273,14 +281,17 @@ class TileSteps:
         yield If(whole, every, (If(some, those),))
 
     def _is_one_row(self, write: SplitWrite) -> bool:
-        """Whether a statement writes a row that is known, as those at sides of space do."""
+        """Return whether a statement writes a row that is known, as those at sides of space do."""
         domain = self.places.domains[write.statement]
         firsts, lasts = ({known(side) for side in sides} for sides in (domain.first[0], domain.last[0]))
         return bool((firsts & lasts) - {None})
 
     def _columns_beside(self, write: SplitWrite, turn: int, *, alone: bool) -> Iterator[Stmt]:
-        """Columns of other lanes that a statement reads: those read in their own row `alone`, for the row r, or those
-        that other rows read, too, for all of their rows."""
+        """Fetch the columns of other lanes that a statement reads.
+
+        These are the ones read in their own row `alone`, for the row r, or those that other rows read, too, for all of
+        their rows.
+        """
         found: dict[Field, set[tuple[int, int]]] = {}
         for read in self.plan.reads_of(write.statement):
             if read.offset[-1]:
@@ -309,7 +320,7 @@ class TileSteps:
                     yield row, v + offset
 
     def _cell(self, write: SplitWrite, turn: int, conditions: Sequence[Expr]) -> Iterator[Stmt]:
-        """One cell: computed for all, kept where the statement writes it."""
+        """Compute one cell, which is kept where the statement writes it."""
         time = add(self.band.start, self.u)
         domain, writer = self.places.domains[write.statement], self.places.cells.writers[write.statement]
         kept = both(*conditions, *(self.places.at(test, self.v, time) for test in domain.others))
@@ -325,7 +336,7 @@ class TileSteps:
         yield If(kept, (Assign(target, "", made),))
 
     def _reads(self, write: SplitWrite, turn: int) -> dict[Access, Access]:
-        """Where accesses of a statement read."""
+        """Map the accesses of a statement to the registers that they read."""
         writer = self.places.cells.writers[write.statement]
         values = {}
         for read in self.plan.reads_of(write.statement):

@@ -38,11 +38,11 @@ class Touch:
     odd: int = 0
 
     def at_or_after(self, step: Expr) -> Expr:
-        """The first of its steps from one on, which is not negative."""
+        """Return the first of its steps from one on, which is not negative."""
         return add(step, mod(add(mul(step, self.every - 1), self.odd), self.every)) if self.every > 1 else step
 
     def at_or_before(self, step: Expr) -> Expr:
-        """The last of its steps until one, which is at least -1."""
+        """Return the last of its steps until one, which is at least -1."""
         return sub(step, mod(add(step, self.every - self.odd), self.every)) if self.every > 1 else step
 
 
@@ -78,26 +78,28 @@ class TouchedCells:
         self._declared: list[Stmt] = []
 
     def declared(self) -> tuple[Stmt, ...]:
-        """The declarations since the last ones."""
+        """Return the declarations since the last ones."""
         found, self._declared = tuple(self._declared), []
         return found
 
     def ends(self) -> None:
-        """The scope of what was declared ends."""
+        """End the scope of what was declared."""
         self._known = {}
 
     def touched(self, touches: Sequence[Touch]) -> Expr:
-        """Whether the tile touches a cell at any step of the band, in one of several ways."""
+        """Return the condition that the tile touches a cell at any step of the band, in one of several ways."""
         return either(*(self._touched(one, together) for one, together in self._joined(touches)))
 
     def touched_first(self, touch: Touch) -> Expr:
-        """Whether the tile touches a cell at the first step that there is."""
+        """Return the condition that the tile touches a cell at the first step that there is."""
         dims = range(self.plan.dims)
         return both(*(self.along("at_first", BOOL, k, partial(self._at_first, touch, k)) for k in dims))
 
     def along(self, name: str, ctype: CType, k: int, of: Callable[[Access, Expr], Stmt]) -> Expr:
-        """A value of each of a thread's rows or columns, which a statement computes by their number. Rows are those of
-        a warp: each lane computes the value of one, which the others get from there."""
+        """Return a value of each of a thread's rows or columns, which a statement computes by their number.
+
+        Rows are those of a warp: each lane computes the value of one, and the others get it from there.
+        """
         key = name, k, (of(Access("", (self.v[k],), ctype), self.v[k]),)
         if key not in self._known:
             columns = k == self.plan.dims - 1
@@ -122,7 +124,7 @@ class TouchedCells:
 
     # Touches -----------------------------------------------------------------------------------------
     def _joined(self, touches: Sequence[Touch]) -> Iterator[tuple[Touch, tuple[str, ...]]]:
-        """Touches of the same windows by statements at different rows (or places, in one dimension) as one."""
+        """Merge touches of the same windows by statements at different rows (or places, in one dimension)."""
         groups: dict[object, list[Touch]] = {}
         for touch in touches:
             domain = self.places.domains[touch.statement]
@@ -138,8 +140,10 @@ class TouchedCells:
         return compare("<=", columns, rows)
 
     def _inside(self, touch: Touch, statements: tuple[str, ...], k: int, v: Expr) -> Expr:
-        """Whether a cell is among the places of one of some statements along a dimension, or as far from them as these
-        read."""
+        """Return the condition that a cell is among the places of one of some statements along a dimension.
+
+        Cells as far from these places as the statements read count, too.
+        """
         if k:
             return self.places.inside(touch.statement, k, v, touch.reach[k])
         domains = self.places.domains
@@ -147,8 +151,11 @@ class TouchedCells:
         return either(*one)
 
     def _ranks(self, touch: Touch, statements: tuple[str, ...], k: int) -> Expr:
-        """Of the rows (k = 0), the greater the more of the other dimension is touched, or of columns, the less the
-        more; in one dimension as if of columns."""
+        """Return the ranks of rows (k = 0) or columns.
+
+        The rank of a row is the greater the more of the other dimension is touched, that of a column the less the more.
+        One dimension is one of columns.
+        """
         name = "column_rank" if k == self.plan.dims - 1 else "row_rank"
         return self.along(name, self.integer, k, partial(self._rank, touch, statements, k))
 

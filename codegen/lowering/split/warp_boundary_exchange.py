@@ -36,7 +36,7 @@ class WarpEnds:
         return Storage(self.name, Space.SHARED, self.ring.element, tuple(map(lift, extents)), self.name)
 
     def beside_tile(self) -> Iterator[Stmt]:
-        """Zeros in the cells beside the first and the last warp, which nobody shows."""
+        """Store zeros in the cells beside the first and the last warp, which no warp shows."""
         width = self.before + self.behind
         for warp, row in ((0, 0), (self.warps - 1, self.warps + 1)):
             own = both(compare("==", self.warp, warp), compare("<", self.lane, width))
@@ -45,7 +45,7 @@ class WarpEnds:
                 yield Store(target, (zero(self.ring.element),), guard=own)
 
     def shown(self, slot: Expr) -> Iterator[Stmt]:
-        """The cells that others read, each by the lane that has it."""
+        """Store the cells that other warps read, each by the lane that has it."""
         cells = WARP_SIZE * self.ring.points[-1]
         places = [*range(self.behind), *range(cells - self.before, cells)]
         for column, place in enumerate(places):
@@ -54,7 +54,7 @@ class WarpEnds:
             yield Store(target, (self.ring.at(0, (own,)),), guard=compare("==", self.lane, lane))
 
     def fetched(self, column: int, slot: Expr) -> Stmt:
-        """A column that is in another warp for some lanes, counted from the thread's first, in those."""
+        """Load a column, counted from the thread's first, in the lanes for which it is in another warp."""
         width = self.ring.points[-1]
         lanes = column // width
         if lanes < 0:

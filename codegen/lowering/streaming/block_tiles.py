@@ -104,15 +104,17 @@ class BlockTiles(KernelBody):
         yield from self._fetched(reads, range(self.points[0]) if rows is None else rows, fetched)
 
     def _fetches(self, step: StreamStep, rows: Sequence[int], fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
-        """What a step reads for some rows of the thread's patch beside it; terms of sums get it row by row."""
+        """Fetch what a step reads for some rows of the thread's patch beside it; terms of sums get it row by row."""
         if not step.retimed:
             yield from self._fetched(self.plan.reads_of(step.index), rows, fetched)
 
     def _fetched(
         self, reads: Sequence[StreamRead], rows: Sequence[int], fetched: set[tuple[int, ...]]
     ) -> Iterator[Stmt]:
-        """Rows of other warps, then columns of lanes. `fetched` has the source, the age of the plane, the row and the
-        column."""
+        """Fetch rows of other warps, then columns of other lanes.
+
+        `fetched` has the source, the age of the plane, the row and the column.
+        """
         for source, ago, cells in self._beside(reads, rows):
             height, width = self.points
             for row in sorted({row for row, _ in cells if not 0 <= row < height}):
@@ -128,7 +130,7 @@ class BlockTiles(KernelBody):
     def _beside(
         self, reads: Sequence[StreamRead], rows: Sequence[int]
     ) -> Iterator[tuple[int, int, set[tuple[int, int]]]]:
-        """The cells beside the patch that are read for some of its rows, of each plane of each source."""
+        """Yield the cells beside the patch that are read for some of its rows, of each plane of each source."""
         height, width = self.points
         found: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for read in reads:
@@ -151,8 +153,10 @@ class BlockTiles(KernelBody):
     # A split barrier ---------------------------------------------------------------------------------
     @property
     def _splits(self) -> bool:
-        """Whether warps arrive when they have shown rows, and wait in the next plane before they read those of others:
-        what needs none is done between."""
+        """Return whether warps arrive when they have shown rows, and wait for those of others in the next plane.
+
+        What needs none of these rows is done in between.
+        """
         return self.plan.split_barrier and bool(self.edges)
 
     def _arrives(self) -> Iterator[Stmt]:
@@ -181,8 +185,10 @@ class BlockTiles(KernelBody):
             yield from self.behind(step, tested)
 
     def _rows_before(self) -> dict[int, tuple[int, ...]]:
-        """The rows of a patch that each step can make before rows of other warps are read: from own rows of earlier
-        planes, and from such rows of this plane."""
+        """Return the rows of a patch that each step can make before rows of other warps are read.
+
+        They are made from own rows of earlier planes, and from such rows of this plane.
+        """
         rows = range(self.points[0])
         found = {step.index: tuple(rows) for step in self.plan.inputs}
         for step in self.plan.made:

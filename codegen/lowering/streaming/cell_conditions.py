@@ -24,7 +24,7 @@ class AffineForm:
 
     @staticmethod
     def of(terms: Mapping[str, int]) -> AffineForm:
-        """By names; the constant has the name ""."""
+        """Make a form from factors by names; the constant has the name ""."""
         return AffineForm(terms.get("", 0), tuple((n, f) for n, f in terms.items() if n and f))
 
     @property
@@ -41,7 +41,7 @@ class AffineForm:
         return AffineForm(self.constant, tuple((n, f) for n, f in self.terms if n != name))
 
     def value(self, values: Mapping[str, Expr], integer: CType) -> Expr:
-        """The expression, with names replaced by values."""
+        """Return the expression, with names replaced by values."""
         total: Expr | int = 0
         for name, factor in sorted(self.terms, key=lambda term: term[1] < 0):
             value = values.get(name, Name(name, integer))
@@ -49,7 +49,7 @@ class AffineForm:
         return add(total, self.constant)
 
     def condition(self, pivot: str, values: Mapping[str, Expr], integer: CType) -> Expr:
-        """Whether it is at least 0, with the pivot on one side where that is easy to read."""
+        """Return the condition that the form is at least 0, with the pivot on one side where that is easy to read."""
         rest = self.without(pivot)
         if self.factor(pivot) == 1:
             return compare(">=", values[pivot], rest.negated().value(values, integer))
@@ -58,13 +58,15 @@ class AffineForm:
         return compare(">=", self.value(values, integer), 0)
 
     def least(self, ranges: Mapping[str, Range], integer: CType) -> Expr:
-        """The least value where names are in ranges."""
+        """Return the least value where names are in ranges."""
         corner = {name: ranges[name][0 if factor > 0 else 1] for name, factor in self.terms if name in ranges}
         return self.value(corner, integer)
 
     def limit(self, pivot: str, ranges: Mapping[str, Range], integer: CType) -> Expr:
-        """The last (with a negative factor) or first value of the pivot at which it is at least 0, wherever the other
-        names are in their ranges."""
+        """Return the last (with a negative factor) or first value of the pivot at which the form is at least 0.
+
+        This holds wherever the other names are in their ranges.
+        """
         factor, rest = self.factor(pivot), self.without(pivot)
         if factor < 0:
             return _floor(rest.least(ranges, integer), -factor, integer)
@@ -81,7 +83,7 @@ def _floor(value: Expr, by: int, integer: CType) -> Expr:
 
 
 def conjunction(conditions: list[Expr]) -> Expr | None:
-    """All of them, evaluated without branches; None of none."""
+    """Return the conjunction of conditions, evaluated without branches, or None of none."""
     if not conditions:
         return None
     total = conditions[0]

@@ -64,7 +64,7 @@ class ThreadCells(ABC):
 
     @property
     def word(self) -> CType:
-        """Has a bit for each cell."""
+        """Return the type of a set of cells, which has a bit for each cell."""
         count = prod(self.points)
         if count > 8 * ULLONG.size:
             raise InternalError(f"a thread has {count} cells of a plane")
@@ -79,7 +79,7 @@ class ThreadCells(ABC):
         return each(self.points, self.v, *body)
 
     def cell(self, row: Expr | None, own: bool = True) -> tuple[Expr, ...]:
-        """A cell of the thread, or its first."""
+        """Return a cell of the thread, or its first."""
         inner = tuple(add(c, v) for c, v in zip(self.corner, self.v, strict=True)) if own else self.corner
         return inner if row is None else (row, *inner)
 
@@ -87,7 +87,7 @@ class ThreadCells(ABC):
         return sub(self.row, step.lag) if self.plan.streamed else None
 
     def pitch(self, step: StreamStep, k: int) -> Expr:
-        """Elements from one cell to the next along a dimension."""
+        """Return the number of elements from one cell to the next along a dimension."""
         inner = self.stream.scop.array(step.array).extents[k - self.plan.dims + 1 :] if k + 1 < self.plan.dims else ()
         factors = [e for e in inner if e is not None]
         if len(factors) > 1:  # a plane may have more elements than an `int` counts
@@ -97,15 +97,15 @@ class ThreadCells(ABC):
     # Sets of cells ------------------------------------------------------------------------------------
     @abstractmethod
     def owned(self, k: int) -> Expr:
-        """Whether the tile stores cells at this place along a dimension."""
+        """Return the condition that the tile stores cells at this place along a dimension."""
 
     @property
     def has_bits(self) -> bool:
-        """Whether there are registers for the cells that statements write."""
+        """Return whether there are registers for the cells that statements write."""
         return True
 
     def sets(self) -> Iterator[Stmt]:
-        """The cells that each statement writes, that have memory, and that the tile owns if they have some."""
+        """Declare the sets of cells that each statement writes, that have memory, and that the tile owns."""
         axes = range(len(self.axes))
         if self.has_bits:
             yield from self.written_sets()
@@ -114,7 +114,7 @@ class ThreadCells(ABC):
         yield from self.set_of(self.own, axes, both(*(self.owned(k) for k in axes)))
 
     def written_sets(self, writers: Sequence[Writer] | None = None) -> Iterator[Stmt]:
-        """The cells that each statement, or each of some, writes, in planes and iterations without tests."""
+        """Declare the sets of cells that all writers, or some, write in planes and iterations without tests."""
         for writer in self.stream.cells.writers.values() if writers is None else writers:
             name = writer.statement.name
             along = self.tests(writer, self.plan.steps[0]).along
@@ -124,13 +124,13 @@ class ThreadCells(ABC):
             yield from self.set_of(self.cells[name], range(len(self.axes)), both(*inner) if any(along) else both())
 
     def memory_set(self, bounds: tuple[Bounds, ...]) -> Iterator[Stmt]:
-        """The cells that have memory of these bounds."""
+        """Declare the set of cells that have memory of these bounds."""
         pairs = zip(self.cell(None), bounds, strict=True)
         tests = [both(compare(">=", cell, first), compare("<=", cell, last)) for cell, (first, last) in pairs]
         yield from self.set_of(self.there[bounds], range(len(self.axes)), both(*tests))
 
     def set_of(self, word: Name, axes: Sequence[int], holds: Expr) -> Iterator[Stmt]:
-        """The places along some dimensions for which a condition holds."""
+        """Declare the set of places along some dimensions for which a condition holds."""
         points, v = tuple(self.points[k] for k in axes), tuple(self.v[k] for k in axes)
         always = known(holds) == 1
         yield Declare(word.name, word.type, self._bits(prod(points) if always else 0))
@@ -142,34 +142,34 @@ class ThreadCells(ABC):
         return Literal(f"{(1 << count) - 1}{'u' if self.word == UINT else 'ull'}", self.word)
 
     def holds(self, word: Expr) -> Expr:
-        """Whether the cell of loops over cells is in a set."""
+        """Return the condition that the cell of loops over cells is in a set."""
         return in_set(word, _bit(self.v, self.points))
 
     def in_row(self, word: Expr) -> Expr:
-        """Whether cells of a row of these loops are."""
+        """Return the condition that cells of a row of loops over cells are in a set."""
         first = _bit((*self.v[:-1], lift(0)), self.points)
         shifted = word if known(first) == 0 else binary(">>", word, first)
         return compare("!=", binary("&", shifted, self._bits(self.points[-1])), 0)
 
     def is_all(self, words: Sequence[Name], some: slice) -> Expr:
-        """Whether all places along some dimensions are in sets of theirs."""
+        """Return the condition that all places along some dimensions are in the sets of these."""
         pairs = zip(words[some], self.points[some], strict=True)
         return both(*(compare("==", word, self._bits(points)) for word, points in pairs))
 
     def where(self, condition: Expr, word: Expr) -> Expr:
-        """The set, where the condition holds; else none."""
+        """Return the set where the condition holds, and the empty set elsewhere."""
         holds = known(condition)
         if holds is not None:
             return word if holds else self._bits(0)
         return Ternary(condition, word, self._bits(0), self.word)
 
     def memory_of(self, step: StreamStep) -> Name:
-        """The cells whose elements of the user's array are in memory, if the plane is."""
+        """Return the set of cells whose elements of the user's array are in memory, if the plane is."""
         return self.there[self.stream.bounds(step)[self.plan.streamed :]]
 
     # Tests --------------------------------------------------------------------------------------------
     def tests(self, writer: Writer, step: StreamStep, row: Expr | None = None) -> Tests:
-        """The tests of a statement's cells, in a plane of a step: the one that is made, unless `row` says which."""
+        """Return the tests of a statement's cells, in the plane that a step makes, or in the one at `row`."""
         at = self.stream.place(step, self.cell(self.made_row(step) if row is None else row))
         inner = {cell_name(axis.k): k for k, axis in enumerate(self.axes)}
         plane, others = list[Expr](), list[Expr]()
@@ -185,28 +185,28 @@ class ThreadCells(ABC):
         return Tests(tuple(plane), tuple(map(tuple, along)), tuple(others))
 
     def written(self, step: StreamStep) -> Name:
-        """The cells that the step's main statement writes in planes and iterations without tests."""
+        """Return the set of cells that the step's main statement writes in planes and iterations without tests."""
         main = self.stream.main(step)
         assert main is not None
         return self.cells[main.statement.name]
 
     def is_written(self, writer: Writer, step: StreamStep, row: Expr | None = None) -> Expr:
-        """Whether a statement writes a cell."""
+        """Return the condition that a statement writes a cell."""
         tests = self.tests(writer, step, row)
         return both(*tests.plane, self.is_cell(writer), *tests.others)
 
     def is_cell(self, writer: Writer) -> Expr:
-        """Whether a statement writes a cell in planes and iterations without tests."""
+        """Return the condition that a statement writes a cell in planes and iterations without tests."""
         return self.holds(self.cells[writer.statement.name])
 
 
 def in_set(word: Expr, place: Expr | int) -> Expr:
-    """Whether a place is in the set."""
+    """Return the condition that a place is in the set."""
     shifted = word if known(place) == 0 else binary(">>", word, place)
     return binary("&", shifted, 1)
 
 
 def _bit(place: Sequence[Expr], points: Sequence[int]) -> Expr:
-    """The number of a cell's bit."""
+    """Return the number of a cell's bit."""
     pairs = list(zip(place, points, strict=True))
     return reduce(lambda total, one: add(mul(total, one[1]), one[0]), pairs[1:], pairs[0][0])

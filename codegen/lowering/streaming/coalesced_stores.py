@@ -66,13 +66,17 @@ class StripInShared:
 
 
 def words(element: CType) -> int:
-    """Registers of an element: an access of a warp to shared memory, or a shuffle, takes so many cycles."""
+    """Return the number of registers of an element.
+
+    An access of a warp to shared memory, or a shuffle, takes so many cycles.
+    """
     return max(1, element.size // REGISTER_BYTES)
 
 
 def pays(columns: int, element: CType, shuffled: int) -> bool:
-    """Whether the way through shared memory is the shorter one, where warps shuffle so many words for a plane: stores
-    of one column each are as many writes in L2 as they touch sectors, and shared memory serves shuffles, too.
+    """Return whether stores through shared memory are faster, where warps shuffle so many words for a plane.
+
+    Stores of one column each are as many writes in L2 as they touch sectors, and shared memory serves shuffles, too.
 
     Measured on an H100: 2 to 50% faster where this holds, up to 4% slower in stars of large radius, which shuffle most.
     """
@@ -81,5 +85,5 @@ def pays(columns: int, element: CType, shuffled: int) -> bool:
 
 
 def moved_column(v: Expr, lane: Expr, columns: int) -> Expr:
-    """Where column 32 v + lane of a strip is, counted from the first of the lane's own `columns`."""
+    """Return the place of column 32 v + lane of a strip, counted from the first of the lane's own `columns`."""
     return add(mul(v, WARP_SIZE), mul(lane, 1 - columns)) if columns > 1 else v

@@ -32,7 +32,10 @@ class ConstantCells(Transfers):
         self.homes = dict(self._homes(sides))
 
     def _homes(self, sides: Sequence[StreamStep]) -> Iterator[tuple[int, tuple[str, StreamStep]]]:
-        """The pointer to the elements of a step's cells in the user's array, and the step whose planes it follows."""
+        """Yield the pointer to the elements of a step's cells in the user's array, and the step that it follows.
+
+        It moves with the planes of that step.
+        """
         found: dict[int, tuple[str, StreamStep]] = {}
         for step in (*(self.plan.inputs if self.stream.from_homes else ()), *sides):
             same = (found[k] for k in found if self.stream.same_elements(self.plan.steps[k], step))
@@ -42,16 +45,19 @@ class ConstantCells(Transfers):
 
     @property
     def has_sides(self) -> bool:
-        """Whether tiles at sides have a loop of their own for planes that need no tests: there are registers for it."""
+        """Return whether tiles at sides have a loop of their own for planes that need no tests.
+
+        They have it where there are registers for it.
+        """
         return False
 
     @property
     def is_roomy(self) -> bool:
-        """Whether there are registers for addresses of later planes and for what cells at sides need, beside planes."""
+        """Return whether registers suffice for addresses of later planes and what cells at sides need."""
         return True
 
     def _same_before(self, step: StreamStep) -> Access | None:
-        """The same element in the planes of an earlier step, where it is still there."""
+        """Return the same element in the planes of an earlier step, or None where it is no longer there."""
         for before in reversed(self.plan.steps[: step.index]) if self.is_roomy else ():
             ring, late = self.rings[before.index], step.lag - before.lag
             arrived = before.lower[0] <= step.lower[0] or not self.plan.streamed  # the plane, since the stream began
@@ -60,7 +66,10 @@ class ConstantCells(Transfers):
         return None
 
     def kept(self, step: StreamStep, tested: Tested) -> Stmt:
-        """The value of such a cell: what its element had before, in registers, or in the user's array."""
+        """Return the load of a cell that no statement writes.
+
+        Its value is what its element had before, in registers, or in the user's array.
+        """
         target, row = self.rings[step.index].at(0, self.v), self.made_row(step)
         if tested is self.early_in and step.index in self.early:
             return Assign(target, "", self._early(step))
@@ -72,7 +81,10 @@ class ConstantCells(Transfers):
         return Load((target,), self._user(step), guard=self._is_there(step, row))
 
     def kept_pointer(self, step: StreamStep) -> Iterator[Stmt]:
-        """Declares what `kept` reads from in planes with tests: 64-bit addresses of single cells take registers."""
+        """Declare the pointer that `kept` reads from in planes with tests.
+
+        64-bit addresses of single cells take registers.
+        """
         row, is_early = self.made_row(step), step.index in self.early and self.early_in is Tested.ALL
         if row is not None and self.stream.is_kept(step) and not is_early and self._same_before(step) is None:
             yield Pointer(self.user, self.stream.home(step, self.cell(row, own=False)), const=True)
@@ -92,7 +104,10 @@ class ConstantCells(Transfers):
         return Access(pointer, (add(planes, *access.subscripts),), access.type)
 
     def first_kept(self, start: Expr) -> Iterator[Stmt]:
-        """Such cells of the first plane that arrives, which earlier steps do not have, and pointers to them."""
+        """Declare pointers to cells that no statement writes, and load those of the first plane that arrives.
+
+        Earlier steps do not have these cells.
+        """
         for pointer, step in self._own_pointers():
             yield Pointer(pointer, self.stream.home(step, self.cell(sub(start, step.lag), own=False)), const=True)
         for index, name in self.early.items():
@@ -101,7 +116,7 @@ class ConstantCells(Transfers):
             yield self._load(step, start)
 
     def next_home(self) -> Iterator[Stmt]:
-        """The pointers move on."""
+        """Advance the pointers to the user's arrays to the next plane."""
         for pointer, step in self._own_pointers():
             yield Advance(pointer, self.pitch(step, 0))
 
@@ -109,12 +124,12 @@ class ConstantCells(Transfers):
         return (home for home in dict.fromkeys(self.homes.values()) if home[0] not in self.sources.values())
 
     def load_kept(self, step: StreamStep, tested: Tested) -> Iterator[Stmt]:
-        """The elements of such cells in the plane that is made next."""
+        """Load the elements of cells that no statement writes in the plane that is made next."""
         if step.index in self.early and self.stream.tested(step, tested) is self.early_in:
             yield self._load(step, add(self.row, 1))
 
     def _load(self, step: StreamStep, arrival: Expr) -> Stmt:
-        """Those of the plane that is made when this one of the inputs arrives."""
+        """Load the cells of the plane that is made when this one of the inputs arrives."""
         if self.has_sides:
             load = Load((self._early(step),), self.at_home(step, 0))
             return self.each(If(negated(self.holds(self.written(step))), (load,)))

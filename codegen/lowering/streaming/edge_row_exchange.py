@@ -38,7 +38,7 @@ class Edges:
         return Storage(self.name, Space.SHARED, self.ring.element, extents, self.name)
 
     def zeros(self, slot: Name, cell: Sequence[Name]) -> Stmt:
-        """Planes before the first ones are not there, and nobody needs them, nor rows beside the tile."""
+        """Set rows of planes before the first ones to zero, and rows beside the tile: nobody needs their values."""
         row, column = cell
         flat = mod(column, WARP_SIZE * self.width), div(column, WARP_SIZE * self.width)
         target = Access(self.name, (slot, row, *reversed(flat)), self.ring.element)
@@ -52,7 +52,7 @@ class Edges:
         return body
 
     def beside_tile(self) -> Iterator[Stmt]:
-        """Zeros in the rows above the first warp and below the last one, which nobody shows."""
+        """Store zeros in the rows above the first warp and below the last one, which no warp shows."""
         rows, zeros = self.rows, (zero(self.ring.element),) * self.width
         for warp, beside in ((0, range(-rows.above, 0)), (rows.warps - 1, range(rows.rows, rows.rows + rows.below))):
             places = (
@@ -66,13 +66,13 @@ class Edges:
                 yield If(compare("==", self.warp, warp), stores)
 
     def fetched(self, row: int, age: int, phase: Name) -> Iterator[Stmt]:
-        """A row of another warp, counted from the thread's first, in the plane that was made so long ago."""
+        """Load a row of another warp, counted from the thread's first, in the plane that was made so long ago."""
         slot = self._slot(add(phase, self.slots - age if age else 0))
         for part in range(self.parts):
             yield Load(self._cells(row, age, part), self._place(slot, row, part))
 
     def shown(self, phase: Name) -> Iterator[Stmt]:
-        """The thread's part of the rows that others read of the plane that it has made."""
+        """Store the thread's part of the rows that others read of the plane that it has made."""
         for row in self.rows.shown:
             for part in range(self.parts):
                 yield Store(self._place(self._slot(phase), row, part), self._cells(row, 0, part))

@@ -61,24 +61,24 @@ class InputPlanes:
 
     @property
     def loads(self) -> int:
-        """Those of a thread, together with others."""
+        """Return the number of cells that a thread loads for the block."""
         return ceil_div(self.frame.count, prod(self.plan.threads)) if self.beside else 0
 
     @property
     def places_of_planes(self) -> int:
-        """How many planes are in shared memory at a time."""
+        """Return the number of planes that are in shared memory at a time."""
         if not self.beside:
             return 0
         return self.step.slots if self.is_ring else self.plan.shared_planes
 
     @property
     def period(self) -> tuple[int, ...]:
-        """After so many rows values are in the same places again."""
+        """Return the numbers of rows after which values are in the same places again."""
         return self.places_of_planes or 1, 1 if self.is_ring else self.step.slots
 
     @property
     def shown(self) -> int:
-        """How many planes have come since the one that is shown: 0 in a ring."""
+        """Return the number of planes that have come since the one that is shown: 0 in a ring."""
         return 0 if self.is_ring else planes_behind(self.plan.steps, self.beside[0], self.plan.streamed)
 
     @property
@@ -98,7 +98,7 @@ class InputPlanes:
 
     # Declarations -------------------------------------------------------------------------------------
     def declared(self, begin: Expr) -> Iterator[Stmt]:
-        """Pointers to the first plane that arrives, and what is found once."""
+        """Declare pointers to the first plane that arrives, and what is computed once."""
         stream, plane = self.cells.stream, sub(begin, self.step.lag)
         if self.beside:
             shown = sub(plane, self.shown)
@@ -112,7 +112,7 @@ class InputPlanes:
             yield PrivateArray(self.columns, self.element, (self.step.slots, *points), zero)
 
     def _declared_places(self) -> Iterator[Stmt]:
-        """Where the cells are that the thread loads with others, and where its own ones are in shared planes."""
+        """Declare the places of the cells that the thread loads for the block, and of its own ones in shared planes."""
         extents, count = self.frame.extents, self.loads
         yield PrivateArray(self.at, INT, (self.places_of_planes,))
         plane = prod(extents)
@@ -144,12 +144,12 @@ class InputPlanes:
         return Access(name, (self.w,), self.cells.integer)
 
     def _number(self) -> Expr:
-        """Of a cell that the thread loads, among all."""
+        """Return the number of a cell that the thread loads, among all."""
         return add(self.thread, mul(self.w, prod(self.plan.threads)))
 
     # Loads --------------------------------------------------------------------------------------------
     def load(self, row: Expr, needed: Expr, shown: Expr) -> Iterator[Stmt]:
-        """The plane that arrives at a row, if it is needed, and what is shown there, if that is; pointers are at it."""
+        """Load the plane that arrives at a row, and what is shown there, each if it is needed; pointers are at it."""
         stream, cache = self.cells.stream, "read-only" if self.plan.read_only else ""
         plane = sub(row, self.step.lag)
         if not self.is_ring:
@@ -164,7 +164,7 @@ class InputPlanes:
             yield If(both(shown, there), (over(range(self.loads), self.w, load),))
 
     def advance(self) -> Iterator[Stmt]:
-        """Pointers to the next plane."""
+        """Advance the pointers to the next plane."""
         if self.beside:
             yield Advance(self.source, self.cells.pitch(self.step, 0))
         if not self.is_ring:
@@ -172,7 +172,7 @@ class InputPlanes:
 
     # Planes -------------------------------------------------------------------------------------------
     def arrive(self) -> Iterator[Stmt]:
-        """What was loaded comes into its places."""
+        """Move what was loaded into its places."""
         if not self.is_ring:
             own = Access(self.own, self.cells.v, self.element)
             yield self.cells.each(Assign(self._column(0), "", own))
@@ -191,7 +191,7 @@ class InputPlanes:
             yield over(range(whole, self.loads), self.w, some)
 
     def ageing(self) -> Iterator[Stmt]:
-        """Each plane is a row older."""
+        """Age each plane by a row."""
         count, slots = self.places_of_planes, 1 if self.is_ring else self.step.slots
         if count > 1:
             last = self.cells.name(f"last{self.step.index}", INT)
@@ -202,7 +202,7 @@ class InputPlanes:
             yield self.cells.each(Assign(self._column(k), "", self._column(k - 1)))
 
     def value(self, read: StreamRead) -> Access:
-        """What an access of a cell reads."""
+        """Return what an access of a cell reads."""
         age = planes_behind(self.plan.steps, read, self.plan.streamed)
         if self.is_ring:
             return self._shared(read.offset[1:], age)
@@ -216,24 +216,24 @@ class InputPlanes:
         return Access(self.columns, (lift(age), *self.cells.v), self.element)
 
     def _shared(self, offset: Sequence[int], age: int) -> Access:
-        """A cell of a shared plane, so far from the thread's."""
+        """Return a cell of a shared plane, at an offset from the thread's."""
         places = tuple(add(p, d) for p, d in zip(away(self.cells.v, self.plan), offset, strict=True))
         return Access(self.planes, (add(self._at(age), self.here, _flat(places, self.frame.extents)),), self.element)
 
 
 def away(point: Sequence[Expr], plan: StreamPlan) -> tuple[Expr, ...]:
-    """How far a point of a thread is from its first: they are in turns."""
+    """Return the distance of a point of a thread from its first: points have a cyclic distribution over threads."""
     return tuple(mul(v, n) for v, n in zip(point, plan.threads, strict=True))
 
 
 def own_point(cells: ThreadCells, pointer: str, step: StreamStep) -> Access:
-    """A point of the thread, from where a pointer is at its first."""
+    """Return a point of the thread, relative to a pointer to its first."""
     pitches = (cells.pitch(step, axis.k) for axis in cells.axes)
     places = (mul(p, pitch) for p, pitch in zip(away(cells.v, cells.plan), pitches, strict=True))
     return Access(pointer, (reduce(add, places),), cells.stream.element(step))
 
 
 def _flat(place: Sequence[Expr], extents: Sequence[int]) -> Expr:
-    """A place in row-major order."""
+    """Linearize a place in row-major order."""
     strides = [prod(extents[k + 1 :]) for k in range(len(extents))]
     return reduce(add, (mul(p, n) for p, n in zip(place, strides, strict=True)))

@@ -67,14 +67,14 @@ class KernelBody(ConstantCells, TileNumbers):
 
     @abstractmethod
     def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
-        """What gets neighbours' values for a step, but for those of this plane that were fetched."""
+        """Yield what gets neighbours' values for a step, but for those of this plane that were fetched."""
 
     def after(self, step: StreamStep) -> Iterator[Stmt]:
-        """What shows neighbours the values of a step."""
+        """Yield what shows neighbours the values of a step."""
         yield from ()
 
     def before_planes(self) -> Iterator[Stmt]:
-        """What is found before planes with tests."""
+        """Yield what is computed before planes with tests."""
         yield from ()
 
     loads_behind: int | None = None  # the step behind which the next plane is loaded (None: before the first)
@@ -85,26 +85,28 @@ class KernelBody(ConstantCells, TileNumbers):
     def before_terms(
         self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None, down: int
     ) -> Iterator[Stmt]:
-        """What gets neighbours' values for terms of a sum that read rows so far below the cells."""
+        """Yield what gets neighbours' values for terms of a sum that read rows so far below the cells."""
         yield from ()
 
     def end_of_plane(self) -> Iterator[Stmt]:
         yield from ()
 
     def value(self, read: StreamRead) -> Access:
-        """What an access of a cell reads."""
+        """Return what an access of a cell reads."""
         offset = read.offset[self.plan.streamed :]
         cell = [add(v, d) for v, d in zip(self.v, offset, strict=True)]
         return self.rings[read.source].at(age(self.plan, read), cell)
 
     def storage(self) -> tuple[Storage, ...]:
-        """Memory of the block's own."""
+        """Return the memory of the block's own."""
         return ()
 
     # Tiles -------------------------------------------------------------------------------------------
     def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
-        """The first cells of the tile and of the thread, and whether the tile is away from all sides, or at such sides
-        as sets of cells tell."""
+        """Declare the first cells of the tile and of the thread, and whether the tile is away from all sides.
+
+        It may also be at such sides as sets of cells describe.
+        """
         ranges = {}
         for k, axis in enumerate(self.axes):
             yield Declare(self.edge[k].name, self.integer, axis.start(self.index[k], *self._memory_end(k)))
@@ -119,26 +121,29 @@ class KernelBody(ConstantCells, TileNumbers):
         yield from self.sets()
 
     def _memory_end(self, k: int) -> tuple[Expr, int]:
-        """Where memory of all arrays ends along an axis, and how many cells vectors have there."""
+        """Return the end of the memory of all arrays along an axis, and the number of cells that vectors have there."""
         ends = dict.fromkeys(add(self.stream.bounds(step)[self.axes[k].k][1], 1) for step in self.plan.steps)
         sizes = [self.stream.element(step).size for step in self.plan.steps]
         vector = self.vector // min(sizes) if k == len(self.axes) - 1 else 1
         return reduce(least, ends), vector
 
     def owned(self, k: int) -> Expr:
-        """Cells of the halo are owned by other tiles, but at the sides of space."""
+        """Return the condition that the tile owns a cell.
+
+        Cells of the halo are owned by other tiles, but at the sides of space.
+        """
         cell = add(self.corner[k], self.v[k])
         return self.is_owned(k, cell, sub(cell, self.edge[k]))
 
     def is_owned(self, k: int, cell: Expr, inner: Expr) -> Expr:
-        """Whether the tile owns what is at a place along a dimension, `inner` behind its edge."""
+        """Return the condition that the tile owns a place along a dimension, `inner` cells from its edge."""
         axis, index, last = self.axes[k], self.index[k], sub(self.counts[k], 1)
         first = add(add(axis.origin, mul(index, axis.width)), axis.lower)
         low, high = compare(">=", cell, first), compare("<", inner, axis.size - axis.upper)
         return both(either(compare("==", index, 0), low), either(compare("==", index, last), high))
 
     def work(self) -> Iterator[Stmt]:
-        """All steps for all planes."""
+        """Yield all steps for all planes."""
         yield from (ring.declared() for ring in self.rings)
         yield from (sums.declared() for sums in self.sums.values())
         if not self.plan.streamed:
@@ -171,7 +176,10 @@ class KernelBody(ConstantCells, TileNumbers):
 
     @property
     def period(self) -> int:
-        """After how many planes values are in the same registers again, if so many copies are wanted and short."""
+        """Return after how many planes values are in the same registers again.
+
+        It is 1 where so many copies are not wanted, or not short.
+        """
         turns = lcm(*(ring.slots for ring in self.rings), *(sums.planes for sums in self.sums.values()))
         reads = sum(1 + len(self.plan.reads_of(step.index)) for step in self.plan.made)
         cells = reduce(lambda a, b: a * b, self.points)
@@ -181,7 +189,7 @@ class KernelBody(ConstantCells, TileNumbers):
         return turns if turns * reads * cells <= most else 1
 
     def _loops(self) -> Iterator[Stmt]:
-        """Planes before those that need no tests, those, and then the rest."""
+        """Yield the loops over planes: those before planes that need no tests, those without tests, and the rest."""
         integer = self.integer
         yield Declare(self.start.name, integer, self.begin)
         planes = tuple(self._plane(Tested.ALL))
@@ -201,7 +209,7 @@ class KernelBody(ConstantCells, TileNumbers):
         yield For(half.name, lift(0), compare("<", half, 2), 1, body, integer, unroll=1)
 
     def _turns(self, tested: Tested) -> Stmt:
-        """A loop over planes without tests of planes, unrolled by the period."""
+        """Generate a loop over planes without tests of planes, unrolled by the period."""
         period, integer = self.period, self.integer
         turn = (Declare(self.row.name, integer, add(self.group, self.turn)), *self._plane(tested))
         turns = For(self.turn.name, lift(0), compare("<", self.turn, period), 1, turn, integer, unroll=0)
@@ -229,13 +237,13 @@ class KernelBody(ConstantCells, TileNumbers):
         yield from self.end_of_plane()
 
     def _all_steps(self, tested: Tested) -> Iterator[Stmt]:
-        """All of a kernel in one dimension."""
+        """Yield all steps of a kernel in one dimension."""
         yield from self.load(None, tested)
         yield from self.steps(tested)
 
     # Steps -------------------------------------------------------------------------------------------
     def steps(self, tested: Tested) -> Iterator[Stmt]:
-        """All steps of a plane, one after another."""
+        """Yield all steps of a plane, one after another."""
         fetched: set[tuple[int, ...]] = set()
         for step in self.plan.made:
             yield Comment(self.heading(step))
@@ -244,7 +252,7 @@ class KernelBody(ConstantCells, TileNumbers):
             yield from self.behind(step, tested)
 
     def behind(self, step: StreamStep, tested: Tested) -> Iterator[Stmt]:
-        """What follows a plane that a step has made."""
+        """Yield what follows a plane that a step has made."""
         yield from self.load_kept(step, tested)
         yield from self.after(step)
         if step.index == self.loads_behind:
@@ -264,8 +272,10 @@ class KernelBody(ConstantCells, TileNumbers):
     def made(
         self, step: StreamStep, tested: Tested, fetched: set[tuple[int, ...]], rows: Sequence[int] | None = None
     ) -> Iterator[Stmt]:
-        """The cells of a step, of some rows of the thread's or of all, by the statements that write them; others are
-        the user's."""
+        """Yield the cells of a step, of some rows of the thread's or of all, by the statements that write them.
+
+        Other cells are the user's.
+        """
         if step.retimed:
             yield from self._all_terms(step, fetched, rows)
         main, tested = self.stream.main(step), self.stream.tested(step, tested)
@@ -289,7 +299,7 @@ class KernelBody(ConstantCells, TileNumbers):
             yield Scope((*self.kept_pointer(step), *self._in_rows(rows, *body)))
 
     def _made_then_kept(self, step: StreamStep, writer: Writer, rows: Sequence[int] | None) -> Iterator[Stmt]:
-        """All cells as the statement makes them, of which those beside the ones that it writes are replaced."""
+        """Compute all cells by the statement, then replace those beside the ones that it writes."""
         value = self._value(step, writer)
         if not self.stream.is_kept(step):
             yield from self._in_rows(rows, *value)
@@ -304,7 +314,7 @@ class KernelBody(ConstantCells, TileNumbers):
         yield from self._in_rows(rows, *value, beside)
 
     def _at_sides(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
-        """The same, where columns and rows alone say which cells it writes."""
+        """Return the statements that make a cell where columns and rows alone say which cells the statement writes."""
         value, written = self._value(step, writer), self.holds(self.cells[writer.statement.name])
         if not step.retimed and not is_pure(self.stream.scop, writer.statement):
             value = (If(written, value),)
@@ -320,14 +330,14 @@ class KernelBody(ConstantCells, TileNumbers):
             yield from (over(run, self.v[0], inner) for run in runs(rows))
 
     def _value(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
-        """What makes a cell: an instance, or the sum of its terms."""
+        """Return what makes a cell: an instance, or the sum of its terms."""
         if not step.retimed:
             return self._instance(step, writer)
         target, value = self.rings[step.index].at(0, self.v), self.sums[step.index].complete(self.v)
         return (Assign(target, "", value),)
 
     def _all_terms(self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None) -> Iterator[Stmt]:
-        """The terms that the planes here have for all that are under way, those that read the first rows first."""
+        """Yield the terms that the planes here have for all sums under way, those that read the first rows first."""
         sums = self.sums[step.index]
         begun = False
         for down, terms in sums.by_rows(self.plan.reads_of(step.index)):
@@ -338,7 +348,7 @@ class KernelBody(ConstantCells, TileNumbers):
                 yield from self._in_rows(rows, *self._terms(step, late, some, first))
 
     def _terms(self, step: StreamStep, late: int, terms: Sequence[Expr], first: bool) -> tuple[Stmt, ...]:
-        """Terms of the sum that is complete so much later; the `first` ones begin it."""
+        """Return the terms of the sum that is complete so much later; the `first` ones begin it."""
         sums = self.sums[step.index]
         at = self.stream.place(step, self.cell(sub(self.row, step.lag - late)))
         reads = self._reads(step, sums.writer)
@@ -357,7 +367,7 @@ class KernelBody(ConstantCells, TileNumbers):
         return instance(self.stream.scop, writer.statement, target, reads, values, self.integer)
 
     def _reads(self, step: StreamStep, writer: Writer) -> Mapping[Access, Access]:
-        """Where accesses of a statement read, which is the same in all planes and terms."""
+        """Map the accesses of a statement to what they read, which is the same in all planes and terms."""
         key = step.index, writer.statement.name
         if key not in self._known_reads:
             self._known_reads[key] = self._found_reads(step, writer)
@@ -370,8 +380,11 @@ class KernelBody(ConstantCells, TileNumbers):
 
 
 def same_in_warp(value: Expr) -> Expr:
-    """What is the same in all lanes of a warp, as the compiler cannot see: what follows from it takes registers and
-    instructions of the warp, not of each lane, and factors in double precision are no longer kept in registers."""
+    """Shuffle a value that is the same in all lanes of a warp, as the compiler cannot see.
+
+    What is computed from it takes registers and instructions of the warp, not of each lane, and factors in double
+    precision are no longer kept in registers.
+    """
     return Shuffle("from", value, lift(0))
 
 

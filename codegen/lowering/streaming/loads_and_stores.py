@@ -40,7 +40,7 @@ class Transfers(ThreadCells):
         self.rings: tuple[Ring, ...] = rings(self.plan, elements, labels)
 
     def pointed(self, pointer: str, step: StreamStep, cell: Sequence[Expr] | None = None) -> Access:
-        """A cell of the thread, from where a pointer is."""
+        """Return a cell of the thread, relative to a pointer."""
         places = (mul(v, self.pitch(step, axis.k)) for v, axis in zip(cell or self.v, self.axes, strict=True))
         return Access(pointer, (reduce(add, places),), self.stream.element(step))
 
@@ -53,7 +53,7 @@ class Transfers(ThreadCells):
             yield Pointer(self.targets[store.step], target)
 
     def alignment(self) -> Iterator[Stmt]:
-        """Whether all that is loaded and stored may be vectors: threads begin at multiples of their points."""
+        """Declare whether all that is loaded and stored may be vectors: threads begin at multiples of their points."""
         if not self.vector:
             return
         inputs, stores, corner = self.plan.inputs, self.stream.stores, self.stream.nowhere
@@ -67,7 +67,7 @@ class Transfers(ThreadCells):
         yield Declare(self.wide.name, BOOL, both(Aligned((*sources, *targets), self.vector), *whole))
 
     def _vectors(self, size: int, access: Callable[[int], Stmt]) -> Stmt:
-        """Accesses of all cells of the thread, by vectors where these may be used."""
+        """Generate accesses of all cells of the thread, by vectors where these may be used."""
         width = self.vector // size if self.vector else 1
         single = self.each(access(1))
         if width == 1:
@@ -75,11 +75,11 @@ class Transfers(ThreadCells):
         return If(self.wide, (each(self.points, self.v, access(width), step=width),), (single,))
 
     def _neighbours(self, width: int) -> Iterator[tuple[Expr, ...]]:
-        """The cells of a vector."""
+        """Return the cells of a vector."""
         return ((*self.v[:-1], add(self.v[-1], k)) for k in range(width))
 
     def load(self, arrival: Expr | None, tested: Tested) -> Iterator[Stmt]:
-        """A plane of the inputs, of cells that are in memory: the first that arrives, or the one behind `row`."""
+        """Load a plane of the inputs, of cells that are in memory: the first that arrives, or the one after `row`."""
         for step in self.plan.inputs:
             row = None if arrival is None else sub(arrival, step.lag)
             source = self.stream.source(step, self.cell(row))
@@ -93,7 +93,7 @@ class Transfers(ThreadCells):
                 yield from self._loaded_plane(step, row, source)
 
     def _loaded_line(self, step: StreamStep, source: Access) -> Iterator[Stmt]:
-        """Cells in one dimension: of the second buffer, where statements write."""
+        """Load cells in one dimension, from the second buffer where statements write."""
         target, there = self._loaded(step, self.v), self.holds(self.memory_of(step))
         if self.stream.from_homes:
             yield self.each(Load((target,), source, guard=there))
@@ -102,7 +102,7 @@ class Transfers(ThreadCells):
         yield self.each(If(self.is_made(step), (Load((target,), source),), (home,)))
 
     def _loaded_plane(self, step: StreamStep, row: Expr, source: Access) -> Iterator[Stmt]:
-        """Cells in memory, by vectors where all are; second buffers have those of planes in which statements write."""
+        """Load cells in memory, by vectors where all are; second buffers have those of planes that statements write."""
         target, there = self._loaded(step, self.v), self.holds(self.memory_of(step))
         has_plane = self.stream.has_plane(step, row)
         other = (self.each(Load((target,), source, guard=both(has_plane, there))),)
@@ -121,13 +121,18 @@ class Transfers(ThreadCells):
 
     @abstractmethod
     def at_home(self, step: StreamStep, later: int, cell: Sequence[Expr] | None = None) -> Access:
-        """An element of the user's array, of a cell in the plane of a step that is made one plane behind `row`, or so
-        much later."""
+        """Return an element of the user's array, of a cell in a plane of a step.
+
+        The plane is the one that is made after that at `row`, or so much later.
+        """
 
     # Planes that come later ---------------------------------------------------------------------------
     def prefetch(self, end: Expr, tested: Tested) -> Iterator[Stmt]:
-        """Lines of a later plane, which then come from L2: of what is loaded without tests, if it comes before `end`,
-        or, in planes with tests, of inputs that are in memory."""
+        """Prefetch lines of a later plane to L2.
+
+        They are of what is loaded without tests, if it comes before `end`, or, in planes with tests, of inputs that are
+        in memory.
+        """
         if tested is not Tested.ALL:
             ahead = [stmt for step in self.plan.inputs for stmt in self._lines_ahead(step)]
             for step in self.from_home() if tested is Tested.SIDES else ():
@@ -151,7 +156,7 @@ class Transfers(ThreadCells):
         yield from self._rows_ahead(step, first)
 
     def _rows_ahead(self, step: StreamStep, first: Access, when: Expr | None = None) -> Iterator[Stmt]:
-        """The lines of a thread's rows, or of some, of which the first one begins here."""
+        """Prefetch the lines of a thread's rows, or of some, of which the first one begins here."""
         if len(self.v) == 1:
             yield Prefetch(first)
             return
@@ -161,14 +166,14 @@ class Transfers(ThreadCells):
 
     @abstractmethod
     def from_home(self) -> Iterator[StreamStep]:
-        """The steps whose elements of the user's arrays tiles at sides load when they need them, each of these once."""
+        """Yield the steps whose elements of the user's arrays tiles at sides load when they need them, each once."""
 
     def _plane_ahead(self, step: StreamStep) -> Expr:
         return sub(self.row, step.lag - AHEAD - PREFETCHED)
 
     # Loads and stores ---------------------------------------------------------------------------------
     def _loaded(self, step: StreamStep, cell: Sequence[Expr]) -> Access:
-        """Where a cell of an input goes: planes that have not arrived yet are no part of the ring."""
+        """Return the target of a cell of an input: planes that have not arrived yet are no part of the ring."""
         if self.plan.streamed:
             return Access(self.next[step.index], tuple(cell), self.stream.element(step))
         return self.rings[step.index].at(0, cell)
@@ -181,12 +186,14 @@ class Transfers(ThreadCells):
         return Store(target, values, guard=guard)
 
     def is_made(self, step: StreamStep, row: Expr | None = None) -> Expr:
-        """Whether some statement writes a cell, in the plane that a step makes or in another one."""
+        """Return the condition that some statement writes a cell, in the plane that a step makes or in another one."""
         return some([self.is_written(writer, step, row) for writer in self.stream.writers(step)])
 
     def store(self, store: StreamStore, tested: Tested) -> Stmt:
-        """Cells that the tile owns; into second buffers all that are in memory, as those that no statement writes are
-        read there, too."""
+        """Store the cells that the tile owns.
+
+        Into second buffers go all that are in memory, as those that no statement writes are read there, too.
+        """
         step = self.plan.steps[store.step]
         row = self.made_row(step)
         target = self.stream.target(store, self.cell(row))
@@ -212,7 +219,7 @@ class Transfers(ThreadCells):
         return If(both(*whens), stores) if whens else Scope(stores)
 
     def stored_cells(self, step: StreamStep, target: Access) -> Iterator[Stmt]:
-        """Stores of the cells that the tile owns, all of which are in memory."""
+        """Yield the stores of the cells that the tile owns, all of which are in memory."""
         yield self._vectors(target.type.size, partial(self._vector_store, step, target, self.holds(self.own)))
 
     def _stored_plane(self, step: StreamStep, target: Access, owned: Expr, there: Expr) -> tuple[Stmt, ...]:
@@ -226,7 +233,7 @@ class Transfers(ThreadCells):
 
 
 def vector_bytes(sizes: Sequence[int], axis: Axis) -> int:
-    """The widest vectors that the cells of a thread, one beside another, are made of in every tile; 0 for none."""
+    """Return the bytes of the widest vectors that the cells of a thread are made of in every tile, or 0 for none."""
     for width in reversed(VECTOR_BYTES):
         cells = [width // size for size in sizes]
         whole = all(0 < n <= VECTOR_ELEMENTS and axis.points % n == 0 and axis.width % n == 0 for n in cells)

@@ -23,7 +23,7 @@ from polytile.machine import REGISTER_BYTES
 
 
 def age(plan: StreamPlan, read: StreamRead) -> int:
-    """How many planes of the source came after the one that is read, when it is read."""
+    """Count the planes of the source that come after the one that is read, until it is read."""
     found = read_when(plan.steps, read, plan.streamed, plan.exchange)
     if found < 0 or (found == 0 and read.source >= read.step):
         raise InternalError(f"step {read.step} reads planes of step {read.source} that are not there yet")
@@ -31,7 +31,7 @@ def age(plan: StreamPlan, read: StreamRead) -> int:
 
 
 def late(plan: StreamPlan, read: StreamRead) -> int:
-    """How many planes after that the step which reads it is complete, whose terms are summed up until then."""
+    """Count the planes until the step that reads one is complete, whose terms are summed up until then."""
     return planes_behind(plan.steps, read, plan.streamed) - age(plan, read)
 
 
@@ -71,18 +71,18 @@ class Ring:
         return PrivateArray(self.name, self.element, self.extents, Literal("0"))
 
     def at(self, age: int, cell: Sequence[Expr | int]) -> Access:
-        """A cell, counted from the first that is the thread's own."""
+        """Return a cell, counted from the first that is the thread's own."""
         place = (_behind(c, before.cells) for c, before in zip(cell, self.before, strict=True))
         return Access(self.name, (lift(age), *place), self.element)
 
     def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
-        """Each plane moves on, before the next one comes."""
+        """Move each plane on, before the next one comes."""
         for k in range(self.slots - 1, 0, -1):
             yield Assign(self.at(k, cell), "", self.at(k - 1, cell))
 
 
 def rings(plan: StreamPlan, elements: Sequence[CType], names: Sequence[str]) -> tuple[Ring, ...]:
-    """The ring of each step."""
+    """Return the ring of each step."""
     found = []
     for step in plan.steps:
         slots, before, behind = 1, [Side()] * len(plan.points), [Side()] * len(plan.points)
@@ -99,7 +99,7 @@ def rings(plan: StreamPlan, elements: Sequence[CType], names: Sequence[str]) -> 
 
 
 def column_of_lane(ring: Ring, age: int, column: int, rows: Sequence[Expr | int] = ()) -> Stmt:
-    """What gets a column of another lane, counted from the thread's first, in a row of the thread's."""
+    """Shuffle a column of another lane, counted from the thread's first, in a row of the thread's."""
     lanes, own = divmod(column, ring.points[-1])
     value: Expr = ring.at(age, (*rows, own))
     if value.type.size < REGISTER_BYTES:
@@ -108,7 +108,7 @@ def column_of_lane(ring: Ring, age: int, column: int, rows: Sequence[Expr | int]
 
 
 def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt, step: int = 1) -> Stmt:
-    """Loops over the cells of a thread, which are unrolled; over every so many along the last dimension."""
+    """Loop over the cells of a thread, unrolled; over every so many along the last dimension."""
     for name, count in zip(reversed(cell), reversed(points), strict=True):
         body = _repeated(range(0, count, step), name, body, always=len(points) == 1)
         step = 1
@@ -116,14 +116,15 @@ def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt, step: int = 1
 
 
 def over(values: range, name: Name, *body: Stmt) -> Stmt:
-    """A loop that is unrolled."""
+    """Generate a loop that is unrolled."""
     return _together(_repeated(values, name, body))
 
 
 def _repeated(values: range, name: Name, body: tuple[Stmt, ...], *, always: bool = False) -> tuple[Stmt, ...]:
-    """A body for each of the values: without a loop where there is one value, the name is but a place in rings, and a
-    loop is not `always` wanted. Else compilers would arrange address arithmetic and conditions in other ways, and the
-    instructions of strips.
+    """Repeat a body for each of the values.
+
+    No loop is generated where there is one value, the name is but a place in rings, and a loop is not `always` wanted.
+    Else compilers would arrange address arithmetic and conditions in other ways, and the instructions of strips.
 
     before: for (int u = 2; u < 3; ++u) x0[u + 1] = 0;
     after:  x0[3] = 0;
@@ -135,7 +136,7 @@ def _repeated(values: range, name: Name, body: tuple[Stmt, ...], *, always: bool
 
 
 def _is_place(name: Name, body: tuple[Stmt, ...]) -> bool:
-    """Whether a name occurs as a subscript alone, and in such as are it and a constant."""
+    """Return whether a name occurs as a subscript alone, and in such as are it and a constant."""
     subscripts = (s for node in walk(*body) if isinstance(node, Access) for s in node.subscripts)
     places = sum(_constant_behind(s, name) is not None for s in subscripts)
     return places == sum(isinstance(node, Name) and node.name == name.name for node in walk(*body))
@@ -168,7 +169,7 @@ def _together(body: tuple[Stmt, ...]) -> Stmt:
 
 
 def _behind(place: Expr | int, cells: int) -> Expr:
-    """A place so many cells behind another one: `u + 1` behind `u - 1` by two, not `u - 1 + 2`."""
+    """Add a number of cells to a place: `u + 1` for `u - 1` and two cells, not `u - 1 + 2`."""
     match place:
         case Binary(op="+" | "-" as op, left=left, right=right) if (constant := known(right)) is not None:
             return add(left, cells + (constant if op == "+" else -constant))
@@ -176,7 +177,7 @@ def _behind(place: Expr | int, cells: int) -> Expr:
 
 
 def runs(values: Sequence[int]) -> Iterator[range]:
-    """Increasing numbers as one range, if they are that, else as ranges of neighbours."""
+    """Split increasing numbers into ranges: one range, if they are that, else ranges of neighbours."""
     steps = {b - a for a, b in pairwise(values)}
     if len(steps) <= 1 and values:
         yield range(values[0], values[-1] + 1, *steps)

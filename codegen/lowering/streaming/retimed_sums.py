@@ -37,25 +37,26 @@ class PlaneSums:
 
     @property
     def planes(self) -> int:
-        """How many are under way in a plane, the one that becomes complete among them."""
+        """Return the number of sums under way in a plane, the one that becomes complete among them."""
         return self.terms.planes + 1
 
     def declared(self) -> Stmt:
         return PrivateArray(self.name, self.element, (self.planes, *self.points), Literal("0"))
 
     def at(self, behind: int, cell: Sequence[Expr]) -> Access:
-        """The sum that is complete so many planes later."""
+        """Return the sum that is complete so many planes later."""
         return Access(self.name, (lift(behind), *cell), self.element)
 
     def complete(self, cell: Sequence[Expr]) -> Expr:
-        """What the statement assigns."""
+        """Return the value that the statement assigns."""
         total: Expr = self.at(0, cell)
         return reduce(lambda value, one: Binary(one[0], value, one[1], self.element), self.terms.behind, total)
 
     def by_rows(self, reads: Sequence[StreamRead]) -> Iterator[tuple[int, dict[int, list[Expr]]]]:
-        """The terms that read no rows behind one, and had to wait for that, for each row that is read, the first one
-        first: how far below the cell it is; and the terms by how much later their sums are complete. So few rows are
-        under way at once.
+        """Yield the terms by the last row that they read, first row first, so that few rows are under way at a time.
+
+        With each row, as its distance below the cell, come the terms that had to wait for it, by how much later their
+        sums are complete.
 
         before: sum1[0][u][v] += x0[u - 1][v] + x0[u + 1][v];  sum1[1][u][v] += x0[u - 1][v] + x0[u][v];
         after:  sum1[0][u][v] += x0[u - 1][v];  sum1[1][u][v] += x0[u - 1][v];
@@ -71,19 +72,19 @@ class PlaneSums:
         yield from found.items()
 
     def _accesses(self, term: Expr, known: Mapping[int, int]) -> Iterator[int]:
-        """The numbers of those that a term has."""
+        """Yield the numbers of the known accesses of a term."""
         for node in walk(term):
             if isinstance(node, Access) and node in self.writer.numbers:
                 yield from (k for k in self.writer.numbers[node] if k in known)
 
     def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
-        """Each sum is one plane nearer to its end, before the next plane comes."""
+        """Move each sum one plane nearer to its end, before the next plane comes."""
         for k in range(1, self.planes):
             yield Assign(self.at(k - 1, cell), "", self.at(k, cell))
 
 
 def plane_sums(plan: StreamPlan, step: StreamStep, writer: Writer, name: str) -> PlaneSums:
-    """The sums of a step that is retimed."""
+    """Return the sums of a step that is retimed."""
     when = {read.access: late(plan, read) for read in plan.reads_of(step.index)}
     terms = plane_terms(writer.statement, when)
     if terms is None:

@@ -67,11 +67,11 @@ class SharedPlanes(TileNumbers):
         return tuple(one for planes in self.inputs.values() for one in planes.storage())
 
     def owned(self, k: int) -> Expr:
-        """A tile owns all of its cells."""
+        """Return the condition that always holds: a tile owns all of its cells."""
         return lift(1)
 
     def cell(self, row: Expr | None, own: bool = True) -> tuple[Expr, ...]:
-        """A point of the thread, or its first: they are in turns."""
+        """Return a point of the thread, or its first: points have a cyclic distribution over threads."""
         places = away(self.v, self.plan)
         inner = tuple(add(c, p) for c, p in zip(self.corner, places, strict=True)) if own else self.corner
         return inner if row is None else (row, *inner)
@@ -100,7 +100,7 @@ class SharedPlanes(TileNumbers):
         yield self._loop()
 
     def _rows(self) -> Iterator[Stmt]:
-        """The rows of the stream in which planes arrive for those that the tile owns."""
+        """Declare the rows of the stream in which planes arrive for those that the tile owns."""
         last = self.stream.cells.range[0][1]
         chunk = self.stream.chunk
         until = add(last, 1) if chunk is None else least(add(self.own_first, chunk), add(last, 1))
@@ -111,12 +111,12 @@ class SharedPlanes(TileNumbers):
 
     @property
     def period(self) -> int:
-        """The rows of a turn of the loop, behind which planes are in the same places and registers again."""
+        """Return the rows of a turn of the loop, after which planes are in the same places and registers again."""
         turns = lcm(*(n for planes in self.inputs.values() for n in planes.period))
         return turns if turns * prod(self.points) * len(self.plan.reads_of(self.step.index)) <= UNROLLED else 1
 
     def _loop(self) -> Stmt:
-        """Rows in turns: those behind the last one load and make nothing."""
+        """Generate the loop over rows in turns: those after the last one load and make nothing."""
         row = Declare(self.row.name, self.integer, add(self.group, self.turn))
         turn = (row, *self._row())
         turns = For(self.turn.name, lift(0), compare("<", self.turn, self.period), 1, turn, self.integer, unroll=0)
@@ -142,13 +142,13 @@ class SharedPlanes(TileNumbers):
             yield from planes.ageing()
 
     def _loads(self, row: Expr) -> Iterator[Stmt]:
-        """What comes into place at a row."""
+        """Load what arrives at a row."""
         for planes in self.inputs.values():
             needed = compare("<", row, self.end)
             yield from planes.load(row, needed, needed if planes.is_ring else self._makes(row))
 
     def _makes(self, row: Expr) -> Expr:
-        """Whether the tile owns the plane that is made at a row."""
+        """Return the condition that the tile owns the plane that is made at a row."""
         plane = sub(row, self.step.lag)
         return both(compare(">=", plane, self.own_first), compare("<", plane, self.own_end))
 
@@ -160,7 +160,7 @@ class SharedPlanes(TileNumbers):
             yield Advance(self.target, self.pitch(self.step, 0))
 
     def _instance(self, writer: Writer) -> Iterator[Stmt]:
-        """One point, which a statement makes, if it does."""
+        """Yield the instance of a statement at one point, if it writes that."""
         step, reads = self.step, self._reads(writer)
         at = self.stream.place(step, self.cell(self.made_row(step)))
         values = tuple(with_values(value, at) for value in writer.iterators)
@@ -173,7 +173,7 @@ class SharedPlanes(TileNumbers):
         yield Scope(body) if anywhere else If(written, body)
 
     def _reads(self, writer: Writer) -> Mapping[Access, Access]:
-        """Where accesses of a statement read what is loaded."""
+        """Map the accesses of a statement to what they read of loaded planes."""
         statement = writer.statement
         own = (read for read in self.plan.reads_of(self.step.index) if read.statement == statement.name)
         values = {read.access: self.inputs[read.source].value(read) for read in own}

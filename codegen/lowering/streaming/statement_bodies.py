@@ -27,7 +27,7 @@ def instance(
     iterators: tuple[Expr, ...],
     integer: CType,
 ) -> tuple[Stmt, ...]:
-    """An instance that writes to `target`, and whose accesses read elsewhere."""
+    """Return an instance that writes to `target`, and whose accesses read elsewhere."""
     written = [n for n in walk(*statement.body) if isinstance(n, Assign) and isinstance(n.target, Access)]
     if len(written) != 1:
         raise InternalError(f"{statement.name} assigns to {len(written)} elements")
@@ -48,13 +48,15 @@ def instance(
 
 
 def _common(a: CType, b: CType) -> CType:
-    """C's usual arithmetic conversions."""
+    """Return the type of an operation by C's usual arithmetic conversions."""
     return max((a, b), key=lambda t: (t.kind == "float", t.size, not t.signed))
 
 
 def is_pure(scop: Scop, statement: Statement, loaded: Collection[Access] = ()) -> bool:
-    """Whether an instance can be run anywhere: it reads no memory but what steps made or have `loaded`, and divides
-    integers by constants alone."""
+    """Return whether an instance can be run anywhere.
+
+    It then reads no memory but what steps made or have `loaded`, and divides integers by constants alone.
+    """
     for node in walk(*statement.body):
         if isinstance(node, Access) and node.subscripts and not scop.written(node.array) and node not in loaded:
             return False

@@ -50,12 +50,12 @@ class Stream:
 
     @property
     def from_homes(self) -> bool:
-        """Whether inputs are read from the user's arrays."""
+        """Return whether inputs are read from the user's arrays."""
         return self.to_shadows or self.plan.in_place or self.plan.exchange.is_one_step
 
     @property
     def final_lag(self) -> int:
-        """How far the last plane that is stored is behind the inputs."""
+        """Return how far the last plane that is stored lags the inputs."""
         return max(self.plan.steps[store.step].lag for store in self.plan.stores)
 
     @property
@@ -66,43 +66,43 @@ class Stream:
         return self.scop.array(step.array).element
 
     def writers(self, step: StreamStep) -> tuple[Writer, ...]:
-        """Those who make a step's values; of an input, those who did in an iteration before."""
+        """Return the writers of a step's values; of an input, those in an earlier iteration."""
         if step.is_input:
             return self.cells.of_array(step.array)
         return tuple(self.cells.writers[name] for name in step.statements)
 
     def main(self, step: StreamStep) -> Writer | None:
-        """The writer of all cells but those at sides, if there is one."""
+        """Return the writer of all cells but those at sides, if there is one."""
         found = [w for w in self.writers(step) if not w.equalities]
         return found[0] if len(found) == 1 else None
 
     def always_tested(self, step: StreamStep) -> bool:
-        """Whether tiles that are away from all sides still have cells that other writers make, or none."""
+        """Return whether tiles that are away from all sides still have cells that other writers make, or none."""
         main = self.main(step)
         return main is None or main.others is not None
 
     def is_kept(self, step: StreamStep) -> bool:
-        """Whether somebody may read cells of a step that no statement writes."""
+        """Return whether somebody may read cells of a step that no statement writes."""
         return self.scop.array(step.array).live_in
 
     def tested(self, step: StreamStep, tested: Tested) -> Tested:
-        """What is tested of a step's cells where that is enough for those away from sides."""
+        """Return what is tested of a step's cells where `tested` is enough for those away from sides."""
         return Tested.ALL if self.always_tested(step) else tested
 
     # Places ------------------------------------------------------------------------------------------
     def place(self, step: StreamStep, cell: tuple[Expr, ...]) -> Mapping[str, Expr]:
-        """What names of time and cell stand for."""
+        """Return the values of the names of time and cell."""
         time = add(self.time, step.iteration)
         return {TIME: time, **{cell_name(k): value for k, value in enumerate(cell)}}
 
     def home(self, step: StreamStep, cell: tuple[Expr, ...]) -> Access:
-        """The element of the user's array."""
+        """Return the element of the user's array."""
         writer = self.main(step) or self.writers(step)[0]
         at = self.place(step, cell)
         return Access(step.array, tuple(with_values(s, at) for s in writer.element), self.element(step))
 
     def same_elements(self, before: StreamStep, step: StreamStep) -> bool:
-        """Whether a cell is the same element in two steps."""
+        """Return whether a cell is the same element in two steps."""
         later = step.iteration - before.iteration
         return before.array == step.array and all(later in w.returns for w in self.writers(step))
 
@@ -110,49 +110,52 @@ class Stream:
         return Access(self.plan.shadow(step.index), cell, self.element(step))
 
     def source(self, step: StreamStep, cell: tuple[Expr, ...]) -> Access:
-        """Where an input is loaded from, if some statement made it, or none ever does."""
+        """Return where an input is loaded from, if some statement made it, or none ever does."""
         if not self.cells.of_array(step.array):
             return Access(step.array, cell, self.element(step))
         return self.home(step, cell) if self.from_homes else self.shadow(step, cell)
 
     def target(self, store: StreamStore, cell: tuple[Expr, ...]) -> Access:
-        """Where the values of a step go."""
+        """Return where the values of a step go."""
         if self.to_shadows and store.becomes is not None:
             return self.shadow(self.plan.steps[store.becomes], cell)
         return self.home(self.plan.steps[store.step], cell)
 
     @property
     def stores(self) -> tuple[StreamStore, ...]:
-        """Those that this kernel does: what becomes no input goes to the user's arrays alone."""
+        """Return the stores that this kernel does: what becomes no input goes to the user's arrays alone."""
         return tuple(s for s in self.plan.stores if s.becomes is not None or not self.to_shadows)
 
     # Conditions --------------------------------------------------------------------------------------
     def bounds(self, step: StreamStep) -> tuple[Bounds, ...]:
-        """The cells whose elements of the user's array are in memory."""
+        """Return the bounds of the cells whose elements of the user's array are in memory."""
         if step.array not in self.cells.memory:
             return extents_of(self.scop, self.scop.array(step.array), self.integer)
         return self.cells.memory[step.array][-self.plan.dims :]
 
     def has_plane(self, step: StreamStep, plane: Expr | None) -> Expr:
-        """Whether a plane of the user's array is in memory."""
+        """Return the condition that a plane of the user's array is in memory."""
         if plane is None:
             return both()
         first, last = self.bounds(step)[0]
         return both(compare(">=", plane, first), compare("<=", plane, last))
 
     def has_stored(self, step: StreamStep, plane: Expr) -> Expr:
-        """Whether a plane is in the second buffer: tiles own planes in which some statement writes."""
+        """Return the condition that a plane is in the second buffer.
+
+        Tiles own planes in which some statement writes.
+        """
         first, last = self.cells.range[0]
         there = both(compare(">=", plane, first), compare("<=", plane, last))
         return both(there, self.has_plane(step, plane)) if self.has_several_extents else there
 
     @property
     def has_several_extents(self) -> bool:
-        """Whether arrays may have other planes, rows or columns than others."""
+        """Return whether arrays may have other planes, rows or columns than others."""
         return len({self.bounds(step) for step in self.plan.steps}) > 1
 
     def conditions(self, writer: Writer, at: Mapping[str, Expr]) -> Iterator[tuple[AffineForm | None, Expr]]:
-        """The tests of whether it writes a cell, with what they are of, if they are that simple."""
+        """Yield the tests of whether a writer writes a cell, with the forms that they test, if they are that simple."""
         for bound in writer.bounds:
             yield bound, bound.condition(self.pivot(bound), at, self.integer)
         if writer.others is not None:
@@ -160,13 +163,13 @@ class Stream:
             yield None, others
 
     def pivot(self, bound: AffineForm) -> str:
-        """The fastest dimension that a bound is of, or the time."""
+        """Return the fastest dimension that a bound is of, or the time."""
         names = [cell_name(k) for k in reversed(range(self.plan.dims)) if bound.factor(cell_name(k))]
         return names[0] if names else TIME
 
     # Tiles away from all sides -----------------------------------------------------------------------
     def inside(self, tile: Mapping[str, Range]) -> Inside:
-        """Where no cell of a tile needs a test, by the ranges of its cells along the dimensions that do not stream."""
+        """Return where no cell of a tile needs a test, by the ranges of its cells along unstreamed dimensions."""
         found = Inside([], [], [], [], [])
         for writer, (least, most), times in self._uses():
             first, last = (add(self.time, k) for k in times)
@@ -186,12 +189,12 @@ class Stream:
         return Inside(*(list(dict.fromkeys(part)) for part in parts))
 
     def is_along(self, bound: AffineForm, tile: Collection[str]) -> bool:
-        """Whether a bound is of one of these dimensions, in all planes and iterations."""
+        """Return whether a bound is of one of these dimensions, in all planes and iterations."""
         places = bound.names & {TIME, *(cell_name(k) for k in range(self.plan.dims))}
         return len(places) == 1 and places <= set(tile)
 
     def _uses(self) -> Iterator[tuple[Writer, tuple[int, int], tuple[int, int]]]:
-        """Each writer with the least and most lag, and the first and last iteration, at which its cells are made."""
+        """Yield each writer with the least and most lag, and first and last iteration, at which its cells are made."""
         with_inputs = not self.from_homes and not self.plan.streamed
         steps = self.plan.steps if with_inputs else self.plan.made
         for name, writer in self.cells.writers.items():
@@ -202,8 +205,11 @@ class Stream:
                 yield writer, (min(lags), max(lags)), (min(iterations), max(iterations))
 
     def _in_memory(self, step: StreamStep, tile: Mapping[str, Range], found: Inside) -> None:
-        """What is loaded of a step is in memory: inputs, of which second buffers have the planes that are written; and
-        cells that no statement writes, a plane early."""
+        """Add the conditions that what is loaded of a step is in memory.
+
+        That is inputs, of which second buffers have the planes that are written; and cells that no statement writes, a
+        plane early.
+        """
         for k, (first, last) in enumerate(self.bounds(step)):
             if cell_name(k) in tile:
                 low, high = tile[cell_name(k)]

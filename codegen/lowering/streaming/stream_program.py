@@ -52,12 +52,12 @@ class StreamProgram:
 
 
 def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
-    """The program of a plan, but for the iterations that are no whole pair of blocks."""
+    """Generate the program of a plan, but for the iterations that are no whole pair of blocks."""
     return _Program(scop, plan, names, cells_of_plan(scop, plan, integer)).program()
 
 
 def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
-    """What is known of the cells that a plan's statements write."""
+    """Return what is known of the cells that a plan's statements write."""
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
     back = None if plan.once else max((-step.iteration for step in plan.inputs), default=0)
     return cells_of(scop, statements, plan.dims, back, integer)
@@ -118,7 +118,7 @@ class _Program:
     def _launches(
         self, kernels: Sequence[Kernel], grid: tuple[Expr, Expr, Expr], t0: Name, rest: Name
     ) -> Iterator[Stmt]:
-        """Of a pair of blocks, or of one that is in place, which may have a kernel for each step."""
+        """Yield the launches of a pair of blocks, or of one that is in place, which may have a kernel for each step."""
         yield Launch(kernels[0].name, grid)
         if self.plan.exchange.is_one_step:
             yield from (Launch(kernel.name, grid) for kernel in kernels[1:])
@@ -130,11 +130,11 @@ class _Program:
 
     @property
     def _height(self) -> int:
-        """The iterations of a turn of the host's loop; of a DAG that is not iterated, the single one."""
+        """Return the iterations of a turn of the host's loop, or the single one of a DAG that is not iterated."""
         return self.plan.blocks * self.plan.iterations
 
     def _turns(self) -> Expr:
-        """How many there are of that loop: none where arrays may have no buffers, or cells are few."""
+        """Return the number of turns of the host's loop: none where arrays may have no buffers, or cells are few."""
         first, last = (wide(side) for side in self.cells.times)
         turns = div(most(count_between(first, last), 0), self._height)
         if self.least_cells is not None:
@@ -201,7 +201,7 @@ class _Program:
         return x, y, z
 
     def _made(self, number: int) -> tuple[StreamStep, ...]:
-        """What a kernel makes."""
+        """Return the steps that a kernel makes."""
         return self.plan.made[number : number + 1] if self.plan.exchange.is_one_step else self.plan.made
 
     def _storage(self, stream: Stream, number: int) -> tuple[Storage, ...]:
@@ -221,7 +221,7 @@ class _Program:
 
 
 def _asked_for(body: Sequence[Stmt], kernels: Sequence[Kernel]) -> tuple[Stmt, ...]:
-    """The statements without declarations of what neither a kernel nor a later statement uses."""
+    """Remove declarations of what neither a kernel nor a later statement uses."""
     used = {p.name for kernel in kernels for p in kernel.parameters}
     kept: list[Stmt] = []
     for stmt in reversed(body):

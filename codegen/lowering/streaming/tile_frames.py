@@ -29,12 +29,12 @@ class TileFrame:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the plane with its halo."""
+        """Return the extents of the plane with its halo."""
         return tuple(a + n + b for a, n, b in zip(self.lower, self.cells, self.upper, strict=True))
 
     @property
     def count(self) -> int:
-        """How many cells are loaded."""
+        """Return the number of cells that are loaded."""
         if self.whole:
             return prod(self.extents)
         rows, width, columns = self._sides
@@ -42,12 +42,12 @@ class TileFrame:
 
     @property
     def _sides(self) -> tuple[int, int, int]:
-        """The rows of the halo above and below, how wide they are, and the columns of the halo beside the tile."""
+        """Return the rows of the halo above and below, their width, and the columns of the halo beside the tile."""
         rows = self.lower[0] + self.upper[0] if len(self.cells) > 1 else 0
         return rows, self.extents[-1] if self.corners else self.cells[-1], self.lower[-1] + self.upper[-1]
 
     def place(self, number: Expr) -> Place:
-        """Which cell comes as number so many, from the tile's first one."""
+        """Return the cell of a number, relative to the tile's first one."""
         if self.whole:
             width = self.extents[-1]
             if len(self.cells) == 1:
@@ -69,7 +69,7 @@ class TileFrame:
         return row, sub(mod(number, width), self.lower[1] if self.corners else 0)
 
     def _outside(self, number: Expr, k: int) -> Expr:
-        """The place before or behind the tile along a dimension, of its halo's."""
+        """Return the place before or after the tile along a dimension, of its halo's."""
         before = sub(number, self.lower[k])
         if not self.lower[k]:
             return add(number, self.cells[k])

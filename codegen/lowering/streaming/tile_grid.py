@@ -31,7 +31,7 @@ class Axis:
 
     @property
     def lower(self) -> int:
-        """The halo before the cells that a tile owns."""
+        """Return the width of the halo before the cells that a tile owns."""
         if self.plan.exchange.is_one_step:
             return 0
         return ceil_div(self.plan.lower[self.k], self.unit) * self.unit
@@ -44,18 +44,20 @@ class Axis:
 
     @property
     def width(self) -> int:
-        """The distance of one tile from the next."""
+        """Return the distance of one tile from the next."""
         return self.size - self.lower - self.upper
 
     @property
     def aligned(self) -> bool:
-        """Whether the first tile begins at a multiple of the points."""
+        """Return whether the first tile begins at a multiple of the points."""
         return self.points & (self.points - 1) == 0
 
     @property
     def origin(self) -> Expr:
-        """The first cell of the first tile, where vectors are aligned if rows are: of one step the first that is
-        made."""
+        """Return the first cell of the first tile, where vectors are aligned if rows are.
+
+        Of one step, it is the first that is made.
+        """
         if self.plan.exchange.is_one_step:
             return self.cells[0]
         first = sub(self.cells[0], self.plan.reach(self.k)[0])
@@ -63,7 +65,7 @@ class Axis:
 
     @property
     def count(self) -> Expr:
-        """How many tiles there are: none without cells, as arrays that nothing touches may have no buffers."""
+        """Return the number of tiles: none without cells, as arrays that nothing touches may have no buffers."""
         read = 0 if self.plan.exchange.is_one_step else self.plan.reach(self.k)[1]
         end = add(self.cells[1], 1 + read)
         covered = sub(sub(end, self.origin), self.lower + self.upper)
@@ -71,8 +73,11 @@ class Axis:
         return most(least(tiles, count_between(*self.cells)), 0)
 
     def start(self, index: Expr, memory_end: Expr, vector: int) -> Expr:
-        """The first cell of a tile. The last one ends where the cells that are read end, or at the next vector, and
-        overlaps the one before it more: no tile goes beyond memory, unless space is narrower than a tile."""
+        """Return the first cell of a tile.
+
+        The last one ends where the cells that are read end, or at the next vector, and overlaps the one before it more:
+        no tile goes beyond memory, unless space is narrower than a tile.
+        """
         if not self.plan.streamed:
             return add(self.origin, mul(index, self.width))
         last = sub(add(self.cells[1], 1 + self.plan.reach(self.k)[1]), self.size)
@@ -82,25 +87,27 @@ class Axis:
 
 
 def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
-    """The tiles along each dimension that does not stream; halos across the lanes are of whole lanes."""
+    """Return the tiles along each dimension that does not stream; halos across the lanes are of whole lanes."""
     along = enumerate(zip(plan.tile, plan.points, plan.units, strict=True), start=plan.streamed)
     return tuple(Axis(plan, k, cells.range[k], size, unit, points) for k, (size, points, unit) in along)
 
 
 def planes(cells: Cells) -> Expr:
-    """How many there are in the stream."""
+    """Return the number of planes in the stream."""
     return count_between(*cells.range[0])
 
 
 def owned_planes(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:
-    """Say how many planes a tile owns, with so many tiles along each axis, where the host finds that
-    (`chunk_length`)."""
+    """Return how many planes a tile owns, with so many tiles along each axis, where the host finds that.
+
+    The host calls `chunk_length`.
+    """
     arguments = (planes(cells), reduce(mul, counts), *map(lift, (plan.tiles_at_once, plan.latest, plan.chunk)))
     return Call(FUNCTION, arguments, LLONG)
 
 
 def chunks(plan: StreamPlan, cells: Cells, length: Expr | None) -> Expr:
-    """How many parts the planes of the stream are shared out in, of which each has this length (None: all planes)."""
+    """Return the number of parts that the stream is split into, each of so many planes (None: all planes)."""
     if not plan.streamed:
         return lift(1)
     if length is None:

@@ -25,7 +25,7 @@ class TileNumbers(ThreadCells):
         return tuple(self.name(n) for n in ("strip", "tile_row")[: len(self.axes)][::-1])
 
     def tile(self, number: Expr) -> Iterator[Stmt]:
-        """Which tile this is; declares the first plane that it owns, too."""
+        """Declare which tile this is, and the first plane that it owns."""
         for k in reversed(range(len(self.axes))):
             outermost = k == 0 and self.stream.chunk is None
             yield Declare(self.index[k].name, self.integer, number if outermost else mod(number, self.counts[k]))
@@ -34,13 +34,15 @@ class TileNumbers(ThreadCells):
             yield self.first_plane(number)
 
     def first_plane(self, part: Expr) -> Stmt:
-        """The first plane that the tile owns, in this part of the stream."""
+        """Declare the first plane that the tile owns, in this part of the stream."""
         first, chunk = self.stream.cells.range[0][0], self.stream.chunk
         return Declare(self.own_first.name, self.integer, first if chunk is None else add(first, mul(part, chunk)))
 
     def bounds(self) -> tuple[Range, ...]:
-        """Of what tells which tile this is, which is made by divisions by sizes: a warp without a tile is behind all
-        others."""
+        """Return the ranges of the tile's coordinates, which come from divisions by sizes.
+
+        A warp without a tile is after all others.
+        """
         (first, last), chunk = self.stream.cells.range[0], self.stream.chunk
         planes = Range(self.own_first.name, first, last if chunk is None else add(last, chunk))
         return (*(Range(n.name, lift(0), sub(c, 1)) for n, c in zip(self.index, self.counts, strict=True)), planes)

@@ -39,8 +39,10 @@ class WarpStrips(KernelBody):
         self.strips = self._strips() if self.plan.streamed else {}
 
     def _strips(self) -> dict[CType, StripInShared]:
-        """Those through which columns go, of each type that is stored, where lanes have no vectors of them and where
-        shuffles leave room for that."""
+        """Return the strips through which columns go, of each type that is stored.
+
+        There are some where lanes have no vectors of columns, and where shuffles leave room for that.
+        """
         elements = dict.fromkeys(self.stream.element(self.plan.steps[store.step]) for store in self.stream.stores)
         columns, warps = self.points[-1], self.plan.warps
         if self.vector:
@@ -62,8 +64,10 @@ class WarpStrips(KernelBody):
 
     @property
     def has_bits(self) -> bool:
-        """Without registers to spare, columns that statements write are told by predicates, found twice a tile: with
-        four columns a lane and eight steps in double precision bits spill 80 bytes."""
+        """Return whether bits say which columns statements write; without registers to spare, predicates do.
+
+        These are found twice a tile: with four columns a lane and eight steps in double precision bits spill 80 bytes.
+        """
         return self.is_roomy or not self.plan.streamed
 
     def before_planes(self) -> Iterator[Stmt]:
@@ -94,8 +98,10 @@ class WarpStrips(KernelBody):
         yield If(compare("<", self.warp, tiles), inside)
 
     def _sides_first(self) -> Iterator[Stmt]:
-        """Which tile this is: those at the two sides of space have tests, and start before all others, so that nobody
-        waits for them in the end."""
+        """Declare which tile this is, those at the two sides of space first.
+
+        These have tests, and start before all others, so that nobody waits for them in the end.
+        """
         (strip,), (strips,) = self.index, self.counts
         at_sides, between = mul(self.parts, 2), most(sub(strips, 2), 1)
         other, is_side = sub(self.warp, at_sides), compare("<", self.warp, at_sides)
@@ -132,7 +138,7 @@ class WarpStrips(KernelBody):
                 yield from _fetches(self.rings[read.source], key[1])
 
     def end_of_plane(self) -> Iterator[Stmt]:
-        """Columns of others move on with their planes, as far as they are read again."""
+        """Move columns of other lanes on with their planes, as far as they are read again."""
         for ring in self.rings:
             for side, columns in _beside(ring):
                 for k in range(side.last, side.first, -1):
@@ -140,13 +146,13 @@ class WarpStrips(KernelBody):
 
 
 def _beside(ring: Ring) -> tuple[tuple[Side, Sequence[int]], ...]:
-    """The columns of other lanes that a thread has, the nearest first."""
+    """Return the columns of other lanes that a thread has, the nearest first."""
     (points,), (before,), (behind,) = ring.points, ring.before, ring.behind
     return (before, range(-1, -before.cells - 1, -1)), (behind, range(points, points + behind.cells))
 
 
 def _fetches(ring: Ring, age: int) -> Iterator[Stmt]:
-    """The columns of other lanes in a plane, if this is when they come."""
+    """Yield the columns of other lanes in a plane, if this is when they come."""
     for side, columns in _beside(ring):
         if age == side.first:
             yield from (column_of_lane(ring, age, column) for column in columns)

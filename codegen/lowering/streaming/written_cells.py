@@ -29,7 +29,7 @@ Bounds = tuple[Expr, Expr]  # the first and the last
 
 
 def cell_name(k: int) -> str:
-    """The cell's coordinate along dimension k of space, in such expressions."""
+    """Return the name of the cell's coordinate along dimension k of space, in such expressions."""
     return f"@cell{k}"
 
 
@@ -71,20 +71,23 @@ class Cells:
     some: Expr | None = None
 
     def leaves_none(self, height: int) -> bool:
-        """Whether turns of so many iterations are all of the time loop, for all sizes with which an instance runs."""
+        """Return whether turns of so many iterations are all of the time loop, for all sizes that run an instance."""
         runs = reduce(isl.Set.union, (s.domain.params() for s in self.scop.statements)).intersect(self.scop.context)
         left = self.iterations.mod_val(isl.Val(height))
         whole = left.eq_set(left.scale_val(isl.Val(0)))
         return bool(runs.is_subset(self.with_memory) and runs.is_subset(whole))
 
     def of_array(self, array: str) -> tuple[Writer, ...]:
-        """Those who write an array."""
+        """Return the writers of an array."""
         return tuple(w for w in self.writers.values() if w.written.array == array)
 
 
 def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int | None, integer: CType) -> Cells:
-    """What is known of the statements' cells; versions from `back` iterations before the first one are asked for. None:
-    there is no loop over time, but a single iteration, 0."""
+    """Return what is known of the statements' cells.
+
+    Versions from `back` iterations before the first one are asked for. None: there is no loop over time, but a single
+    iteration, 0.
+    """
     found = [_Placed(scop, scop.statement(name), dims, back is None, integer) for name in statements]
     total = reduce(lambda a, b: a.union(b), (one.cells for one in found))
     space = total.project_out(SET, 0, 1)
@@ -100,20 +103,20 @@ def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int | None,
 
 
 def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
-    """The times at which some statement writes, and those shortly before, of any cell."""
+    """Return the times at which some statement writes, and those shortly before, of any cell."""
     times = cells.project_out(SET, 1, dims).reset_tuple_id()
     earlier = isl.Map(f"{{ [a] -> [b] : a - {back} <= b <= a }}")
     return times.apply(earlier).insert_dims(SET, 1, dims).intersect_params(scop.context)
 
 
 def _with_memory(scop: Scop, cells: isl.Set, found: Sequence[_Placed]) -> isl.Set:
-    """The sizes with which there are cells and each array that they are in has memory."""
+    """Return the sizes with which there are cells and each array that they are in has memory."""
     arrays = dict.fromkeys(one.written.array for one in found)
     return reduce(isl.Set.intersect, (_memory(scop, array).params() for array in arrays), cells.params())
 
 
 def _condition_of(scop: Scop, holds: isl.Set, integer: CType) -> Expr | None:
-    """Whether sizes are some of these, if that is not known anyway."""
+    """Return the condition that sizes are some of these, or None if that is known anyway."""
     if scop.context.is_subset(holds):
         return None
     with ast_options():
@@ -122,7 +125,7 @@ def _condition_of(scop: Scop, holds: isl.Set, integer: CType) -> Expr | None:
 
 
 def _sides(scop: Scop, cells: isl.Set, k: int) -> tuple[isl.PwAff, isl.PwAff]:
-    """The first and the last coordinate of cells along a dimension, over the sizes."""
+    """Return the first and the last coordinate of cells along a dimension, over the sizes."""
     cells = cells.intersect_params(scop.context).coalesce()
     return cells.dim_min(k).coalesce(), cells.dim_max(k).coalesce()
 
@@ -146,7 +149,10 @@ class _Placed:
         self.cells = self.place.range().intersect_params(scop.context).coalesce()
 
     def writer(self, times: isl.Set, asked: isl.Set) -> Writer:
-        """What it writes, by conditions beyond those of `times`; elements are found at the times `asked` for."""
+        """Return what a statement writes, by conditions beyond those of `times`.
+
+        Elements are found at the times `asked` for.
+        """
         own = self.cells.gist(times)
         hull = own.unshifted_simple_hull()
         plain = [c for c in hull.get_constraints() if not _divides(c)]
@@ -171,7 +177,7 @@ class _Placed:
         return {node: access_numbers(self.statement, node) for node in dict.fromkeys(nodes)}
 
     def _returns(self, later: int) -> bool:
-        """Whether a cell is the same element so many iterations later."""
+        """Return whether a cell is the same element so many iterations later."""
         now = self.place.reverse().apply_range(self.written.relation)
         sizes = ", ".join(f"x{k}" for k in range(self.dims))
         then = now.apply_domain(isl.Map(f"{{ [t, {sizes}] -> [t + {later}, {sizes}] }}"))
@@ -183,7 +189,7 @@ class _Placed:
             return expression(build.expr_from_set(_named(holds)), self.integer)
 
     def _values(self, relation: isl.Map, where: isl.Set) -> tuple[Expr, ...]:
-        """The values of a function of time and cell, as they are at `where` if not beyond."""
+        """Return the values of a function of time and cell, as they are at `where` if not beyond."""
         if not relation.is_single_valued():
             raise InternalError(f"{self.statement.name}: several instances write one cell in an iteration")
         function = isl.PwMultiAff.from_map(relation).gist(self.cells).coalesce()
@@ -203,7 +209,7 @@ def _first_iterator(statement: Statement) -> isl.Map:
 
 
 def _single(value: isl.PwAff, statement: Statement) -> isl.PwAff:
-    """The one expression that the value is, over names."""
+    """Return the one expression that the value is, over names; raise InternalError where it has several pieces."""
     pieces: list[isl.Aff] = []
     value.foreach_piece(lambda _, aff: pieces.append(aff))
     if len(pieces) != 1:
@@ -215,7 +221,7 @@ def _single(value: isl.PwAff, statement: Statement) -> isl.PwAff:
 
 
 def _named(cells: isl.Set) -> isl.Set:
-    """Time and cells as names, where they were dimensions."""
+    """Convert the dimensions of time and cells to names."""
     count, before = cells.dim(SET), cells.dim(PARAM)
     moved = isl.Map.from_domain(cells.reset_tuple_id()).move_dims(PARAM, before, IN, 0, count)
     return _with_names(moved, before, count).range().params()
@@ -236,7 +242,7 @@ def _divides(constraint: isl.Constraint) -> bool:
 
 
 def _linear(constraint: isl.Constraint) -> tuple[AffineForm, ...]:
-    """The constraint as expressions that are at least 0: two of an equality."""
+    """Convert a constraint to expressions that are at least 0: two of an equality."""
     terms = {"": int(constraint.get_constant_val().to_python())}
     names = [str(constraint.get_dim_name(PARAM, k)) for k in range(constraint.dim(PARAM))]
     for kind, own in ((PARAM, names), (SET, [_dimension(k) for k in range(constraint.dim(SET))])):
@@ -248,7 +254,7 @@ def _linear(constraint: isl.Constraint) -> tuple[AffineForm, ...]:
 
 # Memory -------------------------------------------------------------------------------------------
 def extents_of(scop: Scop, array: Array, integer: CType) -> tuple[Bounds, ...]:
-    """The first and last index of each dimension that memory is known to be at, whenever the program touches it."""
+    """Return the first and last index of each dimension at which memory is known to be when the program touches it."""
     inner = tuple((lift(0), add(extent, -1)) for extent in array.extents[1:] if extent is not None)
     touched = _memory(scop, array.name)
     if array.extents[0] is None:  # memory begins and ends at what is touched
@@ -257,7 +263,7 @@ def extents_of(scop: Scop, array: Array, integer: CType) -> tuple[Bounds, ...]:
 
 
 def _memory(scop: Scop, array: str) -> isl.Set:
-    """The elements that some instance touches: where there are none, the array may have no buffer."""
+    """Return the elements that some instance touches: where there are none, the array may have no buffer."""
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     touched = (r.range() for kind in kinds for s in scop.statements for a, r in s.united(kind) if a == array)
     return reduce(isl.Set.union, touched).intersect_params(scop.context)
