@@ -108,7 +108,7 @@ class _Choice:
         return self._block(found.sizes, number, tree, path)
 
     def flat(self, number: int, default: _Block, path: Path) -> _Block | None:
-        """As many threads along the outermost dimension and x alone, if they take less time."""
+        """Try as many threads along the outermost dimension and x alone; None if that does not take less time."""
         *outer, last = default.sizes
         mark = node_at(default.tree, path)
         kernel = point_kernel(mark)
@@ -124,7 +124,7 @@ class _Choice:
         return None
 
     def _line_of_large_body(self, mark: isl.ScheduleNode) -> int | None:
-        """How many elements of a statement that reads very many are one line of memory."""
+        """Count the elements in a line of memory for a statement that reads very many."""
         for name in statements(mark):
             reads = [a for a in self.scop.statement(name.name).accesses if not a.writes]
             if len(reads) >= self.tuning.large_body:

@@ -88,8 +88,10 @@ def choose_points(problem: Problem, candidate: Candidate, placed: Callable[[], f
 
 
 def _is_plain(work: Work, kernel: PointKernel) -> bool:
-    """Whether a statement has no values of its own beside what it stores, which would take registers for each point,
-    and a loop along each thread dimension."""
+    """Return whether a statement only has values that it stores, and has a loop along each thread dimension.
+
+    Other values of its own would take registers for each point.
+    """
     body = work.statement.body
     plain = all(isinstance(part, Assign) and isinstance(part.target, Access) for part in body)
     along = all(_loop_along(work, kernel, d) is not None for d in range(len(kernel.sizes)))
@@ -124,7 +126,7 @@ class _Choice:
 
     @property
     def clearly(self) -> float:
-        """Of the loads, or the time, of one point that more points take at most."""
+        """Return the part of one point's loads, or time, that more points take at most."""
         return self.tuning.clearly_large if self.large else self.tuning.clearly
 
     @cached_property
@@ -133,12 +135,12 @@ class _Choice:
 
     @cached_property
     def together(self) -> bool:
-        """Whether several statements of a point load so much that registers are what they lack."""
+        """Return whether several statements of a point load so much that registers are what they lack."""
         return len(self.works) > 1 and self._loads(self._ones) >= self.tuning.together
 
     @property
     def most(self) -> int:
-        """Points of a thread at most."""
+        """Return the most points of a thread."""
         if self.together:
             return self.tuning.most_points_together
         return self.tuning.most_free_points if self.free else self.tuning.most_points
@@ -148,7 +150,7 @@ class _Choice:
         return self.machine.tuning.points
 
     def may_pay(self) -> bool:
-        """Whether two points along some loop load less of what a point reads several elements of."""
+        """Return whether two points along some loop load less of what a point reads several elements of."""
         if not any(reads_neighbours(work.reads, self._writes) for work in self.works):
             return False
         one = self._loads(self._ones)
@@ -170,8 +172,11 @@ class _Choice:
         return min(near, key=lambda s: (prod(s.counts), s.microseconds, s.registers, [-n for n in s.counts]))
 
     def _fits(self, counts: tuple[int, ...]) -> bool:
-        """Whether registers have room for values and for the addresses of all rows: no offset of 32 bits has `t % 2` in
-        it, so that ptxas keeps pointers, fewer of them where rows are constants apart."""
+        """Return whether registers have room for values and for the addresses of all rows.
+
+        No offset of 32 bits has `t % 2` in it, so that ptxas keeps pointers, fewer of them where rows are constants
+        apart.
+        """
         found = self._reuse(counts)
         if self._registers(counts, found) > self.tuning.registers:
             return False
@@ -180,7 +185,7 @@ class _Choice:
 
     @cached_property
     def _turning(self) -> bool:
-        """Whether an array is read and written in two versions."""
+        """Return whether an array is read and written in two versions."""
         return any(take_turns(work.reads, self._writes) for work in self.works)
 
     @cached_property
@@ -242,7 +247,7 @@ class _Choice:
         return self.fetched[counts]
 
     def _arithmetic(self, time: KernelTime) -> float:
-        """Microseconds of operations one by one: those of products and sums are for two at once."""
+        """Compute the microseconds of operations one by one: rates count a product and a sum at a time as two."""
         total = 0.0
         for work in self.works:
             speed = self.machine.speed
@@ -251,7 +256,7 @@ class _Choice:
         return 1e6 * total * self.machine.sms / min(self.machine.sms, max(1.0, time.blocks))
 
     def _registers(self, counts: tuple[int, ...], found: Sequence[Reuse]) -> int:
-        """Of a thread: values that wait, or sums that are open, addresses, and the rest."""
+        """Count a thread's registers: values that wait, or sums that are open, addresses, and the rest."""
         live, together = 0.0, dict[str, float]()
         for work, one, open_sums in zip(self.works, found, self._sums(), strict=True):
             words = max(r.array.element.size for r in work.references) // REGISTER_BYTES
@@ -282,7 +287,7 @@ class _Choice:
         return self.sums
 
     def _steps(self, work: Work) -> list[tuple[int, ...]]:
-        """How a statement's iterators move along each thread dimension."""
+        """Return how a statement's iterators move along each thread dimension."""
         return [work.mapped.loops[self._along(work, d)].step for d in range(len(self.kernel.sizes))]
 
     def _along(self, work: Work, dimension: int) -> int:

@@ -28,8 +28,10 @@ MOST_INEXACT = 8000
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """One candidate: a mapped schedule, or that the SCoP stays on the host. More expansion has to pay, and sums run
-    backwards where that is cheaper."""
+    """Yield one candidate: a mapped schedule, or that the SCoP stays on the host.
+
+    More expansion has to pay, and sums run backwards where that is cheaper.
+    """
     plain = _scheduled(problem)
     parallel = plain.schedule is not None and not few_threads(plain.schedule.tree)
     if not parallel and not is_unscheduled(plain.notes):
@@ -86,7 +88,7 @@ def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candid
 
 
 def _one_statement(scop: Scop) -> str:
-    """Where a loop is one statement and has all others inside."""
+    """Explain that a loop is one statement and has all others inside, where there is one."""
     loops = (n for s in scop.statements if not s.iterators for n in walk(*s.body) if isinstance(n, While))
     found = next(loops, None)
     if found is None:
@@ -99,7 +101,7 @@ def _noted(problem: Problem) -> tuple[str, ...]:
 
 
 def inexact(problem: Problem) -> tuple[str, ...]:
-    """Of which arrays more is taken for a dependence than is one."""
+    """Return a note for each array of which more is taken for a dependence than is one."""
     arrays = (d.array for d in problem.dependences.by_array if not d.exact)
     return tuple(f"{a}: every conflict counts as a dependence, as exact analysis takes too long" for a in arrays)
 

@@ -47,7 +47,7 @@ def split_schedule(scop: Scop, pairs: isl.UnionMap, present: Sequence[isl.Schedu
 
 
 def _splits(scop: Scop, pairs: isl.UnionMap, nest: SourceNest) -> Iterator[list[Piece]]:
-    """Ways to split the domains of the main statements."""
+    """Yield ways to split the domains of the main statements."""
     for outer in range(max(map(len, nest.around.values()))):
         ends = _ends(pairs, nest, outer)
         for inequalities in (False, True):
@@ -78,7 +78,7 @@ def _serial_loops(scop: Scop, tree: isl.Schedule) -> list[int]:
 
 
 def _ends(pairs: isl.UnionMap, nest: SourceNest, outer: int) -> dict[str, list[isl.Set]]:
-    """Where non-uniform dependences inside the outer loops leave or enter each statement."""
+    """Find where non-uniform dependences inside the outer loops leave or enter each statement."""
     ends: dict[str, list[isl.Set]] = {name: [] for name in nest.around}
     for m in maps(pairs):
         source, sink = m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)
@@ -93,7 +93,7 @@ def _ends(pairs: isl.UnionMap, nest: SourceNest, outer: int) -> dict[str, list[i
 
 
 def _is_uniform(pairs: isl.BasicMap, shared: int) -> bool:
-    """Whether the iterators of the shared loops differ by constants."""
+    """Return whether the iterators of the shared loops differ by constants."""
     for kind in (isl.dim_type.in_, isl.dim_type.out):
         pairs = pairs.project_out(kind, shared, pairs.dim(kind) - shared).set_tuple_name(kind, "")
     distances = isl.Set.from_basic_set(pairs.deltas())
@@ -136,7 +136,7 @@ def _constraints(end: isl.Set) -> Iterator[isl.Constraint]:
 
 
 def _is_inner(constraint: isl.Constraint, outer: int) -> bool:
-    """Whether a constraint without divisions says something about loops inside the outer ones."""
+    """Return whether a constraint without divisions says something about loops inside the outer ones."""
     rank = constraint.dim(isl.dim_type.set)
     divisions = constraint.dim(isl.dim_type.div)
     inner = constraint.involves_dims(isl.dim_type.set, outer, rank - outer)

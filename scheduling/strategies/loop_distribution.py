@@ -94,7 +94,7 @@ class _Distributor:
         return [self._value(group.pieces, column) for column in zip(*group.loops or (), strict=True)]
 
     def _value(self, pieces: Sequence[Piece], loops: Sequence[int]) -> isl.UnionPwAff:
-        """One band member: for each piece, the value of the given one of its loops."""
+        """Build one band member: for each piece, the value of the given one of its loops."""
         total: isl.UnionPwAff | None = None
         for name in dict.fromkeys(p.statement for p in pieces):
             own = [(piece, loop) for piece, loop in zip(pieces, loops, strict=True) if piece.statement == name]
@@ -112,7 +112,7 @@ class _Distributor:
         return band_members(node_at(self.scop.schedule, path))[position].intersect_domain(domain).gist(domain)
 
     def _fused(self, groups: Sequence[_Group], pairs: isl.UnionMap, level: int) -> list[_Group]:
-        """Each group joins the last earlier one that it fits, unless it depends on one in between."""
+        """Fuse each group with the last earlier one that it fits, unless it depends on one in between."""
         fused: list[_Group] = []
         for group in groups:
             for i in reversed(range(len(fused))):
@@ -128,7 +128,7 @@ class _Distributor:
         return fused
 
     def _join(self, group: _Group, single: _Group, pairs: isl.UnionMap, level: int) -> _Group | None:
-        """One group of both, where all loops stay parallel and few points of the common nest are empty."""
+        """Fuse two groups where all loops stay parallel and few points of the common nest are empty; else None."""
         pairs = _among(pairs, group.instances.union(single.instances))
         for joined in _alignments(group, single):
             members = self._members(joined)
@@ -137,7 +137,10 @@ class _Distributor:
         return None
 
     def _is_dense(self, group: _Group, members: list[isl.UnionPwAff], level: int) -> bool:
-        """Whether the box around all pieces has hardly more points than the boxes around each: a grid is a box."""
+        """Return whether the box around all pieces has hardly more points than the boxes around each.
+
+        A grid counts as a box.
+        """
         if not members:
             return True
         outer = [self._value(group.pieces, [loop] * len(group.pieces)) for loop in range(level)]
@@ -210,7 +213,7 @@ def _free_loops(domain: isl.Set, level: int) -> tuple[int, ...]:
 
 
 def _alignments(group: _Group, single: _Group) -> Iterator[_Group]:
-    """Ways to run both groups in one parallel nest."""
+    """Yield ways to run both groups in one parallel nest."""
     if group.loops is None or single.loops is None:
         return
     pieces, own, (piece,) = (*group.pieces, *single.pieces), single.loops[0], single.pieces

@@ -102,7 +102,7 @@ def in_order(children: Sequence[Nest]) -> Nest:
 
 
 def around(members: Sequence[Member], body: Nest) -> Nest:
-    """Loops around a body, outermost first."""
+    """Put loops around a body, outermost first."""
     for member in reversed(members):
         body = Loop(member, body)
     return body
@@ -123,7 +123,7 @@ def on_domain(value: isl.UnionPwAff, domain: isl.UnionSet) -> isl.UnionPwAff:
 
 
 def is_single(member: Member, domain: isl.UnionSet) -> bool:
-    """Whether a member has one value, the same for all instances: neither a loop nor an order."""
+    """Return whether a member has one value, the same for all instances: neither a loop nor an order."""
     value = on_domain(member.value, domain)
     if not is_constant(value):
         return False

@@ -78,7 +78,10 @@ class _Mapper:
     def _tiled(
         self, band: isl.ScheduleNode, mapped: list[Member], rest: list[Member], number: int
     ) -> isl.ScheduleNode:
-        """Blocks take the tiles of `mapped`, threads its points; `rest` is serial, tiled if sizes are given for it."""
+        """Map the tiles of `mapped` to blocks and its points to threads.
+
+        `rest` is serial, tiled if sizes are given for it.
+        """
         serial = bool(rest) or _has_band(band.child(0))
         sizes = self.sizes.choose(number, len(mapped), len(mapped) + len(rest), serial=serial)
         tiles, points = tile([*mapped, *rest], sizes.tile)
@@ -90,7 +93,7 @@ class _Mapper:
         return node.insert_mark(isl.Id(KERNEL))
 
     def _block_then_thread(self, band: isl.ScheduleNode, inner: _Inner, number: int) -> isl.ScheduleNode:
-        """Blocks take the outer coincident loop one iteration each, threads the coincident loops below."""
+        """Map the outer coincident loop to blocks, one iteration each, and the coincident loops below to threads."""
         sizes = self.sizes.choose(number, 1, 1)
         members = members_of(band)
         parallel = [m for m in members if m.coincident]
@@ -151,7 +154,7 @@ def _mark_inner(
 
 
 def _with_serial_runs(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    """Neighbours of a sequence that have no parallelism become one child, so that one kernel runs them all.
+    """Merge neighbours of a sequence that have no parallelism into one child, so that one kernel runs them all.
 
     before: sequence { S0, S1, { band [i] S2 }, S3, S4 } with i parallel
     after:  sequence { { S0, S1 }, { band [i] S2 }, { S3, S4 } }
@@ -187,7 +190,7 @@ def _has_parallelism(node: isl.ScheduleNode) -> bool:
 
 
 def has_parallelism(tree: isl.Schedule) -> bool:
-    """Whether some band of an unmapped tree has a coincident member."""
+    """Return whether some band of an unmapped tree has a coincident member."""
     return _has_parallelism(tree.get_root())
 
 

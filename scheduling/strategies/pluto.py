@@ -45,7 +45,10 @@ class BandTree:
 
 @contextmanager
 def _scheduler_options(*, distribute: bool) -> Iterator[None]:
-    """Outer parallelism first, as deep bands as possible; isl keeps these in its context, so they are put back."""
+    """Set isl's options for outer parallelism first and bands as deep as possible.
+
+    isl keeps these in its context, so they are put back.
+    """
     outer, depth = CONTEXT.get_schedule_outer_coincidence(), CONTEXT.get_schedule_maximize_band_depth()
     components = CONTEXT.get_schedule_serialize_sccs()
     CONTEXT.set_schedule_outer_coincidence(1)
@@ -96,7 +99,7 @@ def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> lis
 
 
 def is_unscheduled(notes: Iterable[str]) -> bool:
-    """Whether notes say that isl found no schedule in time, or was not asked for one, and would not for more."""
+    """Return whether notes say that isl found no schedule in time, or was not asked for one, and would not for more."""
     return any(reason in note for note in notes for reason in (GAVE_UP, NOT_ASKED))
 
 
@@ -112,7 +115,7 @@ def distinct(found: list[BandTree]) -> list[BandTree]:
 def _bounded_schedule(
     scop: Scop, dependences: Dependences, max_operations: int, *, distribute: bool
 ) -> isl.Schedule:
-    """isl's schedule, by a process of its own where the dependences are many; raises OverBudgetError."""
+    """Compute isl's schedule, in a process of its own where the dependences are many; raises OverBudgetError."""
     relations = dependences.relations
     if relations > MOST_INEXACT and not dependences.exact:
         raise _NotAskedError(f"{relations} relations of conflicting accesses are more than {MOST_INEXACT}")
@@ -135,7 +138,7 @@ def _seconds(dependences: Dependences) -> int:
 
 
 def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool) -> isl.Schedule:
-    """isl's schedule of everything but the prologue and the epilogue."""
+    """Compute isl's schedule of everything but the prologue and the epilogue."""
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.main:
         main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
@@ -227,8 +230,10 @@ def _merge(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
 
 
 def _may_join(node: isl.ScheduleNode) -> bool:
-    """Whether a coincident band has one directly below: what carries nothing of the outer one's pairs carries none of
-    those that are left inside it."""
+    """Return whether a coincident band has one directly below.
+
+    What carries nothing of the outer one's pairs carries none of those that are left inside it.
+    """
     found = node
     for _ in range(2):
         if found.get_type() != isl.schedule_node_type.band or not all(m.coincident for m in members_of(found)):
@@ -238,7 +243,7 @@ def _may_join(node: isl.ScheduleNode) -> bool:
 
 
 def _joins(node: isl.ScheduleNode, members: list[Member], pairs: isl.UnionMap) -> bool:
-    """Whether the band directly below a coincident band is as parallel as that one."""
+    """Return whether the band directly below a coincident band is as parallel as that one."""
     below = node.child(0)
     if below.get_type() != isl.schedule_node_type.band or not all(m.coincident for m in members):
         return False

@@ -79,7 +79,7 @@ def point_kernel(kernel: isl.ScheduleNode) -> PointKernel | None:
 
 
 def _is_loop(member: isl.UnionPwAff) -> bool:
-    """Whether a member runs through one iterator of each statement, which no division is part of."""
+    """Return whether a member runs through one iterator of each statement, which no division is part of."""
     pieces = _pieces(member)
     return bool(pieces) and all(_is_plain(piece) for piece in pieces)
 

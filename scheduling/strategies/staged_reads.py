@@ -76,7 +76,7 @@ class _Moves:
     by: tuple[Number | None, ...]
 
     def is_near(self, dimension: int) -> bool:
-        """Whether neighbours along a dimension access neighbouring elements, or one."""
+        """Return whether neighbours along a dimension access neighbouring elements, or one."""
         moved = self.by[dimension]
         return moved is not None and magnitude(moved) <= NEAR
 

@@ -81,8 +81,11 @@ class SizeChooser:
     def choose(
         self, kernel: int, mapped: int, members: int, *, serial: bool = False, preferred: tuple[int, ...] = ()
     ) -> KernelSizes:
-        """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
-        each thread then runs loops of its own; `preferred` is the block for that many loops, if none is asked for."""
+        """Choose sizes for a band of `members` loops of which the first `mapped` go to blocks and threads.
+
+        `serial` says that each thread then runs loops of its own; `preferred` is the block for that many loops, if none
+        is asked for.
+        """
         asked_block = self.table.blocks.get(kernel, self.choices.block)
         tile = spread(self.asked_tile(kernel), members)
         block = spread_inner(asked_block, mapped)
@@ -115,12 +118,12 @@ class SizeChooser:
 
 
 def spread(sizes: tuple[int, ...], members: int) -> tuple[int, ...]:
-    """One number stands for every loop; more numbers than loops are ignored from the end."""
+    """Spread one number over all loops; more numbers than loops are ignored from the end."""
     return sizes * members if len(sizes) == 1 else sizes[:members]
 
 
 def spread_inner(sizes: tuple[int, ...], mapped: int) -> tuple[int, ...]:
-    """Block sizes belong to the innermost mapped loops; missing outer ones are 1, surplus outer ones multiply in."""
+    """Give block sizes to the innermost mapped loops; missing outer ones are 1, surplus outer ones multiply in."""
     if not sizes:
         return ()
     if len(sizes) < mapped:

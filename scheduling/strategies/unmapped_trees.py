@@ -11,7 +11,7 @@ _KEY = "band trees"
 
 
 def trees_of(problem: Problem) -> Sequence[BandTree]:
-    """Those of isl's scheduler, and what stands beside or in for them (pluto.py)."""
+    """Return the trees of isl's scheduler, and what stands beside or in for them (pluto.py)."""
     if _KEY not in problem.remembered:
         found = band_trees(problem.scop, problem.dependences, problem.options.max_operations)
         problem.remembered[_KEY] = tuple(found)

@@ -52,7 +52,7 @@ class Limits:
 
 
 def limits_of(machine: Machine, shared_bytes: int | None = None) -> Limits:
-    """Those of a machine; shared memory can be bounded."""
+    """Return the limits of a machine; shared memory can be bounded."""
     shared = machine.shared_per_block if shared_bytes is None else shared_bytes
     return Limits(MAX_THREAD_REGISTERS, machine.registers_per_sm, shared)
 
@@ -80,7 +80,7 @@ class Fusion:
         return sum(k.node.moved_bytes for k in self.kernels)
 
     def lines(self) -> Iterator[str]:
-        """For --explain."""
+        """Yield the lines of --explain."""
         count, fields = len(self.kernels), sum(len(k.node.fields) for k in self.kernels)
         moved = f"{self.moved_bytes} bytes moved for a cell, {self.unfused_bytes} by a kernel for each"
         yield f"{fields} field{'s' * (fields != 1)} in {count} macro-node{'s' * (count != 1)}: {moved}"
@@ -126,7 +126,7 @@ def fuse(scop: Scop, dag: StencilDag, machine: Machine, limits: Limits | None = 
 
 
 def explained(problem: Problem) -> Iterator[str]:
-    """Lines of --explain: the macro-nodes of a SCoP, or of one iteration where it is a time loop around stencils."""
+    """Yield the lines of --explain: the macro-nodes of a SCoP, or of one iteration of a time loop around stencils."""
     try:
         with budget(CODE_OPERATIONS):
             dag = _dag_of(problem)
@@ -168,7 +168,7 @@ class _Search:
 
     # One fusion ----------------------------------------------------------------------------------------
     def step(self) -> bool:
-        """Fuses the best pair; whether there was one."""
+        """Fuse the best pair; returns whether there was one."""
         best: tuple[tuple[float, ...], Group, Group] | None = None
         graph = self._graph()
         for saved, first, then in self._pairs():
@@ -194,12 +194,12 @@ class _Search:
         return sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], one[1:]))
 
     def saved(self, first: Group, then: Group) -> int:
-        """Bytes for a cell."""
+        """Count the bytes for a cell that fusing two groups saves."""
         apart = self.node(first).moved_bytes + self.node(then).moved_bytes
         return apart - self.node(_union(first, then)).moved_bytes
 
     def _rank(self, node: MacroNode, tile: Tile) -> tuple[float, ...]:
-        """Of kernels that save as much, the one that takes fewer planes and registers."""
+        """Rank kernels that save as much: those that take fewer planes and registers are better."""
         return (-node.exchanged_planes, -node.registers(tile), -node.shared_bytes(tile))
 
     # Convexity -----------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class _Search:
         return graph_of((g[0] for g in self.groups), edges)
 
     def _between(self, graph: Graph[int], first: Group, then: Group) -> bool:
-        """Whether a path leads from one to the other through a third."""
+        """Return whether a path leads from one to the other through a third."""
         ends = {first[0], then[0]}
         for a, b in ((first[0], then[0]), (then[0], first[0])):
             for other in graph[a]:
@@ -263,7 +263,7 @@ class _Search:
         return next(((k, text) for k, text in enumerate(self._beyond(node, tile, seconds)) if text), None)
 
     def _beyond(self, node: MacroNode, tile: Tile, seconds: float | None) -> Iterator[str]:
-        """For each limit, how a kernel is beyond it; empty: it is not."""
+        """Yield for each limit how a kernel is beyond it; empty where it is not."""
         limits = self.limits
         sides = zip(tile.cells, node.overlap(tile), strict=True)
         wide = [(n, halo) for n, halo in sides if limits.halo * halo > n]

@@ -42,7 +42,10 @@ def dag_values(problem: Problem) -> StencilValues | None:
 
 
 def _reads(scop: Scop, dag: StencilDag) -> Iterator[ValueRead]:
-    """Those of fields; the values of arrays that are overwritten later would have to be kept from that."""
+    """Yield the reads of fields; raises NotAStencilError for values of arrays that are written later.
+
+    These would have to be kept from being overwritten.
+    """
     for read in (r for f in dag.fields for r in f.reads):
         place = scop.statement(read.statement).location
         if read.source is not None:

@@ -74,17 +74,17 @@ class MacroNode:
     # What moves ------------------------------------------------------------------------------------------
     @cached_property
     def _loaded(self) -> tuple[DagRead, ...]:
-        """The reads of values that come from device memory."""
+        """Return the reads of values that come from device memory."""
         return tuple(r for k in self.fields for r in self.dag.fields[k].reads if r.source not in self.fields)
 
     @cached_property
     def inputs(self) -> tuple[Value, ...]:
-        """The values whose planes arrive, once each; reads at no fixed offset are of no plane that stays."""
+        """Return the values whose planes arrive, once each; reads at no fixed offset are of no plane that stays."""
         return tuple(dict.fromkeys(value_of(r) for r in self._loaded if r.offset is not None))
 
     @cached_property
     def stored(self) -> tuple[int, ...]:
-        """The fields that go to device memory: live behind the DAG, or read by other kernels."""
+        """Return the fields that go to device memory: live after the DAG, or read by other kernels."""
         outside = {s for s, k in self.dag.flow if k not in self.fields}
         return tuple(k for k in self.fields if self.dag.fields[k].kept or k in outside)
 
@@ -93,7 +93,7 @@ class MacroNode:
 
     @cached_property
     def read_bytes(self) -> int:
-        """From device memory for a cell, if nothing is loaded twice."""
+        """Count the bytes read from device memory for a cell, if nothing is loaded twice."""
         return sum(self.size(array) for array, _, _ in {value_of(r) for r in self._loaded})
 
     @cached_property
@@ -106,7 +106,10 @@ class MacroNode:
 
     # Why the fields cannot be one kernel -----------------------------------------------------------------
     def hazard(self) -> str | None:
-        """Blocks run in any order: none may read at other cells what another one overwrites."""
+        """Explain why blocks, which run in any order, cannot run this; None where they can.
+
+        None may read at other cells what another one overwrites.
+        """
         for k in self.fields:
             for r in self.dag.fields[k].reads:
                 if r.source in self.fields and r.offset is None:
@@ -124,7 +127,7 @@ class MacroNode:
 
     @cached_property
     def reads(self) -> tuple[StreamRead, ...]:
-        """One for each value and offset."""
+        """Return one read for each value and offset."""
         loaded = {value: n for n, value in enumerate(self.inputs)}
         found: dict[tuple[int, int, Offset], StreamRead] = {}
         for k in self.fields:
@@ -172,7 +175,7 @@ class MacroNode:
 
     @property
     def names(self) -> str:
-        """The statements, with their iterations where there are several."""
+        """Return the names of the statements, with their iterations where there are several."""
         fields = [self.dag.fields[k] for k in self.fields]
         iterated = any(f.iteration for f in self.dag.fields)
         return f"{{{' '.join(f'{s}@{f.iteration}' if iterated else s for f in fields for s in f.statements)}}}"
@@ -187,17 +190,17 @@ class MacroNode:
 
     @property
     def order(self) -> int:
-        """How far fields are computed beyond the cells that a tile owns: the most, to one side."""
+        """Return how far fields are computed beyond the cells that a tile owns: the most, to one side."""
         return max(max(-a, b) for s in self.made for a, b in zip(s.lower, s.upper, strict=True))
 
     @cached_property
     def exchanged_planes(self) -> int:
-        """The planes that threads read beside their own cells at a time."""
+        """Count the planes that threads read beside their own cells at a time."""
         return sum(len({age for age, _ in f.beside}) for f in self.figures.steps)
 
     @property
     def operations(self) -> float:
-        """For a cell, if none is computed twice."""
+        """Count the operations for a cell, if none is computed twice."""
         return sum(f.arithmetic for f in self.figures.made)
 
     def overlap(self, tile: Tile) -> tuple[int, ...]:
@@ -212,7 +215,7 @@ class MacroNode:
         return tuple(n - halo for n, halo in zip(tile.cells, self.overlap(tile), strict=True))
 
     def redundancy(self, tile: Tile) -> float:
-        """Cells that are computed for each that a tile owns."""
+        """Compute the ratio of cells that are computed to those that a tile owns."""
         return prod(tile.cells) / prod(self.owned(tile))
 
     def registers(self, tile: Tile) -> int:
@@ -229,7 +232,10 @@ class MacroNode:
         return self.figures.shared_bytes(self.tiled(tile))
 
     def seconds(self, tile: Tile, machine: Machine) -> float:
-        """Of all multiprocessors for a cell that is owned: device memory, loads of halos from the cache, arithmetic."""
+        """Compute the seconds that all multiprocessors take for a cell that is owned.
+
+        The slowest counts: device memory, loads of halos from the cache, or arithmetic.
+        """
         speed, owned = machine.speed, prod(self.owned(tile))
         loaded = sum(f.size * self._plane(f.step, tile) for f in self.figures.inputs) / owned
         return max(
@@ -244,7 +250,7 @@ class MacroNode:
         return seconds / once if once else float("inf")
 
     def _rate(self, machine: Machine) -> float:
-        """Operations a second, a product and a sum as one."""
+        """Return the operations a second, a product and a sum as one."""
         double = any(f.double for f in self.figures.made)
         return (machine.speed.double_rate if double else machine.speed.float_rate) / 2
 

@@ -29,8 +29,10 @@ class Reach:
     apart: int | None
 
     def ahead(self, gap: int) -> int:
-        """How many planes later than the source's the reader's plane can be made at the earliest. Values of other
-        threads are there `gap` planes after they were made."""
+        """Return how many planes after the source's the reader's plane can be made at the earliest.
+
+        Values of other threads are there `gap` planes after they were made.
+        """
         return self.upper[0] if self.apart is None else max(self.upper[0], self.apart + gap)
 
 
@@ -53,7 +55,10 @@ def boxes(count: int, dims: int, reaches: Iterable[Reach]) -> list[tuple[Offset,
 
 
 def lags(count: int, inputs: int, reaches: Sequence[Reach], gap: int) -> list[int]:
-    """Values are made as early as they can be; the inputs, which come first, are loaded as late as readers let them."""
+    """Schedule values as early as they can be made.
+
+    The inputs, which come first, are loaded as late as readers let them.
+    """
     found = [0] * count
     for r in sorted(reaches, key=lambda one: one.reader):
         found[r.reader] = max(found[r.reader], found[r.source] + r.ahead(gap))

@@ -97,7 +97,10 @@ class _Search:
                 yield SizedPlan(chosen, fast, slow)
 
     def _plan(self, threads: tuple[int, ...], points: tuple[int, ...], barriers: int) -> StreamPlan:
-        """With one barrier, a plane more: who is late reads what the others do not overwrite yet."""
+        """Build the plan of kernels of one step with one or two barriers.
+
+        With one barrier, it keeps a plane more: who is late reads what the others do not overwrite yet.
+        """
         more, ring = 2 - barriers, self.exchange is Exchange.PLANES
         steps = self.steps
         if ring and more:
@@ -109,8 +112,10 @@ class _Search:
         return steps.plan(tiles)
 
     def _updates(self) -> bool:
-        """Whether a kernel may overwrite the cells that it reads, which the read-only path must not have: where it
-        reads a version of its array at these alone."""
+        """Return whether a kernel may overwrite the cells that it reads, which the read-only path must not have.
+
+        It may where it reads a version of its array at these alone.
+        """
         steps = self.steps.steps
         sources = {r.source for r in self.steps.reads if steps[r.source].array == steps[r.step].array}
         return any(not any(any(r.offset) for r in self.steps.reads if r.source == source) for source in sources)
@@ -135,7 +140,7 @@ class _Search:
 
     @property
     def _widths(self) -> tuple[int, ...]:
-        """Of a tile, as asked for; one number stands for each dimension."""
+        """Return the widths of a tile, as asked for; one number stands for each dimension."""
         asked = self.choices.tile
         return asked * self._rank if len(asked) == 1 else asked[-self._rank :]
 
@@ -172,7 +177,7 @@ class _Search:
         return (self.choices.barriers,) if self.choices.barriers else (1, 2)
 
     def _chunks(self, tiles: PlaneTiles) -> Sequence[tuple[int, int]]:
-        """Planes that a tile owns, and how many tiles there are at once where that is found when they run."""
+        """Return the planes that a tile owns, with the tiles there are at once where that is found when they run."""
         asked, planes = self.choices.tile, self.sizes.cells[0]
         if len(asked) == self.steps.dims:
             return ((asked[0], 0),)

@@ -40,7 +40,7 @@ class SizedPlan:
     looked_at: tuple[tuple[int, float], ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """For --explain."""
+        """Yield the lines of --explain."""
         yield from self.plan.lines()
         yield f"about {self.microseconds:.4g} us{'' if self.plan.once else ' for all iterations'}"
         if len(self.looked_at) > 1:
@@ -99,7 +99,7 @@ class _Search:
         return one.microseconds * one.slow if one.plan.streamed else one.microseconds
 
     def _iterations(self) -> Sequence[int]:
-        """Of a block: not more than there are for a pair of blocks, and those that leave no rest."""
+        """Return the iterations of a block to try: at most those of a pair of blocks, and those that leave no rest."""
         if self.values.once:
             return (1,)
         if self.choices.time_tile:
@@ -138,8 +138,11 @@ class _Search:
         return one.microseconds if self.exchange is Exchange.BLOCK else self._on_all_parts(one)
 
     def _chunks(self, cost: TileCost) -> Sequence[tuple[int, int]]:
-        """Planes that a tile owns, and how many tiles there are: as asked for, or so many planes that all tiles have
-        their place in a few rounds, with one warp of a scheduler or block of a multiprocessor or more."""
+        """Return the planes that a tile owns, and how many tiles there are, as asked for or to try.
+
+        To try are so many planes that all tiles have their place in a few rounds, with one warp of a scheduler or block
+        of a multiprocessor or more.
+        """
         plan, asked, planes = cost.plan, self.choices.tile, self.sizes.cells[0]
         if not plan.streamed:
             return ((0, 0),)
@@ -154,14 +157,20 @@ class _Search:
         return [(length, 0) for length in sorted(lengths | {0})]
 
     def _min_blocks(self, cost: TileCost) -> int:
-        """As many as the estimate counts on, where that is several: ptxas may take more registers than it needs."""
+        """Return the blocks of a multiprocessor that the estimate counts on, where they are several; else 0.
+
+        Without this, ptxas may take more registers than it needs.
+        """
         if cost.plan.exchange is Exchange.WARP:
             return 0
         blocks = cost.resident // cost.plan.warps
         return blocks if blocks > 1 else 0
 
     def _unrolls(self, plan: StreamPlan, figures: TileFigures) -> bool:
-        """Unless threads of a block are short of registers: ptxas takes 25 to 50 more for several planes at once."""
+        """Return whether to unroll: not where threads of a block are short of registers.
+
+        ptxas takes 25 to 50 more for several planes at once.
+        """
         return plan.exchange is Exchange.WARP or figures.registers <= self._most_registers(plan)
 
     def _fits(self, plan: StreamPlan, figures: TileFigures) -> bool:
@@ -173,19 +182,19 @@ class _Search:
         return figures.registers <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
 
     def _most_registers(self, plan: StreamPlan) -> int:
-        """Of a thread of a block that is alone on a multiprocessor."""
+        """Return the most registers of a thread of a block that is alone on a multiprocessor."""
         warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
         return min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
 
     @property
     def _shared_memory(self) -> int:
-        """Of a block: as much as there is, unless it is bounded."""
+        """Return the shared memory of a block: as much as there is, unless it is bounded."""
         asked = self.problem.options.max_shared_memory
         return self.machine.shared_per_block if asked is None else asked
 
     # Tiles --------------------------------------------------------------------------------------------
     def _tiles(self, steps: StreamSteps) -> Iterator[StreamTiles]:
-        """Tiles that have cells of their own."""
+        """Yield the tiles that have cells of their own."""
         for threads, points in self._shapes(steps.dims - int(steps.dims > 1)):
             widths = tuple(n * p for n, p in zip(self._lanes(threads), points, strict=True))
             halo = steps.overlap(points)
@@ -199,7 +208,7 @@ class _Search:
                 )
 
     def _shapes(self, rank: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Threads of a block, and the cells of each."""
+        """Yield the threads of a block, and the cells of each."""
         widths = self._widths(rank)
         for threads in self._threads(rank, widths):
             if widths:
@@ -217,7 +226,7 @@ class _Search:
         return [(columns,) for columns in self.tuning.columns[self.values.dims - 1]]
 
     def _widths(self, rank: int) -> tuple[int, ...]:
-        """Of a tile, as asked for; one number stands for each dimension."""
+        """Return the widths of a tile, as asked for; one number stands for each dimension."""
         asked = self.choices.tile
         return asked * rank if len(asked) == 1 else asked[-rank:]
 
@@ -252,7 +261,10 @@ class _Search:
 
 
 def has_inner_rows(reads: Sequence[StreamRead], points: tuple[int, ...]) -> bool:
-    """Whether patches have rows for which no rows of other warps are read: what is done before a wait for these."""
+    """Return whether patches have rows for which no rows of other warps are read.
+
+    These are computed before a wait for such rows.
+    """
     offsets = [0, *(read.offset[1] for read in reads)] if len(points) > 1 else [0]
     return len(points) > 1 and points[0] > max(offsets) - min(offsets)
 

@@ -93,7 +93,10 @@ def values_of(problem: Problem) -> StencilValues:
 
 
 def _check_bodies(scop: Scop) -> None:
-    """Threads compute garbage outside of what tiles claim. Raises NotAStencilError."""
+    """Raise NotAStencilError where statements divide integers by values that are computed.
+
+    Threads compute garbage outside of what tiles claim.
+    """
     for statement in scop.main:
         for divisor in integer_divisors(*statement.body):
             made = [n.array for n in walk(divisor) if isinstance(n, Access) and scop.written(n.array)]

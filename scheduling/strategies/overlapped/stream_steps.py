@@ -142,7 +142,7 @@ class Block:
         self._slots = slots(self._lags, reaches, self._retimed, gap) if streamed else [1] * count
 
     def _is_sum(self, key: Key, gap: int) -> bool:
-        """Whether a step is a sum of terms of one plane each, and would else keep planes with what is beside them."""
+        """Return whether a step is a sum of terms of one plane each that would else keep planes with cells beside."""
         time, number = key
         names = self.values.fields[number].statements
         if time < 0 or len(names) != 1:
@@ -159,8 +159,10 @@ class Block:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the block is one iteration that writes other elements than those that iterations before it left and
-        it reads: of a field that takes the elements of every second iteration, from the one before."""
+        """Return whether the block is one iteration that writes other elements than it reads from iterations before.
+
+        Those are of a field that takes the elements of every second iteration, from the one before.
+        """
         fields = self.values.fields
         before = [(back, fields[r.source]) for back, r in self.reaches if back > 0]
         return self.iterations == 1 and bool(before) and all(not f.period or back % f.period for back, f in before)
@@ -217,7 +219,7 @@ class Block:
 
 
 def _reaches(values: StencilValues) -> tuple[tuple[int, Reach], ...]:
-    """All reads of a field by another one, so many iterations later."""
+    """Return all reads of a field by another one, so many iterations later."""
     found: dict[tuple[int, int, int], list[Offset]] = {}
     for read in values.reads:
         found.setdefault((values.field_of(read.statement), read.source, read.back), []).append(read.offset)

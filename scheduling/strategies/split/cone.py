@@ -28,7 +28,7 @@ class Side:
 
     @property
     def most(self) -> Fraction:
-        """The largest offset."""
+        """Return the largest offset."""
         return max(self.offsets.values())
 
 

@@ -42,8 +42,10 @@ class RegisterTiles:
 def register_tiles(
     problem: Problem, form: StencilForm, cones: Sequence[Cone]
 ) -> tuple[RegisterTiles | None, str]:
-    """Tiles in registers, whose sides move by whole places a step, or why there are none. Raises UsageError where sizes
-    that are asked for do not fit together."""
+    """Choose tiles in registers, whose sides move by whole places a step, or say why there are none.
+
+    Raises UsageError where sizes that are asked for do not fit together.
+    """
     try:
         whole = whole_cones(form, cones)
         return _sized(problem, stencil_accesses(problem, form, whole), whole), ""
@@ -125,7 +127,7 @@ class _Search:
 
 
 def has_room(figures: BlockFigures, machine: Machine, shared_memory: int) -> bool:
-    """Whether multiprocessors have such blocks: it takes neither the height of bands nor the widths of tiles."""
+    """Return whether multiprocessors have room for such blocks, of any height of bands and widths of tiles."""
     fits = figures.registers <= machine.tuning.split.most_registers and figures.shared_bytes <= shared_memory
     fits = fits and WARP_SIZE * figures.block.warps <= MAX_BLOCK_THREADS and not figures.spills
     return fits and figures.at_once > 0
@@ -137,7 +139,7 @@ def _one_cell(dims: int, warps: int, *, together: bool = False) -> SplitBlock:
 
 
 def _blocks(dims: int, threads: Sequence[int]) -> Iterator[SplitBlock]:
-    """Blocks of the threads that are asked for, for one tile, or those that are tried; each thread has a cell."""
+    """Yield blocks of the threads that are asked for, for one tile, or those to try; each thread has a cell."""
     if dims == 2:
         yield from (_one_cell(2, warps) for warps in threads[:1] or (4, 8, 12, 16))
         return
@@ -149,7 +151,7 @@ def _blocks(dims: int, threads: Sequence[int]) -> Iterator[SplitBlock]:
 
 
 def _points(dims: int) -> Iterator[tuple[int, ...]]:
-    """Cells of a thread along each dimension."""
+    """Yield the cells of a thread along each dimension."""
     if dims == 1:
         yield from ((columns,) for columns in (1, 2, 4, 8, 12, 16))
     else:

@@ -60,8 +60,10 @@ def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone])
 
 
 def _in_place(write: SplitWrite, reads: Sequence[SplitRead]) -> bool:
-    """Whether a statement reads neighbours of the elements that it writes: boxes around its places have elements that
-    other tiles of a launch write."""
+    """Return whether a statement reads neighbours of the elements that it writes.
+
+    Then boxes around its places have elements that other tiles of a launch write.
+    """
     own = (r for r in reads if (r.statement, r.array, r.version) == (write.statement, write.array, write.version))
     return len(write.lower) > 1 and any(any(r.offset) for r in own)
 
@@ -88,7 +90,7 @@ class _Accesses:
         self.scop, self.dims = scop, form.dims
 
     def versions(self, array: Array) -> int:
-        """How many elements there are for a place, in turns."""
+        """Return how many elements there are for a place, in turns."""
         if array.fields:
             raise NoRegisterTilesError(f"{array.name} has fields")
         leading = array.extents[: array.rank - self.dims]
@@ -112,7 +114,7 @@ class _Accesses:
                 yield SplitRead(statement.name, number, access.array, version, offset)
 
     def _distance(self, statement: StencilStatement, access: AccessRelation) -> tuple[tuple[int, ...], int]:
-        """How far from the place an access is, and of which version of the array."""
+        """Return how far from the place an access is, and of which version of the array."""
         array = self.scop.array(access.array)
         turns = self.versions(array)
         found = statement.placed.reverse().apply_range(access.relation).intersect_params(self.scop.context)
@@ -130,7 +132,7 @@ class _Accesses:
 
 
 def element_map(array: Array, dims: int, versions: int, version: int, offset: Sequence[int]) -> isl.Map:
-    """`{ [t, x] -> A[(t + version) mod versions, x + offset] }`; without the first subscript, where there is none."""
+    """Build `{ [t, x] -> A[(t + version) mod versions, x + offset] }`; without the first subscript if it has none."""
     x = [f"x{k}" for k in range(dims)]
     front = [f"(t + {version}) mod {versions}"] * (array.rank - dims)
     places = [f"{name} + {d}" for name, d in zip(x, offset, strict=True)]
@@ -138,7 +140,10 @@ def element_map(array: Array, dims: int, versions: int, version: int, offset: Se
 
 
 def _check_bodies(scop: Scop, form: StencilForm) -> None:
-    """Threads compute garbage outside of what tiles write."""
+    """Raise NoRegisterTilesError where statements divide integers by values that are computed.
+
+    Threads compute garbage outside of what tiles write.
+    """
     for statement in map(scop.statement, form.names):
         for divisor in integer_divisors(*statement.body):
             made = [n.array for n in walk(divisor) if isinstance(n, Access) and scop.written(n.array)]
@@ -147,8 +152,10 @@ def _check_bodies(scop: Scop, form: StencilForm) -> None:
 
 
 def _check_domains(scop: Scop, form: StencilForm) -> None:
-    """Each statement runs at the same places in each step from the first to the last; where these are no boxes, all
-    arrays have memory if any statement runs."""
+    """Raise NoRegisterTilesError unless each statement runs at the same places in each step, first to last.
+
+    Where these are no boxes, all arrays have memory if any statement runs.
+    """
     placed = [s.placed.range().intersect_params(scop.context) for s in form.statements]
     steps = placed[0].project_out(SET, 1, form.dims)
     for one in placed[1:]:
@@ -167,7 +174,7 @@ def _check_domains(scop: Scop, form: StencilForm) -> None:
 
 
 def _is_box(places: isl.Set) -> bool:
-    """Whether each place within the sides along each dimension is one."""
+    """Return whether the places are a box: each place within the sides along each dimension is one."""
     total: isl.Set | None = None
     for k in range(places.dim(SET)):
         along = places.project_out(SET, k + 1, places.dim(SET) - k - 1).project_out(SET, 0, k).coalesce()
@@ -179,7 +186,7 @@ def _is_box(places: isl.Set) -> bool:
 
 
 def _check_memory(scop: Scop, form: StencilForm, odd: str) -> None:
-    """Wherever a statement runs, some element of each array that is written is touched."""
+    """Raise NoRegisterTilesError unless some element of each written array is touched wherever a statement runs."""
     statements = [scop.statement(name) for name in form.names]
     some = reduce(isl.Set.union, (s.domain.params() for s in statements)).intersect_params(scop.context)
     touched: dict[str, isl.Set] = {}
@@ -199,7 +206,7 @@ def _is_transient(
     reads: Sequence[SplitRead],
     array: str,
 ) -> bool:
-    """Whether each step makes all values of an array that it reads, but for elements that nothing writes."""
+    """Return whether each step makes all values of an array that it reads, but for elements that nothing writes."""
     own = [w for w in writes if w.array == array]
     level = {w.statement: w.level for w in writes}
     known = dependences.of(array)
@@ -225,7 +232,7 @@ def with_sizes(plan: SplitPlan, cuts: Sequence[Cut], block: SplitBlock) -> Split
 
 
 def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
-    """How many places tiles that are cut so touch along each dimension."""
+    """Return how many places tiles that are cut so touch along each dimension."""
     return tuple(max(plan.sizes_of(k, plan_cut(cut), cut.height)) for k, cut in enumerate(cuts))
 
 

@@ -81,8 +81,10 @@ def _asked_threads(problem: Problem, dims: int) -> tuple[int, ...]:
 
 
 def spread_sizes(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """One number stands for all dimensions; of several the last ones count. Raises UsageError where they are fewer than
-    the dimensions."""
+    """Spread one number over all dimensions; of several the last ones count.
+
+    Raises UsageError where they are fewer than the dimensions.
+    """
     if 1 < len(sizes) < count:
         given = ",".join(map(str, sizes))
         raise UsageError(
@@ -93,7 +95,7 @@ def spread_sizes(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, 
 
 
 def asked_cuts(cones: Sequence[Cone], height: int, widths: Sequence[int]) -> tuple[Cut, ...]:
-    """Tiles of these widths; raises UsageError where they are too narrow for the height."""
+    """Return tiles of these widths; raises UsageError where they are too narrow for the height."""
     cuts = []
     for cone, width in zip(cones, widths, strict=True):
         narrow = Cut(cone, 0, 0, height)
@@ -108,7 +110,7 @@ def asked_cuts(cones: Sequence[Cone], height: int, widths: Sequence[int]) -> tup
 
 
 def box_cut(cone: Cone, top: int, height: int) -> Cut:
-    """Growing tiles begin as wide as shrinking ones end, so that both have the same box; none where nothing shrinks."""
+    """Cut growing tiles as wide at first as shrinking ones end, so both have one box; none where nothing shrinks."""
     return Cut(cone, top, 0 if Cut(cone, 0, 0, height).spread == 0 else top, height)
 
 
@@ -134,13 +136,13 @@ def _narrowest(cones: Sequence[Cone], height: int) -> tuple[Cut, ...]:
 
 
 def _box(cut: Cut) -> int:
-    """About how many places a tile's values take along a dimension: with what one step reads around it."""
+    """Estimate how many places a tile's values take along a dimension: with what one step reads around it."""
     lower, upper = cut.cone.lower, cut.cone.upper
     return cut.width + ceil(lower.slope + upper.slope)
 
 
 def _fetched(cuts: Sequence[Cut]) -> float:
-    """Elements that are filled or drained for each place and step, of one array."""
+    """Count the elements that are filled or drained for each place and step, of one array."""
     split = sum(cut.base > 0 for cut in cuts)
     places = prod(cut.period for cut in cuts)
     return 2**split * 2 * prod(map(_box, cuts)) / (places * cuts[0].height) if places else inf

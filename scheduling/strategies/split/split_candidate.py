@@ -105,7 +105,7 @@ def _bytes_of_plane(problem: Problem, array: Array, dims: int) -> int:
 
 
 def _versions(array: Array, dims: int) -> int:
-    """How many elements an array has for one place, where they are few: those of `A[t%2][i]` are two."""
+    """Return how many elements an array has for one place, where they are few: those of `A[t%2][i]` are two."""
     leading = array.extents[: array.rank - dims]
     found = prod(int(e.text) if isinstance(e, Literal) and e.text.isdigit() else MOST_VERSIONS + 1 for e in leading)
     return found if found <= MOST_VERSIONS else 1

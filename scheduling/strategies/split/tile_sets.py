@@ -42,18 +42,18 @@ class Cut:
 
     @cached_property
     def spread(self) -> int:
-        """By how much a shrinking tile is wider at its first step than at its last one."""
+        """Return by how much a shrinking tile is wider at its first step than at its last one."""
         lower, upper = self.cone.lower, self.cone.upper
         return ceil((lower.slope + upper.slope) * (self.height - 1) + lower.most + upper.most)
 
     @cached_property
     def width(self) -> int:
-        """G: the places of a shrinking tile at its first step."""
+        """Return G: the places of a shrinking tile at its first step."""
         return self.spread + self.top
 
     @cached_property
     def period(self) -> int:
-        """P: from one tile to the next of its colour."""
+        """Return P: the places from one tile to the next of its colour."""
         return self.width + self.base
 
     def first(self, *, grows: bool) -> int:
@@ -76,7 +76,7 @@ def _times(factor: int, value: Fraction) -> int:
 
 
 def colours(dims: int) -> list[Colour]:
-    """All colours, in an order in which tiles depend on those of earlier ones alone."""
+    """Return all colours, in an order in which tiles depend on those of earlier ones alone."""
     return sorted(product((False, True), repeat=dims), key=lambda colour: (sum(colour), colour))
 
 
@@ -95,11 +95,11 @@ class Tiling:
 
     @property
     def domain(self) -> isl.UnionSet:
-        """All instances."""
+        """Return all instances."""
         return reduce(lambda all_, one: all_.union(one), map(isl.UnionSet.from_set, self.domains))
 
     def tile_of(self, statement: StencilStatement, colour: Colour) -> isl.Map:
-        """`{ S[t, x] -> [b, K..] }`: the tile of each instance of a colour, without quotients."""
+        """Map each instance of a colour to its tile, `{ S[t, x] -> [b, K..] }`, without quotients."""
         coordinates = statement.placed.apply_range(self._coordinates(colour))
         return coordinates.intersect(statement.placed.apply_range(self._tiles(statement.name, colour)))
 
@@ -124,7 +124,7 @@ class Tiling:
         return self._value("t")
 
     def folded_step(self) -> isl.UnionPwAff:
-        """levels * t + level: the order inside a tile."""
+        """Return the order inside a tile: levels * t + level."""
         k = self.form.levels
         return self._values(tuple(f"{k}*t + {s.level}" for s in self.form.statements))
 
@@ -160,12 +160,12 @@ class Tiling:
         return f"floor((x{dimension} - {cut.first(grows=colour[dimension])})/{cut.period})"
 
     def _coordinates(self, colour: Colour) -> isl.Map:
-        """`{ [t, x] -> [b, K..] }` for all places."""
+        """Build `{ [t, x] -> [b, K..] }` for all places."""
         numbers = [f"floor(t/{self.height})", *(self._tile_number(k, colour) for k in range(len(self.cuts)))]
         return isl.Map(f"{{ [{', '.join(self._place_names())}] -> [{', '.join(numbers)}] }}")
 
     def _tiles(self, statement: str, colour: Colour) -> isl.Map:
-        """`{ [t, x] -> [b, K..] }` for the places of a statement in tiles of a colour."""
+        """Build `{ [t, x] -> [b, K..] }` for the places of a statement in tiles of a colour."""
         u = f"(t - {self.height}*b)"
         tests = [f"0 <= {u} < {self.height}"]
         for k, (cut, grows) in enumerate(zip(self.cuts, colour, strict=True)):

@@ -75,7 +75,7 @@ def _ordered(scop: Scop, tree: Tree) -> Tree:
 
 
 def _freedom(loop: Loop) -> int:
-    """Parallel loops first, then those that are parallel for some statement, then reductions."""
+    """Rank parallel loops first, then those that are parallel for some statement, then reductions."""
     if loop.parallel:
         return 0
     return 1 if Kind.FORALL in loop.kinds else 2

@@ -123,8 +123,11 @@ class Distribution:
         return None if body is None else loop_over(self.scop, first, edges, body)
 
     def _free(self, name: str, edges: Sequence[Edge], used: Used) -> Tree | None:
-        """All loops of a statement that depends on itself through a reduction at most: parallel ones outermost, then
-        those of the reduction; the one for thread.x last of its kind, or first where it is the reduction's."""
+        """Nest all loops of a statement that depends on itself through a reduction at most.
+
+        Parallel ones are outermost, then those of the reduction; the one for thread.x is last of its kind, or first
+        where it is the reduction's.
+        """
         rows = [Row(name, i) for i, _ in self._preferred[name] if i not in used[name]]
         parallel = [r for r in rows if all(e.distance({name: r}) == (0, 0) for e in edges)]
         others = [r for r in rows if r not in parallel]
@@ -140,7 +143,7 @@ class Distribution:
     def _parallel(
         self, names: Sequence[str], edges: Sequence[Edge], choices: Mapping[str, Sequence[tuple[int, int]]]
     ) -> list[Rows]:
-        """Loops that are parallel for all statements, no two through one iterator, the best for thread.x last."""
+        """Choose loops that are parallel for all statements, no two of one iterator, the best for thread.x last."""
         found = list(parallel_rows(names, edges, choices))
         if not found:
             return []

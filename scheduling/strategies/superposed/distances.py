@@ -107,7 +107,7 @@ def among(edges: Iterable[Edge], statements: Iterable[str]) -> list[Edge]:
 
 
 def edges_of(scop: Scop, dependences: Dependences, *, relax: bool) -> list[Edge]:
-    """One edge for each two dependent statements, and one for each reduction that `relax` lets reorder."""
+    """Return an edge for each two dependent statements, and one for each reduction that `relax` lets reorder."""
     sums = (s for s in scop.statements if relax and s.reduction and _only_accumulates(s) and not _adds_few(s))
     relaxed = {s.name: s.reduction.array for s in sums if s.reduction}
     kept = isl.UnionMap.empty(scop.context.get_space().params())
@@ -121,8 +121,10 @@ def edges_of(scop: Scop, dependences: Dependences, *, relax: bool) -> list[Edge]
 
 
 def _only_accumulates(statement: Statement) -> bool:
-    """Whether a reduction meets its array in the element that it accumulates into alone, and, where it is one of
-    several parts of a statement, no other part sees that element."""
+    """Return whether a reduction meets its array in the element that it accumulates into alone.
+
+    Where it is one of several parts of a statement, no other part sees that element.
+    """
     assert statement.reduction is not None
     own = [a for a in statement.accesses if a.array == statement.reduction.array]
     reads = sum(a.kind is AccessKind.READ for a in own)
@@ -131,8 +133,10 @@ def _only_accumulates(statement: Statement) -> bool:
 
 
 def _adds_few(statement: Statement) -> bool:
-    """Whether there are several results, and each is the sum of fewer terms than a warp has lanes, as those of a window
-    around each point: who gets a result adds them up, in order."""
+    """Return whether there are several results, each the sum of fewer terms than a warp has threads.
+
+    Such are those of a window around each point: the thread of a result adds them up, in order.
+    """
     assert statement.reduction is not None
     own = next(a for a in statement.accesses if a.array == statement.reduction.array)
     element = own.relation.intersect_domain(statement.domain)
@@ -167,7 +171,7 @@ def _with_all_conflicts(scop: Scop, found: ArrayDependences, relaxed: list[str])
 
 
 def _is_within(pairs: isl.Map, statements: list[str]) -> bool:
-    """Whether pairs are of one of these statements with itself."""
+    """Return whether pairs are of one of these statements with itself."""
     name = pairs.get_tuple_name(isl.dim_type.in_)
     return name in statements and name == pairs.get_tuple_name(isl.dim_type.out)
 

@@ -35,7 +35,7 @@ def explanation(
 
 
 def _order(scop: Scop, statement: Statement) -> str:
-    """`S1: distinct lines r*q + ...; by r -0.01, q -0.02, p -0.4: order r, q, p`."""
+    """Format a line such as `S1: distinct lines r*q + ...; by r -0.01, q -0.02, p -0.4: order r, q, p`."""
     names = statement.iterators
     slopes = derivatives(scop, statement.name)
     by = ", ".join(f"{n} {s:.3g}" for n, s in zip(names, slopes, strict=True))
@@ -58,7 +58,10 @@ def _groups(host: Host) -> Iterator[FormedKernel]:
 
 
 def _requests(scop: Scop, plan: KernelMapping) -> Iterator[str]:
-    """`S1, threads r, q, p = 2 x 4 x 32, q by 4: sectors per request: A read 1, C4 read 8, sum written 8`."""
+    """Yield a line for each statement with its sectors per request.
+
+    Example: `S1, threads r, q, p = 2 x 4 x 32, q by 4: sectors per request: A read 1, C4 read 8, sum written 8`
+    """
     for nest in nests_of(plan.group.inside):
         for name in statements_of(nest.body):
             statement, shares = scop.statement(name), plan.shares(nest, name)
@@ -74,7 +77,7 @@ def _requests(scop: Scop, plan: KernelMapping) -> Iterator[str]:
 
 
 def _tiles(scop: Scop, tiling: Tiling) -> str:
-    """`S1, each thread: i, j in tiles of 32; lines per iteration of a warp 2.1 -> 0.13`."""
+    """Format a line such as `S1, each thread: i, j in tiles of 32; lines per iteration of a warp 2.1 -> 0.13`."""
     statement = tiling.statement
     names = scop.statement(statement).iterators
     loops = zip((names[loop.row(statement).iterator] for loop in tiling.loops), tiling.sizes, strict=True)

@@ -105,7 +105,7 @@ class Fusion:
         return self._fused(first, second, edges, around)
 
     def _fused(self, first: Tree, second: Tree, edges: Listed[Edge], around: Around) -> _Joined | None:
-        """Both trees in common loops, the first one's bodies before the second one's."""
+        """Fuse both trees in common loops, the first one's bodies before the second one's; None for no such loops."""
         a, b = nest_of(first), nest_of(second)
         related = self.judge.locality.arrays(a.statements) & self.judge.locality.arrays(b.statements)
         if not related and not (a.is_point and b.is_point):
@@ -127,7 +127,7 @@ class Fusion:
         return Loop(rows, tuple(common.kinds[row.statement] for row in rows), body)
 
     def _serial(self, first: Tree, second: Tree, between: Listed[Edge], around: Around) -> Loop | None:
-        """Both trees in one serial loop, with parallel loops of theirs around it sunk into it."""
+        """Fuse both trees in one serial loop, with parallel loops of theirs around it moved into it; None for none."""
         a, b = _serial_loop(first), _serial_loop(second)
         if a is None or b is None:
             return None
@@ -166,7 +166,7 @@ def _serial_loop(tree: Tree) -> Loop | None:
 
 
 def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph[int]:
-    """Which child must run before which."""
+    """Build the graph of which child must run before which."""
     place = {name: i for i, child in enumerate(children) for name in statements_of(child)}
     inner = (e for e in edges if not e.relaxed and place[e.source] != place[e.sink])
     return graph_of(range(len(children)), ((place[e.source], place[e.sink]) for e in inner))

@@ -32,7 +32,7 @@ class FusionNest:
 
     @property
     def is_point(self) -> bool:
-        """Whether no loop is below the leading ones, and these are parallel."""
+        """Return whether no loop is below the leading ones, and these are parallel."""
         bodies = self.body.children if isinstance(self.body, Sequence) else (self.body,)
         return all(isinstance(body, Leaf) for body in bodies) and all(loop.parallel for loop in self.loops)
 
@@ -75,7 +75,7 @@ class Common:
 
     @property
     def mixed(self) -> bool:
-        """Whether it is parallel for one statement and a reduction of another."""
+        """Return whether it is parallel for one statement and a reduction of another."""
         return len(set(self.kinds.values())) > 1
 
 
@@ -104,7 +104,7 @@ def best_match(
 
 
 def _kept_parallel(nest: FusionNest) -> int:
-    """How many common parallel loops leave each statement as many outermost ones as it had, or enough."""
+    """Return how many common parallel loops leave each statement as many outermost ones as it had, or enough."""
     counts = (sum(loop.kind(name) is Kind.FORALL for loop in nest.loops) for name in nest.statements)
     return min(MAX_KEPT_PARALLEL_LOOPS, max(counts))
 
@@ -123,7 +123,7 @@ class _Pairs:
     found: dict[tuple[int, int], Common | None] = field(default_factory=dict)
 
     def matches(self, i: int, free: tuple[int, ...]) -> Iterator[tuple[Common, ...]]:
-        """All ways to pair the first nest's loops from `i` on with those of the second one that are free."""
+        """Yield all ways to pair the first nest's loops from `i` on with those of the second one that are free."""
         if i == len(self.first):
             yield ()
             return
@@ -141,7 +141,7 @@ class _Pairs:
 
 
 def aligned(first: Loop, second: Loop, between: Listed[Edge]) -> Common | None:
-    """Both loops as one, the second turned and shifted so that no dependence between them crosses iterations."""
+    """Align both loops as one, the second turned and shifted so that no dependence between them crosses iterations."""
     for turned in (False, True):
         rows = {r.statement: r for r in (*first.rows, *moved(second.rows, turned, 0))}
         distances = {edge.distance(rows) for edge in between}
@@ -193,7 +193,7 @@ class Judge:
         return Match(tuple(sorted(loops, key=self._place)), rank)
 
     def _keeps_x(self, loops: Listed[Common], statements: Listed[str]) -> bool:
-        """Whether no loop is thread.x for one of the deepest statements and bad as such for another of them."""
+        """Return whether no loop is thread.x for one of the deepest statements and bad as such for another of them."""
         if self.along_x is None:
             return True
         depth = max(len(self.scop.statement(name).iterators) for name in statements)
@@ -209,8 +209,11 @@ class Judge:
         return self.ranking.cost(name, iterator) <= self.ranking.cost(name, x)
 
     def _place(self, common: Common) -> int:
-        """Parallel loops outermost, the one for thread.x behind those that are a reduction for some statement, then
-        reductions."""
+        """Rank a loop by its place among common loops, outermost first.
+
+        Parallel loops are outermost, the one for thread.x after those that are a reduction for some statement, then
+        reductions.
+        """
         kinds = set(common.kinds.values())
         if self.along_x is not None and any(common.by_name[s].iterator == self.along_x[s] for s in common.by_name):
             return 2

@@ -31,8 +31,10 @@ class Locality:
     def shared_rank(
         self, around: Sequence[Rows], loops: Sequence[Rows], first: Sequence[str], second: Sequence[str]
     ) -> int:
-        """How many of the loops a reference follows that statements of both groups make: they reuse what it reaches
-        within one iteration of these loops, and of those around them. 0 when there is no such reference.
+        """Return how many of the loops a reference follows that statements of both groups make.
+
+        They reuse what it reaches within one iteration of these loops, and of those around them. 0 when there is no
+        such reference.
 
         Example: A[r][q][s] and A[r][q][p] share 2 of the loops r, q; A[i][j] and A[j][i] share 2 of i ~ j, j ~ i.
         """

@@ -31,7 +31,7 @@ class Ranking:
         self.scop = replace(self.scop, statements=tuple(_distinct(self.scop, s) for s in self.scop.statements))
 
     def cost(self, statement: str, iterator: int) -> float:
-        """Sectors for the requests of a warp along this iterator."""
+        """Estimate the sectors for the requests of a warp along this iterator."""
         key = (statement, iterator)
         if key not in self._costs:
             self._costs[key] = coalescing(self.scop, statement, iterator)

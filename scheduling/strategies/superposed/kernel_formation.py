@@ -92,7 +92,7 @@ class _Groups:
         return self._without_blocks(tree, fixed)
 
     def _groups(self, tree: Loop, fixed: Fixed) -> Host:
-        """One kernel for a nest, or several where chunks of a reduction can then go to blocks."""
+        """Form one kernel for a nest, or several where chunks of a reduction can then go to blocks."""
         parts = _between_sums(self.steps, tree) if self.reductions else []
         found = [self._group(part, fixed) for part in parts]
         formed = (group for group in found if isinstance(group, FormedKernel))
@@ -123,9 +123,9 @@ class _Groups:
 
 
 def _between_sums(steps: Steps, tree: Loop) -> list[Tree]:
-    """Parts of a nest with few parallel loops, so that no kernel makes a sum together with what it reads or with its
-    readers: then chunks of the sum can go to blocks. Iterations of a parallel loop do not meet, so it can be
-    distributed.
+    """Split a nest with few parallel loops, so that no kernel makes a sum and also what it reads, or its readers.
+
+    Then chunks of the sum can go to blocks. Iterations of a parallel loop do not meet, so it can be distributed.
 
     before: j* { S0; i+ [S1]; S2 }, where S2 reads what S1 sums up
     after:  j* { S0; i+ [S1] } and j* S2; empty where there is nothing to part
@@ -146,8 +146,10 @@ def _between_sums(steps: Steps, tree: Loop) -> list[Tree]:
 
 
 def _meets_sum(scop: Scop, before: str, after: str) -> bool:
-    """Whether a statement reads what another sums up, or sums up what the other has made: blocks with one chunk each
-    cannot wait for one another."""
+    """Return whether a statement reads what another sums up, or sums up what the other has made.
+
+    Blocks with one chunk each cannot wait for one another.
+    """
     one, two = scop.statement(before), scop.statement(after)
     read = {a.array for a in two.relations(AccessKind.READ)}
     if one.reduction is not None:
@@ -186,7 +188,7 @@ def _chunks(
 
 
 def _read_by_others(scop: Scop, statement: str, names: tuple[str, ...]) -> bool:
-    """Whether another statement of the group reads what this one accumulates: it would have to wait for all blocks."""
+    """Return whether another statement of the group reads what this one accumulates, and would wait for all blocks."""
     reduction = scop.statement(statement).reduction
     others = (scop.statement(name) for name in names if name != statement)
     return any(a.array == reduction.array for o in others for a in o.relations(AccessKind.READ)) if reduction else True
@@ -217,7 +219,7 @@ def _without(tree: Tree, fixed: Fixed) -> Tree:
 
 
 def _merged(parts: list[Host]) -> Host:
-    """Neighbours that one thread runs share a kernel."""
+    """Merge neighbours that one thread runs into a kernel."""
     found: list[Host] = []
     for part in parts:
         for one in part.children if isinstance(part, HostSequence) else (part,):

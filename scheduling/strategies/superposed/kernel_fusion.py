@@ -94,7 +94,7 @@ class _Joining:
         return FormedKernel((block,), Phases((*_phases(first.inside), *nests)), names)
 
     def _reuses(self, first: FormedKernel, found: _Sum) -> bool:
-        """Whether some statement reads what the sum reads, element by element."""
+        """Return whether some statement reads what the sum reads, element by element."""
         for name in first.statements:
             outer = first.blocks[0].row(name)
             for i in range(len(self.scop.statement(name).iterators)):
@@ -106,7 +106,7 @@ class _Joining:
         return False
 
     def _stays(self, first: FormedKernel, names: Collection[str], rows: tuple[Row, ...]) -> bool:
-        """Whether what the sums take from the first kernel comes from their own iteration of its blocks' loop."""
+        """Return whether what the sums take from the first kernel is from their own iteration of its blocks' loop."""
         pairs = self._pairs(first.statements, names)
         time = isl.MultiUnionPwAff.from_union_pw_aff(member_of(self.scop, rows))
         return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(time)))

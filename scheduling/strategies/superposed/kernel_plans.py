@@ -80,34 +80,39 @@ class KernelMapping:
         return self.inside[dim] if self.inside else 1
 
     def _is_whole(self, row: Row) -> bool:
-        """Whether each block runs all iterations of a row."""
+        """Return whether each block runs all iterations of a row."""
         return not any(row.iterator == block.row(row.statement).iterator for block in self.group.blocks)
 
     def covered(self, share: ThreadShare, dim: int) -> bool:
-        """Whether the threads of a dimension run all of a block's iterations at once."""
+        """Return whether the threads of a dimension run all of a block's iterations at once."""
         return self.turns(share, dim) == 1
 
     def turns(self, share: ThreadShare, dim: int) -> int | float:
-        """How many of a block's iterations each thread of a dimension runs, at most."""
+        """Return how many of a block's iterations each thread of a dimension runs, at most."""
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             if any(share.row == own for own in block.rows):
                 return -(-tile // (self.threads[dim] * share.inner))
         return 1 if share.row.iterator == CONSTANT or not share.rounds else inf
 
     def period(self, share: ThreadShare, dim: int) -> int:
-        """After how many iterations of a parallel row the threads of a dimension start again: their number, or less
-        where a block has fewer iterations."""
+        """Return after how many iterations of a parallel row the threads of a dimension start again.
+
+        That is their number, or less where a block has fewer iterations.
+        """
         pairs, row = zip(self.group.blocks, self.tiles, strict=True), share.row
         tiles = [tile for block, tile in pairs if row in block.rows and block.kind(row.statement) is Kind.FORALL]
         return min([self.threads[dim], *(-(-tile // share.inner) for tile in tiles)])
 
     def depth(self, nest: ThreadNest, dim: int) -> int:
-        """How deep the loop along a thread dimension stands in the source, around the first statement of a nest."""
+        """Return the depth in the source of the loop along a thread dimension, around a nest's first statement."""
         loop = self.loop_at(nest, dim)
         return CONSTANT if loop is None else max(row.iterator for row in loop.rows)
 
     def adds_in_order(self, nest: ThreadNest, dims: Sequence[int]) -> bool:
-        """Whether turns along these dimensions, innermost first, keep the source's order of sums over several loops."""
+        """Return whether turns along these dimensions, innermost first, keep the source's order of sums over loops.
+
+        Those are sums over several loops.
+        """
         for name in statements_of(nest.body):
             shares = self.shares(nest, name)
             run = [d for d in dims if shares[d].inner > 1 or not self.covered(shares[d], d)]
@@ -118,7 +123,7 @@ class KernelMapping:
         return True
 
     def splits(self) -> dict[str, tuple[Split, ...]]:
-        """How the reduction loops of each statement are split: into chunks for blocks, into lanes for threads."""
+        """Return how each statement's reduction loops are split: chunks for blocks, partial results for threads."""
         found: dict[str, tuple[Split, ...]] = {}
         for nest in nests_of(self.group.inside):
             for name in statements_of(nest.body):
@@ -243,13 +248,13 @@ class Planner:
         return plan
 
     def _fills(self, plan: KernelMapping) -> bool:
-        """Whether a kernel's blocks fill the GPU, as far as sizes are known."""
+        """Return whether a kernel's blocks fill the GPU, as far as sizes are known."""
         extents = (self.steps.extent(block) for block in plan.group.blocks)
         blocks = prod(max(1.0, extent / tile) for extent, tile in zip(extents, plan.tiles, strict=True))
         return blocks >= self.sizes.machine.sms
 
     def _columns(self, block: Loop, group: FormedKernel) -> int:
-        """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
+        """Return how many iterations of a loop each thread along x runs, where some statement sums up over it."""
         sums = (self.scop.statement(name).reduction for name in group.statements if block.kind(name) is Kind.REDUCTION)
         sizes = [self.scop.array(found.array).element.size for found in sums if found is not None]
         tuning = self.steps.tuning
@@ -298,15 +303,17 @@ def _dimensions(nests: Sequence[ThreadNest], rank: int) -> dict[int, int]:
 
 
 def _is_summed_alone(block: Loop, nests: Sequence[ThreadNest]) -> bool:
-    """Whether a thread by itself runs a block's iterations of a loop for each sum over it: they are few then."""
+    """Return whether a thread by itself runs a block's iterations of a loop for each sum over it: they are few then."""
     names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
     shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
     return bool(names) and not any(shared)
 
 
 def _runs_loops(inside: Inside) -> bool:
-    """Whether threads run more than one instance of a statement in each of their iterations, or in those of a loop
-    around them."""
+    """Return whether threads run more than one instance of a statement in each of their iterations.
+
+    The iterations of a loop around them count as well.
+    """
     match inside:
         case Repeated():
             return True
@@ -317,16 +324,21 @@ def _runs_loops(inside: Inside) -> bool:
 
 
 def _is_summed_along_several(nest: ThreadNest) -> bool:
-    """Whether some sum is over several of a nest's loops. Lanes then share out the last one alone: with partial results
-    for two remainders, isl takes long to follow each value."""
+    """Return whether some sum is over several of a nest's loops.
+
+    The threads of a result then share the last one alone: with partial results for two remainders, isl takes long to
+    follow each value.
+    """
     counts = (sum(loop.kind(name) is Kind.REDUCTION for loop in nest.loops) for name in statements_of(nest.body))
     return max(counts, default=0) > 1
 
 
 def _shared_bounds(scop: Scop, nest: ThreadNest) -> int:
-    """How many bounds loops have that depend on one another, where a sum is over several: one for pairs with i < j, two
-    for a band. Blocks have tiles or parts of one row then, not chunks as of a box: these are too few for all
-    multiprocessors, and isl takes ten times as long to follow values through them."""
+    """Count the bounds of loops that depend on one another, where a sum is over several loops.
+
+    There is one for pairs with i < j, two for a band. Blocks have tiles or parts of one row then, not chunks as of a
+    box: these are too few for all multiprocessors, and isl takes ten times as long to follow values through them.
+    """
     found = [0]
     for name in statements_of(nest.body):
         summed = [loop.row(name).iterator for loop in nest.loops if loop.kind(name) is Kind.REDUCTION]
@@ -337,7 +349,7 @@ def _shared_bounds(scop: Scop, nest: ThreadNest) -> int:
 
 
 def _is_chunks(block: Loop) -> bool:
-    """Whether a loop is mapped to blocks only for sums over it."""
+    """Return whether a loop is mapped to blocks only for sums over it."""
     own = [kind for row, kind in zip(block.rows, block.kinds, strict=True) if row.iterator != CONSTANT]
     return bool(own) and all(kind is Kind.REDUCTION for kind in own)
 

@@ -32,8 +32,10 @@ class _Effort:
 
 
 def parallel_rows(statements: Sequence[str], edges: Sequence[Edge], choices: Choices) -> Iterator[Rows]:
-    """Loops across which none of the edges runs. Each is given once, with its first statement in the first of the
-    directions that it has."""
+    """Yield loops across which none of the edges runs.
+
+    Each is given once, with its first statement in the first of the directions that it has.
+    """
     order = _connected(statements, edges)
     first = [Row(order[0], iterator) for iterator in dict.fromkeys(i for i, _ in choices[order[0]])]
     effort = _Effort()
@@ -69,7 +71,7 @@ def _aligned(name: str, chosen: Mapping[str, Row], edges: Sequence[Edge], choice
 
 
 def serial_rows(statements: Sequence[str], edges: Sequence[Edge], choices: Choices) -> Iterator[Rows]:
-    """Loops along which no edge runs backward, preferred choices first."""
+    """Yield loops along which no edge runs backward, preferred choices first."""
     order = _connected(statements, edges)
     position = {name: k for k, name in enumerate(order)}
     own: dict[str, list[Edge]] = {name: [] for name in order}  # to the statement itself and to those before it

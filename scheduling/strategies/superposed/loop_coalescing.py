@@ -26,11 +26,11 @@ class Steps:
     _known: dict[Row, float] = field(default_factory=dict)
 
     def sectors(self, loop: Loop, statements: Iterable[str]) -> float:
-        """Sectors for one request of each access of these statements, with threads along `loop`."""
+        """Estimate the sectors for one request of each access of these statements, with threads along `loop`."""
         return sum(self._of(loop.row(s)) for s in statements)
 
     def deepest(self, statements: Iterable[str]) -> list[str]:
-        """Those of the statements with the most iterators: they run most often."""
+        """Return the statements with the most iterators: they run most often."""
         found = list(statements)
         ranks = {s: len(self.scop.statement(s).iterators) for s in found}
         return [s for s in found if ranks[s] == max(ranks.values())]
@@ -45,7 +45,7 @@ class Steps:
         return self._known[row]
 
     def extent(self, loop: Loop) -> float:
-        """How many iterations a loop has at most, as far as that is a number: infinity otherwise."""
+        """Return how many iterations a loop has at most, as far as that is a number: infinity otherwise."""
         most = 1.0
         for row in (r for r in loop.rows if r.iterator != CONSTANT):
             values = self._sized(self.scop.statement(row.statement).domain.intersect_params(self.scop.context))

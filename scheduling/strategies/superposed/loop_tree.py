@@ -38,7 +38,7 @@ class Row:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the time is the iterator."""
+        """Return whether the time is the iterator."""
         return self.iterator != CONSTANT and (self.sign, self.shift) == (1, 0)
 
 
@@ -58,7 +58,7 @@ class Loop:
 
     @property
     def parallel(self) -> bool:
-        """Whether the loop carries nothing of any statement."""
+        """Return whether the loop carries nothing of any statement."""
         return all(k is Kind.FORALL for k in self.kinds)
 
 
@@ -91,7 +91,7 @@ def statements_of(tree: Tree) -> tuple[str, ...]:
 
 
 def has_loops(tree: Tree) -> bool:
-    """Whether a tree has a loop."""
+    """Return whether a tree has a loop."""
     return isinstance(tree, Loop) or (isinstance(tree, Sequence) and any(has_loops(child) for child in tree.children))
 
 
@@ -163,7 +163,7 @@ def _row_text(scop: Scop, row: Row, kind: Kind) -> str:
 
 
 def time_of(statement: Statement, row: Row) -> isl.PwAff:
-    """`{ S[i, j] -> [sign * iterator + shift] }`."""
+    """Return the time of a row, `{ S[i, j] -> [sign * iterator + shift] }`."""
     space = isl.LocalSpace.from_space(statement.domain.get_space())
     value = isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(row.shift))
     if row.iterator != CONSTANT:

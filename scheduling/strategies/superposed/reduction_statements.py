@@ -22,7 +22,7 @@ def modulo(value: isl.PwAff, size: int) -> isl.PwAff:
 
 
 def quotient(value: isl.PwAff, size: int) -> isl.PwAff:
-    """`floor(value / size)`."""
+    """Compute `floor(value / size)`."""
     return value.scale_down_val(isl.Val(size)).floor() if size > 1 else value
 
 
@@ -56,11 +56,11 @@ class Part:
         return self._at(position, Row(self.statement, position))
 
     def runs_through(self, row: Row) -> bool:
-        """Whether it runs for each iteration of a row's loop, and not once for all of a chunk or lane."""
+        """Return whether it runs for each iteration of a row's loop, not once for all of a chunk or partial result."""
         return self._of_group(row) is not None
 
     def moves_along(self, row: Row) -> bool:
-        """Whether its instances are apart in a row's loop."""
+        """Return whether its instances are at different iterations of a row's loop."""
         return row.iterator != CONSTANT and self.runs_through(row)
 
     def serial(self, row: Row) -> isl.PwAff:
@@ -79,7 +79,7 @@ class Part:
         return self._split(row, lanes=True) if found is None else modulo(quotient(found, unit), size)
 
     def turn(self, row: Row, size: int) -> isl.PwAff:
-        """How often the threads of a dimension have come round when they run it."""
+        """Return how often the threads of a dimension have come round when they run it."""
         found = self._of_group(row)
         return self._at(CONSTANT, Row(self.statement, CONSTANT)) if found is None else quotient(found, size)
 
@@ -132,7 +132,7 @@ class Parts:
         return self.inside(name) if name in self.tiled else [self.runs(name)]
 
     def inside(self, name: str) -> list[Part]:
-        """Everything but the sum over blocks."""
+        """Return everything but the sum over blocks."""
         if name in self.tiled:
             start, finish = self.chunk(name)
             return [start, self.runs(name), finish]

@@ -27,9 +27,11 @@ _Sum = tuple[str, tuple[int, ...]]  # a statement, and the iterators of the seri
 def register_tiles(
     scop: Scop, nests: Sequence[ThreadNest], dims: Sequence[Sequence[Loop | None]], most_rows: int
 ) -> Iterator[tuple[int, ...]]:
-    """How many neighbouring iterations along each thread dimension one thread runs inside its serial loops, outermost
-    first: tiles that pay where they leave enough blocks, the largest first, of `most_rows`. `dims` has the loop of each
-    nest along each dimension."""
+    """Yield tiles of neighbouring iterations that one thread runs along each thread dimension in its serial loops.
+
+    Outermost first; tiles that pay where they leave enough blocks, the largest first, of `most_rows`. `dims` has the
+    loop of each nest along each dimension.
+    """
     if not all(loop.parallel for loops in dims for loop in loops if loop is not None):
         return
     found = [(nest, one) for nest, body in enumerate(n.body for n in nests) for one in _serial(body, ())]
@@ -63,8 +65,10 @@ def _serial(tree: Tree, around: tuple[Loop, ...]) -> Iterator[_Sum]:
 
 
 def _keeps_its_element(scop: Scop, one: _Sum) -> bool:
-    """Whether a statement updates one element in all iterations of its serial loops, and has the same ones for each
-    element: the loops then run as often for all rows of a tile."""
+    """Return whether a statement updates one element in all iterations of its serial loops, the same for each element.
+
+    The loops then run as often for all rows of a tile.
+    """
     name, serial = one
     statement = scop.statement(name)
     store = only_store(statement.body)
@@ -89,7 +93,7 @@ def _free(domain: isl.Set, iterators: Sequence[int]) -> isl.Set:
 
 
 def _is_shared(scop: Scop, one: _Sum, rows: Loop | None) -> bool:
-    """Whether the iterations along a loop share half of what the innermost serial loop loads."""
+    """Return whether the iterations along a loop share half of what the innermost serial loop loads."""
     name, serial = one
     row = rows.row(name) if rows is not None else Row(name, CONSTANT)
     if row.iterator == CONSTANT:

@@ -128,7 +128,7 @@ def _alone(parts: Parts, host: Host | Tailed | None) -> list[Part]:
 
 
 def _elementwise(group: FormedKernel) -> bool:
-    """Whether every statement runs in parallel over all its iterators."""
+    """Return whether every statement runs in parallel over all its iterators."""
     nests = list(nests_of(group.inside))
     return bool(group.blocks) and all(all(n.parallel for n in nest.loops) and not _loops(nest.body) for nest in nests)
 
@@ -152,7 +152,7 @@ def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
 
 
 def _on_their_own(parts: Sequence[Part], rank: int) -> bool:
-    """Whether different iterations touch different elements of all arrays that some of the statements write."""
+    """Return whether different iterations touch different elements of all arrays that some of the statements write."""
     if not rank:
         return True  # one thread runs them
     statements = [part.scop.statement(part.statement) for part in parts]
@@ -166,7 +166,7 @@ def _on_their_own(parts: Sequence[Part], rank: int) -> bool:
 
 
 def _is_plain(relation: isl.Map, rank: int) -> bool:
-    """Whether an access has the first iterators as its subscripts, `{ S[i, c] -> x[i] }`."""
+    """Return whether an access has the first iterators as its subscripts, `{ S[i, c] -> x[i] }`."""
     plain = isl.Map.universe(relation.get_space())
     for i in range(rank):
         plain = plain.equate(isl.dim_type.in_, i, isl.dim_type.out, i)
@@ -174,7 +174,7 @@ def _is_plain(relation: isl.Map, rank: int) -> bool:
 
 
 def _conflict(some: Iterable[Part], others: Iterable[Part]) -> bool:
-    """Whether one of two groups of statements writes an array that the other touches."""
+    """Return whether one of two groups of statements writes an array that the other touches."""
     one, two = ([part.scop.statement(part.statement) for part in parts] for parts in (some, others))
     return bool(_arrays(one, *WRITES) & _arrays(two, *READS, *WRITES) or _arrays(two, *WRITES) & _arrays(one, *READS))
 

@@ -43,7 +43,7 @@ class _TailKernel:
 
     @property
     def gathered(self) -> list[Part]:
-        """The sums whose chunks lanes add up."""
+        """Return the sums whose chunks are added up by several threads."""
         return [part for part in self.tail.parts if part.made is not None and part.made.gathering is not None]
 
     def by_threads(self) -> isl.Schedule:

@@ -31,12 +31,12 @@ class Tiling:
 
     @property
     def statement(self) -> str:
-        """The sum that the loops make."""
+        """Return the statement of the sum that the loops make."""
         return self.loops[0].rows[0].statement
 
     @property
     def tiled(self) -> list[tuple[Row, int]]:
-        """The tiles' rows, outermost first, with their sizes; they run forwards where the loop does not."""
+        """Return the tiles' rows, outermost first, with their sizes; they run forwards where the loop does not."""
         loops = zip(self.loops, self.sizes, strict=True)
         return [(Row(self.statement, loop.rows[0].iterator), size) for loop, size in loops if size > 1]
 
@@ -51,7 +51,7 @@ def thread_tilings(steps: Steps, nest: ThreadNest) -> list[Tiling]:
 
 
 def _chains(tree: Tree) -> list[tuple[Loop, ...]]:
-    """Loops directly one around the other, and around one statement, that carry nothing but its sum."""
+    """Find loops directly one around the other, and around one statement, that carry nothing but its sum."""
     match tree:
         case Leaf():
             return []

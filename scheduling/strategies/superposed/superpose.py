@@ -175,8 +175,11 @@ class _Builder:
         schedule: isl.Schedule,
         members: list[tuple[str, Part]],
     ) -> isl.Schedule:
-        """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled, and
-        inside the others, where a partial result of several loops is added up in the source's order so."""
+        """Build loops over the iterations that one thread runs along each dimension.
+
+        Those of few turns are unrolled, and innermost where this adds up a partial result of several loops in the
+        source's order.
+        """
 
         def few(dim: int) -> bool:
             return all(plan.turns(shares[name][dim], dim) <= self.tuning.sharing.max_columns for name, _ in members)

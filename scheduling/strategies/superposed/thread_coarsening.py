@@ -20,8 +20,10 @@ from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest
 
 
 def neighbours(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]]) -> int:
-    """How many iterations of the loops along x, each with its nest, are one vector of every array that moves with them:
-    1 where some array moves in another way, or where nothing is summed up."""
+    """Count the iterations of the loops along x that are one vector of every array that moves with them.
+
+    Each loop is given with its nest. 1 where some array moves in another way, or where nothing is summed up.
+    """
     rows = [(loop.row(name), loop.kind(name)) for nest, loop in x for name in statements_of(nest.body)]
     moving = [(row, r) for row, _ in rows for r in _moving(scop, row)]
     if not moving or any(r.array.fields or r.array.element == BOOL for _, r in moving):
@@ -34,7 +36,7 @@ def neighbours(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]]) -> int:
 
 
 def is_sum_of_few(scop: Scop, name: str) -> bool:
-    """Whether a sum's results are indexed by one iterator at most: those are loaded in batches."""
+    """Return whether a sum's results are indexed by one iterator at most: those are loaded in batches."""
     from polytile.scheduling.transform.reductions.privatise import result_group  # for those that have sums
 
     group = result_group(scop, scop.statement(name))
@@ -42,8 +44,10 @@ def is_sum_of_few(scop: Scop, name: str) -> bool:
 
 
 def shares_loads(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]], sums: Sequence[Loop]) -> bool:
-    """Whether most loads of an iteration are the same for all iterations along x, but not for those of the `sums`: one
-    thread then runs several along x for each of them."""
+    """Return whether most loads of an iteration are the same for all iterations along x, but not along the `sums`.
+
+    One thread then runs several along x for each of them.
+    """
     same, others = set[str](), set[str]()
     for nest, loop in x:
         for name in statements_of(nest.body):
@@ -57,8 +61,9 @@ def shares_loads(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]], sums: Sequenc
 
 
 def shares_rows(scop: Scop, nests: Sequence[ThreadNest], blocks: Sequence[Loop]) -> bool:
-    """Whether a kernel sums up along x, for each iteration of one more loop, whose iterations share half of the loads:
-    a thread then runs several of them for each load.
+    """Return whether a kernel sums up along x, for each iteration of a loop whose iterations share half of the loads.
+
+    A thread then runs several of them for each load.
 
     before: w[i] += A[i][j] * x[j], a row i for each warp                 two loads for each product
     after:  4 rows for each thread                                        five loads for four products
@@ -95,7 +100,7 @@ def _moving(scop: Scop, row: Row) -> Iterator[Reference]:
 
 
 def _starts_vectors(row: Row, reference: Reference, count: int) -> bool:
-    """Whether the elements of `count` iterations, from a multiple of it on, are next to each other from one on."""
+    """Return whether `count` iterations from a multiple of it on access adjacent elements, from a multiple on, too."""
     *outer, last = reference.subscripts
     if row.sign != 1 or row.shift % count or last is None or last.floors:
         return False
@@ -104,5 +109,5 @@ def _starts_vectors(row: Row, reference: Reference, count: int) -> bool:
 
 
 def whole_warps(threads: Sequence[int]) -> bool:
-    """Whether a warp runs along x."""
+    """Return whether a warp runs along x."""
     return bool(threads) and threads[-1] % WARP_SIZE == 0

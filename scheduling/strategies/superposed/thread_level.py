@@ -19,7 +19,7 @@ def thread_level(
 ) -> Tree:
     """Build the loop tree for threads; `relax` lets reductions change their order.
 
-    Parallel loops are outermost, the one that coalesces best last of them; a reduction's loop comes behind them, first
+    Parallel loops are outermost, the one that coalesces best last of them; a reduction's loop comes after them, first
     where it is the one that coalesces. Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
     """
     with bounded(max_operations):

@@ -46,7 +46,7 @@ Inside = ThreadNest | Repeated | Phases
 
 
 def nests_of(inside: Inside) -> Iterator[ThreadNest]:
-    """All nests, in their order."""
+    """Yield all nests, in their order."""
     match inside:
         case ThreadNest():
             yield inside
@@ -58,7 +58,7 @@ def nests_of(inside: Inside) -> Iterator[ThreadNest]:
 
 
 def can_be_shared(loop: Loop, *, reductions: bool) -> bool:
-    """Whether blocks or threads can share a loop out: it is parallel, or carries reductions that can be split."""
+    """Return whether blocks or threads can share a loop: it is parallel, or carries reductions that can be split."""
     pairs = zip(loop.rows, loop.kinds, strict=True)
     plain = all(r.is_plain for r, k in pairs if k is Kind.REDUCTION)
     return loop.parallel or (reductions and plain and Kind.SEQUENTIAL not in loop.kinds)
@@ -87,14 +87,16 @@ class _Sharing:
         return self._nest(taken, tree)
 
     def _useful(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:
-        """Whether threads should take a loop: it is parallel, or it is a reduction and they would otherwise not
-        coalesce, or be few."""
+        """Return whether threads should take a loop.
+
+        They should where it is parallel, or a reduction without which they would not coalesce, or be few.
+        """
         if loop.parallel or not can_be_shared(loop, reductions=self.reductions):
             return loop.parallel
         return not self._fill(taken) or self._coalesces_better(loop, taken)
 
     def _fill(self, taken: tuple[Loop, ...]) -> bool:
-        """Whether these loops fill a GPU, as a guess; where they do not, threads take reductions too."""
+        """Return whether these loops fill a GPU, as a guess; where they do not, threads take reductions too."""
         return sum(t.parallel for t in taken) >= self.steps.tuning.enough_parallel_loops
 
     def _coalesces_better(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:
@@ -102,14 +104,14 @@ class _Sharing:
         return self._sectors(loop, loop.body) < self.steps.tuning.clear_gain * least
 
     def _enough(self, tree: Tree, taken: tuple[Loop, ...]) -> bool:
-        """Whether no loop below would make better requests, and the loops taken are parallel enough."""
+        """Return whether no loop below would make better requests, and the loops taken are parallel enough."""
         below = [loop for loop in _loops(tree) if self._useful(loop, taken)]
         if not taken or not below:
             return bool(taken)
         return self._fill(taken) and not any(self._coalesces_better(loop, taken) for loop in below)
 
     def _sectors(self, loop: Loop, tree: Tree) -> float:
-        """Of one request of each access of the deepest statements of a tree, with threads along `loop`."""
+        """Estimate the sectors for a request of each access of the deepest statements, with threads along `loop`."""
         return self.steps.sectors(loop, self.steps.deepest(statements_of(tree)))
 
     def _nest(self, taken: tuple[Loop, ...], body: Tree) -> ThreadNest:

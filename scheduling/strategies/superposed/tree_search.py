@@ -68,7 +68,7 @@ class Search:
 
 
 def search(scop: Scop, dependences: Dependences, *, relax: bool) -> Search:
-    """Loops for each component of the dependences; `relax` lets reductions change their order.
+    """Find loops for each component of the dependences; `relax` lets reductions change their order.
 
     Raises NoLoopTreeError where no loop tree is found and the order of the source is none.
     """

@@ -22,7 +22,7 @@ class LoopTrees:
 def loop_trees(
     scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
 ) -> LoopTrees:
-    """`thread_level` and `block_level` at once, which share most of their work; raises as they do."""
+    """Build both `thread_level` and `block_level`, which share most of their work; raises as they do."""
     with bounded(max_operations):
         found = search(scop, dependences, relax=relax)
         return LoopTrees(threads(found), blocks(found))

@@ -14,8 +14,11 @@ from polytile.scheduling.strategies.loop_nest import on_domain
 def most_iterations(
     member: Member, outer: Sequence[Member], domain: isl.UnionSet, parameters: Mapping[str, int]
 ) -> int | None:
-    """How far apart the first and the last value of a loop over `domain` are at most in one iteration of those around
-    it, plus one; None where that depends on a parameter that is not known."""
+    """Bound the iterations of a loop over `domain` in one iteration of those around it.
+
+    That is how far apart the first and the last value are, plus one; None where it depends on a parameter that is not
+    known.
+    """
     known = domain.intersect_params(_known(parameters))
     own = _values(member, known)
     inside = reduce(lambda all_, one: all_.flat_range_product(_values(one, known)), outer, _nowhere(known))

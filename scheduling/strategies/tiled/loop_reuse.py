@@ -19,8 +19,10 @@ from polytile.scheduling.strategies.loop_nest import Loop, Nest, Order, Point, o
 
 
 def may_share_reads(scop: Scop) -> bool:
-    """Whether there is a read that some loops around its statement occur in, and others do not: without one no tree
-    has reuse."""
+    """Return whether there is a read that some loops around its statement occur in, and others do not.
+
+    Without one no tree has reuse.
+    """
     for statement in scop.statements:
         for reference in references(scop, statement):
             some = len(set(reference.involves(len(statement.iterators)))) > 1 or not reference.exact
@@ -80,7 +82,7 @@ def _reads(scop: Scop, domain: isl.Set, loops: Sequence[Member]) -> Iterator[isl
 
 
 def _moves(touched: isl.Map, depth: int, loop: int) -> bool:
-    """Whether other elements are touched where one loop has another value; also where it has no other."""
+    """Return whether other elements are touched where one loop has another value; also where it has no other."""
     names = [f"d{k}" for k in range(depth)]
     others = [f"e{k}" if k == loop else name for k, name in enumerate(names)]
     step = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(others)}] : d{loop} < e{loop} }}")

@@ -39,7 +39,7 @@ class Roles:
 
     @property
     def claimed(self) -> tuple[Member, ...]:
-        """All of them."""
+        """Return all loops that have a role."""
         return (*self.repeated, *self.blocks, *self.tiled, *self.points)
 
 

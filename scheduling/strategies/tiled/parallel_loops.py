@@ -59,13 +59,13 @@ def _parted(nest: Loop, known: Known, few: int, outer: Members) -> Nest:
 
 
 def _pays(nest: Nest, known: Known, few: int, outer: Members) -> bool:
-    """Whether a part has parallel loops of its own, around a long serial one."""
+    """Return whether a part has parallel loops of its own, around a long serial one."""
     members, inside = parallel_loops(nest)
     return bool(members) and has_long_loop(inside, known, few, (*outer, *members))
 
 
 def has_long_loop(nest: Nest, known: Known, few: int, outer: Members) -> bool:
-    """Whether some loop of a nest may have more than a few iterations."""
+    """Return whether some loop of a nest may have more than a few iterations."""
     match nest:
         case Loop(member, body):
             return is_long(nest, known, few, outer) or has_long_loop(body, known, few, (*outer, member))
@@ -76,7 +76,7 @@ def has_long_loop(nest: Nest, known: Known, few: int, outer: Members) -> bool:
 
 
 def iterations(nest: Nest, known: Known, outer: Members) -> int:
-    """How often the innermost statements of a nest without long loops run at most."""
+    """Return how often the innermost statements of a nest without long loops run at most."""
     match nest:
         case Loop(member, body):
             own = most_iterations(member, outer, domain_of(nest), known) or 1

@@ -28,7 +28,7 @@ class TileSizes:
 
     @property
     def points(self) -> tuple[int, ...]:
-        """The iterations of a thread."""
+        """Return the iterations of a thread."""
         return tuple(-(-tile // threads) for tile, threads in zip(self.tile, self.threads, strict=True))
 
     def __str__(self) -> str:
@@ -52,8 +52,10 @@ class TiledLoops:
 
 
 def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[TileSizes, ...]:
-    """Sizes in order of preference: those first with which products of the operands of tiles take least time, of equal
-    ones the larger. What was asked for is the only choice."""
+    """Return sizes in order of preference: those first with which products of tiles' operands take least time.
+
+    Of equal ones the larger comes first. What was asked for is the only choice.
+    """
     serial = max(1, chooser.machine.tuning.tiles.serial_bytes // loops.element)
     found = dict.fromkeys(_defaults(loops, serial, chooser.machine))
     sorted_ = tuple(sorted(found, key=lambda sizes: _time(loops, sizes, chooser.machine)))
@@ -81,7 +83,7 @@ def _time(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> float:
 
 
 def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[TileSizes]:
-    """All shapes, the largest first."""
+    """Yield all shapes, the largest first."""
     tuning = machine.tuning.tiles
     rank = len(loops.iterations)
     threads = tuning.threads[rank - 1]
@@ -95,15 +97,17 @@ def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[Tile
 
 
 def _no_more(points: int, threads: int, iterations: int | None) -> int:
-    """No more points than a short loop has for all threads."""
+    """Limit the points to those that a short loop has for all threads."""
     while iterations is not None and points > 1 and points // 2 * threads >= iterations:
         points //= 2
     return points
 
 
 def _asked(chooser: SizeChooser, kernel: int, default: TileSizes) -> TileSizes | None:
-    """Sizes from `--tile` (the tiled loops outermost first, then the serial one), `--block` and the choices' points;
-    None where there are none."""
+    """Return the sizes of `--tile`, `--block` and the choices' points; None where there are none.
+
+    `--tile` has the tiled loops outermost first, then the serial one.
+    """
     rank = len(default.tile)
     tile, points = spread(chooser.asked_tile(kernel), rank + 1), spread(chooser.choices.points, rank)
     block = spread_inner(chooser.table.blocks.get(kernel, chooser.choices.block), rank)
