@@ -366,7 +366,7 @@ def _literal(expr: Expr) -> bool:
 def _may_meet(a: _Place, b: _Place) -> bool:
     """Return whether two places may be one element.
 
-    Their distance is then no constant, and no subscript makes them differ, as it does for `A[t % 2][i]` and `A[(t + 1)
-    % 2][j]`.
+    Their distance is then no constant, and no subscript makes them differ, as it does for `A[t % 2][i]` and
+    `A[(t + 1) % 2][j]`.
     """
     return a.moving != b.moving and not any(map(have_other_remainders, a.subscripts, b.subscripts))

@@ -105,7 +105,10 @@ class ThreadCells(ABC):
         return True
 
     def sets(self) -> Iterator[Stmt]:
-        """Declare the sets of cells that each statement writes, that have memory, and that the tile owns."""
+        """Declare the sets of cells that each statement writes, that have memory, and that the tile owns.
+
+        The tile owns its cells if they have some memory.
+        """
         axes = range(len(self.axes))
         if self.has_bits:
             yield from self.written_sets()
