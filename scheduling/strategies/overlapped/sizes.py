@@ -99,7 +99,7 @@ class _Search:
         return one.microseconds * one.slow if one.plan.streamed else one.microseconds
 
     def _iterations(self) -> Sequence[int]:
-        """Return the iterations of a block to try: at most those of a pair of blocks, and those that leave no rest."""
+        """Return the iterations of a block to try: few enough for a pair of blocks, also those that leave no rest."""
         if self.values.once:
             return (1,)
         if self.choices.time_tile:

@@ -114,7 +114,7 @@ class _Groups:
         return FormedKernel(blocks, inside, names)
 
     def _without_blocks(self, tree: Tree, fixed: Fixed) -> Host:
-        """Return a part that no block loop is found for as serial loops of the host."""
+        """Return a part that no block loop is found for, to run in one thread."""
         return Serial(_without(restrict(self.thread, statements_of(tree)), fixed))
 
     def _inside(self, tree: Tree, fixed: Fixed) -> Inside:
