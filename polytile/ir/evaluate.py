@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir import chunk_length
 from polytile.ir.expr import Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
+from polytile.ir.identity_key import remembered
 from polytile.ir.integer_constants import literal_value
 
 
@@ -76,7 +77,7 @@ Evaluator = Callable[[Mapping[str, int]], int]
 
 def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
     """Return the integer value of an expression over `values`."""
-    return evaluator(expr)(values)
+    return _evaluator_of(expr)(values)
 
 
 def evaluator(expr: Expr) -> Evaluator:
@@ -134,3 +135,6 @@ def _failing(message: str) -> Evaluator:
         raise InternalError(message)
 
     return fail
+
+
+_evaluator_of = remembered(evaluator)

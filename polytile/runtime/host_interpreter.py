@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from polytile.diagnostics import InternalError
 from polytile.ir.evaluate import evaluator, wrap
 from polytile.ir.expr import Declare, Expr, For, If, Scope, Stmt
+from polytile.ir.identity_key import remembered
 from polytile.ir.kernel import Comment, Launch
 
 Launcher = Callable[[str, tuple[int, int, int], Mapping[str, int]], None]
@@ -16,7 +17,7 @@ _Step = Callable[[dict[str, int], Launcher], None]
 
 def execute(body: tuple[Stmt, ...], values: Mapping[str, int], launch: Launcher) -> None:
     """Run the body of a host program, calling `launch(kernel, grid, values)` for each launch that is not empty."""
-    prepared(body)(values, launch)
+    _prepared(body)(values, launch)
 
 
 def prepared(body: tuple[Stmt, ...]) -> Run:
@@ -90,3 +91,6 @@ def _loop(loop: For) -> _Step:
             inner[iterator] += past
 
     return step
+
+
+_prepared = remembered(prepared)  # programs are run often, each on a body of its own

@@ -134,11 +134,12 @@ def _layout(scop: Scop, array: Array, values: Mapping[str, int]) -> Layout:
     inner = tuple(max(0, evaluate(e, values)) for e in array.extents[1:] if e is not None)
     if len(inner) != array.rank - 1:
         raise InternalError(f"{array.name} has an unknown inner extent")
-    low, high = index_range(scop, array.name, values)
     stated = array.extents[0]
-    outer = None if stated is None else max(0, evaluate(stated, values))
-    rows = high + 1 if outer is None else outer
-    lead_rows = max(0, -low) if outer is None else 0
+    if stated is None:
+        low, high = index_range(scop, array.name, values)
+        rows, lead_rows = high + 1, max(0, -low)
+    else:
+        rows, lead_rows = max(0, evaluate(stated, values)), 0
     pitch = int(np.prod(inner, dtype=object)) if inner else 1
     _check_size(array, (rows + lead_rows) * pitch * dtype.itemsize)
     return Layout(array, dtype, (rows + lead_rows, *inner), lead_rows * pitch)

@@ -27,6 +27,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.integer_constants import integer_value
 from polytile.ir.kernel import Comment, Launch
+from polytile.runtime import host_interpreter
 from polytile.runtime.host_interpreter import execute
 
 N = Name("n")
@@ -96,3 +97,14 @@ def test_loops_branches_and_launches() -> None:
     )
     execute(body, {"n": 5}, launch)
     assert seen == [("odd", (2, 1, 1), 2), ("k", (2, 2, 5), 2), ("k", (4, 2, 5), 4)], "the empty launch is skipped"
+
+
+def test_a_body_is_made_ready_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[object] = []
+    step = host_interpreter._step
+    monkeypatch.setattr(host_interpreter, "_step", lambda statement: walked.append(statement) or step(statement))
+    body = (Launch("k", (Name("n"), Literal("1"), Literal("1"))),)
+    grids: list[tuple[int, ...]] = []
+    for n in (3, 4, 0):
+        execute(body, {"n": n}, lambda kernel, grid, scope: grids.append(grid))
+    assert grids == [(3, 1, 1), (4, 1, 1)] and walked == [body[0]]
