@@ -7,7 +7,8 @@ after:  bool aligned = ..., leaving = i < n / 2 && (long long)n * m > 12582912;
 
 A kernel runs through its arrays in one direction, and the next one in the other (`block_order.py`): of an array larger
 than the cache, what is stored first is not found there again. Stored as what leaves the cache first it makes room for
-what is stored last, and less is waited for (docs/cost-model.md has figures).
+what is stored last, and less is waited for: gemver at EXTRALARGE in single precision takes 50.9 us in place of 52.0
+with half of A stored so (H200). In double precision half gains nothing, and 81% cost 0.9 us.
 """
 
 from __future__ import annotations
