@@ -75,7 +75,7 @@ def _leaves(array: Array, values: Values, index: int, extent: int, location: Loc
 def index_range(
     scop: Scop, array: str, values: Mapping[str, int], dimension: int = 0, *, certain: bool = False
 ) -> tuple[int, int]:
-    """The least (at most 0) and the largest index with which `array` is accessed; (0, -1) when it is not.
+    """Return the least (at most 0) and the largest index with which `array` is accessed; (0, -1) when it is not.
 
     `certain` leaves out statements with data-dependent conditions, which may never come to their accesses.
     """
@@ -93,7 +93,7 @@ def _bound(scop: Scop, array: str, value: isl.Val) -> int:
 
 
 def _ends(statement: Statement, values: Values) -> Iterator[Values]:
-    """The first and the last instance, in the order of their iterators."""
+    """Yield the first and the last instance of a statement, in the order of their iterators."""
     domain = statement.domain.intersect_params(point(values))
     if domain.is_empty() or not domain.is_bounded():
         return

@@ -71,7 +71,7 @@ class KnownSizes:
 
 
 def names(scop: Scop) -> tuple[str, ...]:
-    """The names of all arguments."""
+    """Return the names of all arguments."""
     return (*(p.name for p in scop.parameters), *(a.name for a in scop.external_arrays))
 
 
@@ -151,7 +151,7 @@ def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any
 
 
 def _with_tests(scop: Scop, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the numbers that say which of the arrays that the C tests for null are given."""
+    """Add to the arguments the numbers that say which of the arrays that the C tests for null are given."""
     found = dict(given)
     for number, array in scop.optional:
         if found.setdefault(number, int(given[array] is not None)) != 0 and given[array] is None:
@@ -167,7 +167,7 @@ def _integer(scop: Scop, name: str, value: Any) -> int:
 
 
 def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
-    """The argument as a NumPy or CuPy array that shares its memory, and whether that is on a GPU."""
+    """Return the argument as a NumPy or CuPy array that shares its memory, and whether that is on a GPU."""
     if isinstance(value, np.ma.MaskedArray):
         message = f"{array.name} is a masked array, and kernels know no masks"
         raise UsageError(f"{scop.name}: {message}", hint=f"pass {array.name}.data, if all of its elements count")
@@ -188,7 +188,7 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
 
 
 def _of_numbers(array: Array, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory as a struct of numbers, where fields are arrays or structs that lie as those of C do."""
+    """View the same memory as a struct of numbers, where fields are arrays or structs that are laid out as in C."""
     if value.dtype in _complex_dtypes(array):
         return value.view(element_dtype(array))
     if not array.fields or value.dtype.names is None:
@@ -199,7 +199,7 @@ def _of_numbers(array: Array, value: np.ndarray[Any, Any]) -> np.ndarray[Any, An
 
 
 def _complex_dtypes(array: Array) -> tuple[np.dtype[Any], ...]:
-    """The complex type that an array may have, if any: NumPy's float64 is equal to None."""
+    """Return the complex type that an array may have, if any: NumPy's float64 is equal to None."""
     found = complex_dtype(array)
     return () if found is None else (found,)
 
@@ -243,7 +243,7 @@ def _check_shape(scop: Scop, layout: Layout, shape: tuple[int, ...], values: Map
 
 
 def _other_type(layout: Layout, written: bool) -> str | None:
-    """What to do about elements of another type; what is written must be the caller's own memory."""
+    """Say what to do about elements of another type; what is written must be the caller's own memory."""
     name, dtype = layout.array.name, (complex_dtype(layout.array) or layout.dtype).name
     if layout.dtype.names is not None and complex_dtype(layout.array) is None:
         return None

@@ -131,7 +131,7 @@ def build_program(
 
 
 def _sorted_links(link: Sequence[Path | str]) -> tuple[list[Path], list[str]]:
-    """The sources to compile, and what goes to the linker as it is."""
+    """Split `link` into the sources to compile, and the arguments that are passed to the linker unchanged."""
     sources: list[Path] = []
     libraries: list[str] = []
     for entry in link:
@@ -152,7 +152,7 @@ def _sorted_links(link: Sequence[Path | str]) -> tuple[list[Path], list[str]]:
 
 
 def _library(path: Path) -> list[str]:
-    """An object or a library; the program finds a shared one where it lies now."""
+    """Return the linker options for an object or a library; the program finds a shared one at its present path."""
     found = str(path.resolve())
     return [found, "-Xlinker", f"-rpath={path.resolve().parent}"] if ".so" in path.suffixes else [found]
 

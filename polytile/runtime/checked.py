@@ -62,7 +62,7 @@ class CheckedEngine:
 
 
 def checks_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Checks by name, or all of them for `all`; raises UsageError for another name."""
+    """Return checks by name, or all of them for `all`; raises UsageError for another name."""
     wanted = set(names)
     for name in sorted(wanted):
         if name not in (*CHECKS, "all"):

@@ -88,8 +88,10 @@ def _shown(value: Any) -> str:
 
 
 def differences(expected: Data, actual: Data) -> Data:
-    """|expected - actual| in the wider type, infinite where only one is finite. Most elements of large arrays are
-    equal: only the others are widened."""
+    """Compute |expected - actual| in the wider type, infinite where only one is finite.
+
+    Most elements of large arrays are equal: only the others are widened.
+    """
     double = max(expected.dtype.itemsize, actual.dtype.itemsize) > 4
     wide = np.longdouble if expected.dtype.kind == "f" and double else np.float64
     error: Data = np.zeros(expected.shape, wide)
@@ -107,7 +109,7 @@ def _distances(left: Data, right: Data) -> Data:
 
 
 def magnitude(data: Data) -> float:
-    """The largest finite magnitude in an array."""
+    """Return the largest finite magnitude in an array."""
     if not data.size:
         return 0.0
     largest = max(abs(float(np.max(data))), abs(float(np.min(data))))
@@ -117,7 +119,7 @@ def magnitude(data: Data) -> float:
 
 
 def raw_bits(data: Data) -> Data:
-    """The bits of each element of a scalar type, as something that compares by bits."""
+    """View the bits of each element of a scalar type as something that compares by bits."""
     size = data.dtype.itemsize
     raw = np.ascontiguousarray(data).reshape(-1)
     return raw.view(f"u{size}" if size <= 8 else np.dtype((np.void, size))).reshape(data.shape)

@@ -24,7 +24,7 @@ def check_command(command: Sequence[str], purpose: str, *, timeout: float = COMP
 
 
 def c_compiler() -> list[str]:
-    """The host C compiler: $CC, else cc, gcc or clang; raises DeviceError when there is none."""
+    """Return the host C compiler: $CC, else cc, gcc or clang; raises DeviceError when there is none."""
     chosen = words_of("CC")
     if chosen:
         if shutil.which(chosen[0]) is None:
@@ -37,5 +37,5 @@ def c_compiler() -> list[str]:
 
 
 def nvcc() -> str | None:
-    """The CUDA compiler, $NVCC or nvcc on the PATH, or None."""
+    """Return the CUDA compiler, $NVCC or nvcc on the PATH, or None."""
     return shutil.which(os.environ.get("NVCC", "nvcc"))

@@ -50,7 +50,7 @@ class _Recorder:
         self.ran: list[set[int]] = [set() for _ in range(MANY + 1)]  # loops by their iterations
 
     def way(self, number: int, holds: object) -> bool:
-        """A condition, which goes this way."""
+        """Record which way a condition goes, and return it."""
         if holds:
             self.held.add(number)
             return True
@@ -58,7 +58,7 @@ class _Recorder:
         return False
 
     def least(self, number: int, a: int, b: int) -> int:
-        """The lesser value, and which it is."""
+        """Return the lesser value, and record which one it is."""
         if a < b:
             self.held.add(number)
             return a
@@ -67,7 +67,7 @@ class _Recorder:
         return b
 
     def most(self, number: int, a: int, b: int) -> int:
-        """The greater value, and which it is."""
+        """Return the greater value, and record which one it is."""
         if a > b:
             self.held.add(number)
             return a
@@ -76,7 +76,7 @@ class _Recorder:
         return b
 
     def runs(self, number: int, first: int, end: int, step: int) -> range:
-        """The iterations of a loop."""
+        """Return the iterations of a loop, and record how many there are."""
         found = range(first, end, step or 1)
         count = len(found)
         self.ran[count if count < MANY else MANY].add(number)
@@ -88,7 +88,7 @@ class _Recorder:
             noted.clear()
 
     def parts(self) -> Iterator[Part]:
-        """The parts that were noted; a loop that runs so often runs less often, too."""
+        """Yield the parts that were recorded; a loop that runs so often runs less often, too."""
         for holds, noted in ((True, self.held), (False, self.failed)):
             yield from ((self.kernel, number, holds) for number in noted)
         for most, loops in enumerate(self.ran):
@@ -96,7 +96,7 @@ class _Recorder:
 
 
 def some(iterations: range) -> list[int]:
-    """The first and the last iterations of a loop, and one between."""
+    """Return the first and the last iterations of a loop, and one between."""
     if len(iterations) <= MOST_ITERATIONS:
         return list(iterations)
     return [iterations[k] for k in _positions(len(iterations), MOST_ITERATIONS)]
@@ -123,7 +123,7 @@ class ControlFlow:
     varying: Mapping[str, tuple[int, ...]]  # axes of grids whose blocks are not always as many
 
     def reach(self, values: Mapping[str, int]) -> Reach:
-        """What runs for these values of all parameters."""
+        """Return the parts of the kernels that run for these values of all parameters."""
         launches = _launches(self.run, values)
         parts: set[Part] = set()
         work = 0.0
@@ -174,7 +174,7 @@ class _Enough(Exception):
 
 
 def _launches(run: Run, values: Mapping[str, int]) -> dict[str, _Launched]:
-    """The launches of each kernel, with their grids and the values of the names in scope."""
+    """Collect the launches of each kernel, with their grids and the values of the names in scope."""
     found: dict[str, _Launched] = {}
     count = 0
 
@@ -206,20 +206,23 @@ def _launch_parts(kernel: Kernel, given: Iterable[str], varying: Iterable[int], 
 
 
 def _sampled(found: _Launched) -> _Launched:
-    """The first and the last launches, and one between them."""
+    """Return the first and the last launches, and one between them."""
     return [found[k] for k in _positions(len(found), MANY)]
 
 
 def _positions(size: int, most: int) -> list[int]:
-    """Some of the numbers below `size`: the first, the last ones, and some between."""
+    """Choose some of the numbers below `size`: the first, the last ones, and some between."""
     if size <= most:
         return list(range(size))
     return sorted({*range(most // 2), size // 2, *range(size - most // 2, size)})
 
 
 def _blocks(grid: Grid) -> list[Grid]:
-    """Some blocks of a grid: first, inner and last ones along each axis. Blocks along one axis may be tiles of several
-    dimensions, whose numbers are remainders: those between are spread over all remainders by the golden ratio."""
+    """Choose some blocks of a grid: first, inner and last ones along each axis.
+
+    Blocks along one axis may be tiles of several dimensions, whose numbers are remainders: those between are spread
+    over all remainders by the golden ratio.
+    """
     if sum(size > 1 for size in grid) != 1:
         x, y, z = (_positions(size, MANY) for size in grid)
         return list(product(x, y, z))

@@ -48,7 +48,8 @@ _HEAD = ["block_x", "block_y", "block_z", "grid_x", "grid_y", "grid_z", "thread_
 
 
 def control_text(kernel: Kernel) -> str:
-    """The text of the function; `way`, `least`, `most`, `runs`, `some`, `divide` and `remainder` are the caller's."""
+    """Print the text of the function; `way`, `least`, `most`, `runs`, `some`, `divide` and `remainder` are the
+    caller's."""
     return _Writer(kernel).text()
 
 
@@ -61,7 +62,7 @@ class _Lines:
     work: int = 0
 
     def inside(self) -> _Lines:
-        """The body of a Python statement, with all of its work."""
+        """Indent the body of a Python statement, with all of its work added."""
         work = (f"work += {self.work}",) if self.work else ()
         return _Lines(tuple(f"    {line}" for line in (*self.text, *work)) or ("    pass",), self.asks)
 
@@ -91,7 +92,7 @@ class _Writer:
 
     # Statements ---------------------------------------------------------------------------------------
     def body(self, body: Iterable[Stmt]) -> _Lines:
-        """A block of statements."""
+        """Print a block of statements."""
         found = _Lines()
         for stmt in body:
             work = sum(1 for e in expressions(stmt) for _ in walk(e)) if not isinstance(stmt, For) else 1
@@ -114,7 +115,7 @@ class _Writer:
         return found
 
     def straight(self, stmt: Stmt) -> _Lines:
-        """What a statement without others inside asks, and what it does to names that conditions need."""
+        """Print the conditions in a statement without nested ones, and its updates of names that conditions need."""
         found = _Lines()
         if isinstance(stmt, Declare) and stmt.value is not None and stmt.name in self.needed & self.known:
             before = self.numbers
@@ -126,7 +127,7 @@ class _Writer:
         return found
 
     def loop(self, loop: For) -> _Lines:
-        """Some iterations of a loop; none where nothing in it asks."""
+        """Print some iterations of a loop; none where nothing in it has a condition to record."""
         if not self.counts(loop):
             return self.body(loop.body)
         fixed = _constant_trips(loop)
@@ -146,7 +147,7 @@ class _Writer:
         return head + _Lines(loop_head) + inside.inside() + _Lines((scaled,))
 
     def end(self, loop: For) -> str:
-        """What the iterator stays below, or above."""
+        """Print the bound that the iterator stays below, or above."""
         found = trips(loop)
         bound = _bound(loop)
         ends = [self.expr(e) for e in found.ends] if found is not None else [self.expr(bound)] if bound else []
@@ -209,7 +210,7 @@ class _Writer:
         raise InternalError(f"not known from the launch: {expr}")
 
     def address(self, access: Access) -> str:
-        """The distance of an element from the beginning of its buffer, in bytes."""
+        """Print the distance of an element from the beginning of its buffer, in bytes."""
         storage, distance = self.kernel.root(access.array), ""
         for subscript, extent in zip(self.kernel.subscripts(access), storage.extents, strict=True):
             shown = self.expr(subscript)
@@ -222,7 +223,7 @@ def _counts_up(loop: For) -> bool:
 
 
 def _constant_trips(loop: For) -> Sequence[int] | None:
-    """The values of an iterator that are the same whatever the sizes are."""
+    """Return the values of an iterator that are the same whatever the sizes are; None where they are not."""
     found = trips(loop)
     if found is None or isinstance(loop.step, Name):
         return None
@@ -238,7 +239,7 @@ def _some(values: Sequence[int]) -> Sequence[int]:
 
 
 def _bound(loop: For) -> Expr | None:
-    """What the iterator of a loop whose step is a name stays below."""
+    """Return the exclusive upper bound of the iterator of a loop whose step is a name, or None."""
     match loop.condition:
         case Binary(op="<" | "<=" as op, left=Name(name=name), right=bound) if name == loop.iterator:
             return bound if op == "<" else Binary("+", bound, Literal("1"))
@@ -283,7 +284,8 @@ def _counted(loop: For, known: frozenset[str] | set[str], kernel: Kernel) -> boo
 
 
 def _known_names(kernel: Kernel) -> frozenset[str]:
-    """The names that never have other values than integers that follow from the launch and the place."""
+    """Find the names that only ever have values that are integers which follow from the launch and the block and
+    thread."""
     lost = set(kernel.changing)
     while True:
         found = {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"}
@@ -302,7 +304,7 @@ def _known_names(kernel: Kernel) -> frozenset[str]:
 
 
 def _closed(kernel: Kernel, names: Iterable[str]) -> frozenset[str]:
-    """These names, and those that their values are made of."""
+    """Return these names, and those that their values are computed from."""
     sources: dict[str, set[str]] = {c.name: value_names(c.source) for c in kernel.coordinates}
     for stmt in statements(*kernel.body):
         if isinstance(stmt, Declare) and stmt.value is not None:

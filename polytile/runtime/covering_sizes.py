@@ -135,7 +135,7 @@ class Search:
         return None
 
     def _best(self, candidates: Iterable[Sizes], wanted: frozenset[Part]) -> Sizes | None:
-        """The sizes that reach most of what is wanted; of those, the ones with the least work."""
+        """Choose the sizes that reach most of what is wanted; of those, the ones with the least work."""
 
         def worth(sizes: Sizes) -> tuple[int, float]:
             found = self.reach(sizes)
@@ -144,13 +144,13 @@ class Search:
         return max(candidates, key=worth, default=None)
 
     def smallest(self, part: Part) -> Sizes | None:
-        """The smallest sizes that reach a part, if any do."""
+        """Return the smallest sizes that reach a part, if any do."""
         reaching = (c for c in self._candidates() if part in self.reach(c).parts)
         best = min(reaching, key=lambda c: self.reach(c).work, default=None)
         return None if best is None else self._smaller(best, frozenset({part}))
 
     def reach(self, sizes: Sizes) -> Reach:
-        """What runs for these sizes, and its work with that of the arrays."""
+        """Return what runs for these sizes, and its work with that of the arrays."""
         key = tuple(sizes.values())
         if key not in self.found:
             self.found[key] = self._reach(sizes)
@@ -188,7 +188,7 @@ class Search:
         return found if found is not None and len(self.found) < MOST_EVALUATIONS else None
 
     def _smaller(self, sizes: Sizes, wanted: frozenset[Part]) -> Sizes:
-        """The same parts that are wanted, with each size in turn as small as bisection finds it."""
+        """Shrink each size in turn as far as bisection finds, while the same wanted parts are reached."""
         kept = self.reach(sizes).parts & wanted
         for name in sorted(self.sizes.free, key=lambda n: -self._saved(sizes, n)):
             low, high = 0, sizes[name]

@@ -82,7 +82,7 @@ def _captured(cupy: Any, launches: Launches) -> Any:
 
 
 def capture(cupy: Any, launches: Launches) -> Any:
-    """The launches as a CuPy graph; none of them runs."""
+    """Capture the launches as a CuPy graph; none of them runs."""
     with cupy.cuda.Stream(non_blocking=True) as stream:
         stream.begin_capture()
         try:

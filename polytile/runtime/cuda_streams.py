@@ -10,7 +10,7 @@ from polytile.runtime.cupy_engine import require_cupy
 
 
 def as_current(stream: Any) -> Any:
-    """A context in which CuPy's current stream is this one; raises UsageError for what is no stream."""
+    """Return a context in which CuPy's current stream is this one; raises UsageError for what is no stream."""
     return _of(require_cupy(), handle_of(stream))
 
 

@@ -49,7 +49,7 @@ def _import_cupy() -> tuple[Any, str]:
 
 
 def require_cupy() -> Any:
-    """The module `cupy`; raises DeviceError without CuPy or without a GPU."""
+    """Import the module `cupy`; raises DeviceError without CuPy or without a GPU."""
     cupy, reason = _import_cupy()
     if cupy is None:
         raise DeviceError(reason, hint=INSTALL)
@@ -94,7 +94,7 @@ class Bound:
         self.engine.replays.run(cupy, key, self.for_each_launch, graphs=program.graphs)
 
     def record(self) -> list[Callable[[], None]]:
-        """The launches of one run, to be repeated without the cost of finding them."""
+        """Record the launches of one run, to be repeated without the cost of finding them."""
         found: list[Callable[[], None]] = []
         self.for_each_launch(found.append)
         return found
@@ -360,7 +360,7 @@ def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
 
 
 def _functions(cupy: Any, program: HostProgram, options: Options) -> dict[str, Any]:
-    """The kernels by name. RawModule keeps them on disk; `strict` ones are compiled each time."""
+    """Compile the kernels, by name. RawModule keeps them on disk; `strict` ones are compiled each time."""
     code = print_kernels(program)
     if options.strict:
         binary, _ = cupy.cuda.compiler.compile_using_nvrtc(code, options=flags_of(options), cache_in_memory=True)

@@ -106,7 +106,7 @@ class DeviceInputs:
 
 
 def _plain(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array as CuPy takes it, which has no structs."""
+    """View an array as CuPy takes it, which has no structs."""
     return data if data.dtype.names is None else as_bytes(data)
 
 

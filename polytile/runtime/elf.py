@@ -9,7 +9,7 @@ _COMPRESSED = 0x800
 
 
 def section(elf: bytes, wanted: bytes) -> bytes:
-    """The contents of a section; empty when there is none.
+    """Return the contents of a section; empty when there is none.
 
     A broken file raises struct.error, IndexError or ValueError.
     """

@@ -100,7 +100,7 @@ class EmulatorEngine:
 
 
 def _write_unit(program: HostProgram, options: Options) -> Path:
-    """The .cu and its header, in a folder of their own."""
+    """Write the .cu and its header into a folder of their own, and return the path of the .cu."""
     text = located_unit([program], header="unit.h", title=[]).text
     texts = {"unit.h": print_header([program], guard_name="UNIT_H"), "unit.cu": text}
     return write_unit(texts, "unit.cu", key=f"{options.strict}{options.arch}")

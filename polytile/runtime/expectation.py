@@ -53,7 +53,7 @@ class Expectation:
     least_tolerances: Mapping[str, float]
 
     def inputs(self) -> dict[str, Data]:
-        """A fresh copy of the inputs, for one run of generated code."""
+        """Copy the inputs afresh, for one run of generated code."""
         return {name: padded_copy(data) for name, data in self.before.items()}
 
     def check(self, memory: Memory, *, bitwise: bool) -> tuple[Comparison, ...]:
@@ -159,7 +159,7 @@ def _tame(scop: Scop, attempt: _Attempt) -> bool:
 
 
 def _magnitude(data: Data) -> float:
-    """The largest finite magnitude of a floating value."""
+    """Return the largest finite magnitude of a floating value."""
     return max((magnitude(v) for _, _, v in leaves("", data) if v.dtype.kind == "f"), default=0.0)
 
 
@@ -172,7 +172,8 @@ def _results(scop: Scop, memory: Memory) -> list[Data]:
 def _own_errors(
     scop: Scop, text: str, shapes: Mapping[str, Layout], values: Mapping[str, int], attempt: _Attempt
 ) -> dict[str, float] | None:
-    """The rounding error of the sequential program in each array: its largest distance from a `long double` run."""
+    """Measure the rounding error of the sequential program in each array: its largest distance from a `long double`
+    run."""
     wide = wide_reference(scop, text)
     if wide is None:
         return None
@@ -212,7 +213,7 @@ def _units(scop: Scop, values: Mapping[str, int], results: Memory) -> dict[str, 
 
 
 def _coarsest_unit(scop: Scop) -> float:
-    """The unit of rounding of the narrowest floating type that the SCoP stores."""
+    """Return the unit of rounding of the narrowest floating type that the SCoP stores."""
     types = [t for a in scop.arrays for t in ([t for _, t in a.fields] or [a.element])]
     narrow = any(t.kind == "float" and t.size == 4 for t in types)
     return float(np.finfo(np.float32 if narrow else np.float64).eps)
@@ -232,7 +233,7 @@ def chain_length(scop: Scop, values: Mapping[str, int]) -> float:
 
 
 def _box(points: isl.Set) -> float:
-    """The volume of the bounding box of a set without free parameters."""
+    """Compute the volume of the bounding box of a set without free parameters."""
     volume = 1.0
     if points.is_empty():
         return 0.0

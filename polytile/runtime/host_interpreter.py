@@ -21,7 +21,7 @@ def execute(body: tuple[Stmt, ...], values: Mapping[str, int], launch: Launcher)
 
 
 def prepared(body: tuple[Stmt, ...]) -> Run:
-    """The body as a function of its values, for one that is run often."""
+    """Compile the body to a function of its values, for one that is run often."""
     steps = [_step(statement) for statement in body]
 
     def run(values: Mapping[str, int], launch: Launcher) -> None:

@@ -28,8 +28,10 @@ Limits = dict[Key, tuple[int, int]]  # the least value, and the first beyond
 
 
 def index_limits(scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int]) -> Limits:
-    """The values that elements which are used as subscripts may have, with these sizes. Computed indices are not
-    followed back."""
+    """Compute the values that elements which are used as subscripts may have, with these sizes.
+
+    Computed indices are not followed back.
+    """
     found: Limits = {}
     shapes = _local_shapes(scop)
     shapes.update((name, _used(layout, values)) for name, layout in layouts.items())
@@ -53,13 +55,13 @@ def index_limits(scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str,
 
 
 def _used(layout: Layout, values: Mapping[str, int]) -> tuple[int, ...]:
-    """The shape of an array, of whose rows less may be used."""
+    """Return the shape of an array, of whose rows less may be used."""
     width = layout.array.width
     return (*layout.shape[:-1], values[width]) if width else layout.shape
 
 
 def _inside(layout: Layout | None, access: Access) -> Iterator[tuple[Expr, int]]:
-    """The subscripts inside of a struct, and the extents there: `c[i].next[k].at` has k, and 3 for `next[3]`."""
+    """Yield the subscripts inside of a struct, and the extents there: `c[i].next[k].at` has k, and 3 for `next[3]`."""
     names = () if layout is None else (n for n in layout.dtype.names or () if way_of(n) == access.field)
     indices = [[int(index) for index in _INDEX.findall(name)] for name in names]
     if indices:
@@ -67,12 +69,12 @@ def _inside(layout: Layout | None, access: Access) -> Iterator[tuple[Expr, int]]
 
 
 def _local_shapes(scop: Scop) -> dict[str, tuple[int | None, ...]]:
-    """The constant extents of arrays inside the SCoP, None for others."""
+    """Return the constant extents of arrays inside the SCoP, None for others."""
     return {a.name: tuple(None if e is None else known(e) for e in a.extents) for a in scop.arrays}
 
 
 def ascending(scop: Scop) -> frozenset[Key]:
-    """The arrays whose elements are both where loops begin and where they end."""
+    """Find the arrays whose elements are both where loops begin and where they end."""
     first: set[Key] = set()
     last: set[Key] = set()
     for root in (root for s in scop.statements for root in s.body):
@@ -87,8 +89,11 @@ def ascending(scop: Scop) -> frozenset[Key]:
 
 
 def distinct(scop: Scop) -> frozenset[Key]:
-    """The arrays whose elements are subscripts of arrays that iterations of some loop do not share, as the user
-    promises: they have to differ, along a row of the last dimension, where there are enough values."""
+    """Find the index arrays whose elements must differ along a row of the last dimension, where there are enough
+    values.
+
+    Their elements are subscripts of arrays that iterations of some loop do not share, as the user promises.
+    """
     names = {name for name, _ in scop.independent}
     nodes = [n for s in scop.statements for root in s.body for n in walk(root) if isinstance(n, Access)]
     used = [n for n in nodes if n.array in names or "" in names]
@@ -113,7 +118,7 @@ def _narrow(limits: Limits, key: Key, index: Gathered, low: int, high: int) -> N
 
 
 def _bounds(statement: Statement, sizes: Mapping[str, Expr], ranges: Ranges) -> Iterator[tuple[Key, Key, Spread]]:
-    """What has a value that something else has, too, give or take so much: both keys, and how much."""
+    """Yield pairs of keys whose values are equal up to a spread, with that spread."""
     for node in (n for root in statement.body for n in walk(root)):
         match node:
             case Assign(target=Access() | Name() as target, op="", value=value) if value.type.kind == "int":
@@ -131,7 +136,7 @@ def _bounds(statement: Statement, sizes: Mapping[str, Expr], ranges: Ranges) -> 
 
 
 def _upper(condition: Expr) -> Iterator[tuple[Gathered, Gathered, int]]:
-    """The bounds `j < e` of a loop: e is at most one beyond what j may be."""
+    """Yield the bounds `j < e` of a loop: e is at most one beyond what j may be."""
     match condition:
         case Binary(op="&&", left=left, right=right):
             yield from _upper(left)

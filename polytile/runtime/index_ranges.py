@@ -30,12 +30,13 @@ class Spread:
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, Expr]:
-    """The sizes as literals."""
+    """Return the sizes as literals."""
     return {name: Literal(str(value), INT if abs(value) < _SMALL else LLONG) for name, value in values.items()}
 
 
 def spread(subscript: Expr, sizes: Mapping[str, Expr], ranges: Ranges) -> Spread | None:
-    """An index that is read, plus or minus sizes, constants and iterators that have ranges; None for anything else."""
+    """Match an index that is read, plus or minus sizes, constants and iterators that have ranges; None for anything
+    else."""
     index: Gathered | None = None
     low = high = 0
     for sign, term in _terms(substituted_expr(subscript, sizes)):

@@ -86,7 +86,8 @@ def _agree(
 
 
 def _numbers(memory: Array, way: str) -> list[Array]:
-    """The numbers of structs that a way leads to, `v[0]` and `v[1]` of `v[]`; for no way, the elements themselves."""
+    """Return the numbers of structs that an access path names, `v[0]` and `v[1]` of `v[]`; for none, the elements
+    themselves."""
     return [memory[name] for name in memory.dtype.names or () if way_of(name) == way] if way else [memory]
 
 

@@ -26,7 +26,7 @@ class KernelRuns:
 
 
 def together(found: Iterable[KernelRuns]) -> tuple[KernelRuns, ...]:
-    """The launches of several runs, by kernel."""
+    """Sum the launches of several runs, by kernel."""
     sums: dict[str, KernelRuns] = {}
     for one in found:
         before = sums.get(one.kernel, KernelRuns(one.kernel, 0, 0))
@@ -35,8 +35,9 @@ def together(found: Iterable[KernelRuns]) -> tuple[KernelRuns, ...]:
 
 
 def with_other_versions(program: HostProgram) -> HostProgram | None:
-    """The program that takes the second version of each kernel that has two, which is right for all sizes; None where
-    none has: sizes at which the host takes it may need more memory than there is.
+    """Take the second version of each kernel that has two, which is right for all sizes; return None where none has.
+
+    Sizes at which the host takes it may need more memory than there is.
 
     before: if (n * m < 2147418111) launch k0; else launch k0_wide;
     after:  launch k0_wide;
@@ -53,8 +54,9 @@ def with_other_versions(program: HostProgram) -> HostProgram | None:
 
 
 def each_version(program: HostProgram) -> tuple[HostProgram, ...]:
-    """The programs that take one version at all sizes, so that small ones show that it is right; first the one that
-    the host takes where no condition holds, for large grids.
+    """Return the programs that take one version at all sizes, so that small ones show that it is right.
+
+    The first is the one that the host takes where no condition holds, for large grids.
 
     before: near_sizes = ..; if (near_sizes != 0) { tuned } else { large_grid = 2250000; if (n * m < large_grid)
             { small } else { least_cells = 90000; rest = n * m >= least_cells ? .. : 0; .. } }
@@ -68,7 +70,7 @@ def each_version(program: HostProgram) -> tuple[HostProgram, ...]:
 
 
 def _of_large_grids(program: HostProgram) -> HostProgram:
-    """The program whose kernels for large grids run at all sizes."""
+    """Make the kernels for large grids run at all sizes."""
 
     def lowered(stmt: Any) -> Any:
         return replace(stmt, value=lift(0)) if isinstance(stmt, Declare) and stmt.name in program.bounds else stmt
@@ -77,20 +79,20 @@ def _of_large_grids(program: HostProgram) -> HostProgram:
 
 
 def _version_choice(program: HostProgram) -> If | None:
-    """The condition that chooses between versions of all kernels."""
+    """Find the condition that chooses between versions of all kernels."""
     names = frozenset(program.bounds)
     conditions = (stmt for stmt in program.body if isinstance(stmt, If))
     return next((c for c in conditions if not names.isdisjoint(mentioned_names(c.condition))), None)
 
 
 def launched_alone(program: HostProgram) -> HostProgram:
-    """The program without kernels that it never launches."""
+    """Remove the kernels that the program never launches."""
     names = {s.kernel for s in statements(*program.body) if isinstance(s, Launch)}
     return replace(program, kernels=tuple(k for k in program.kernels if k.name in names))
 
 
 def launches_of(program: HostProgram, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
-    """What the host program launches for these values, for engines that do not count it themselves."""
+    """Return what the host program launches for these values, for engines that do not count it themselves."""
     found = [KernelRuns(kernel.name, 0, 0) for kernel in program.kernels]
 
     def launch(kernel: str, grid: tuple[int, int, int], _: Mapping[str, int]) -> None:

@@ -21,7 +21,7 @@ LARGEST = (1 << 63) - 1
 
 
 def scalar_dtype(ctype: CType) -> np.dtype[Any]:
-    """The NumPy type of a C scalar type."""
+    """Return the NumPy type of a C scalar type."""
     if ctype.name == "_Bool":
         return np.dtype(np.bool_)
     if ctype.kind == "float":
@@ -30,8 +30,8 @@ def scalar_dtype(ctype: CType) -> np.dtype[Any]:
 
 
 def element_dtype(array: Array) -> np.dtype[Any]:
-    """The NumPy type of an element; a struct becomes a structured type laid out as C does, with addresses as integers
-    of 64 bits."""
+    """Return the NumPy type of an element; a struct becomes a structured type laid out as C does, with addresses as
+    integers of 64 bits."""
     if array.element.kind != "struct":
         return scalar_dtype(array.element)
     numbers = [(name, scalar_dtype(t)) for name, t in array.members or array.fields]
@@ -47,20 +47,21 @@ def element_dtype(array: Array) -> np.dtype[Any]:
 
 
 def complex_dtype(array: Array) -> np.dtype[Any] | None:
-    """The NumPy type that lies as a complex number of C does, where the elements are such."""
+    """Return the NumPy type with the layout of a complex number of C, or None where the elements are not complex."""
     name = {"struct double_complex": "c16", "struct float_complex": "c8"}.get(str(array.element))
     return None if name is None else np.dtype(name)
 
 
 def structured(fields: Sequence[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
-    """The NumPy type of a struct of these numbers; those in arrays and structs inside it are called "v[0]", "at.x"."""
+    """Return the NumPy type of a struct of these numbers; those in arrays and structs in it are called "v[0]",
+    "at.x"."""
     places, size, _ = offsets([(name, dtype.itemsize) for name, dtype in fields])
     parts = {"names": [n for n, _ in fields], "formats": [t for _, t in fields], "offsets": places, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]
 
 
 def placed(fields: Sequence[tuple[str, np.dtype[Any]]], offsets: Sequence[int], size: int) -> np.dtype[Any]:
-    """The NumPy type of a struct whose numbers lie at these offsets."""
+    """Return the NumPy type of a struct whose numbers lie at these offsets."""
     parts = {"names": [n for n, _ in fields], "formats": [t for _, t in fields], "offsets": offsets, "itemsize": size}
     return np.dtype(parts)  # type: ignore[call-overload, no-any-return]
 
@@ -70,7 +71,7 @@ def _offsets_of(dtype: np.dtype[Any]) -> tuple[int, ...]:
 
 
 def flattened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A structured type with arrays and structs inside as one of numbers, which lie where they did.
+    """Flatten a structured type with arrays and structs inside to one of numbers, at the same offsets.
 
     before: [("id", "i4"), ("v", "f8", (2,))]    after: [("id", "i4"), ("v[0]", "f8"), ("v[1]", "f8")]
     """
@@ -96,7 +97,7 @@ def _numbers(way: str, dtype: np.dtype[Any], at: int) -> Iterator[tuple[str, np.
 
 
 def c_type(dtype: np.dtype[Any]) -> Any:
-    """The ctypes type of a number's NumPy type (for arguments passed by value)."""
+    """Return the ctypes type of a number's NumPy type (for arguments passed by value)."""
     return ctypes.c_longdouble if dtype == np.dtype(np.longdouble) else np.ctypeslib.as_ctypes_type(dtype)
 
 
@@ -118,12 +119,12 @@ class Layout:
 
 
 def as_bytes(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of an array in one row, a view: CuPy has no structs."""
+    """View the bytes of an array in one row: CuPy has no structs."""
     return np.asarray(data.reshape(-1).view(np.uint8))
 
 
 def layouts(scop: Scop, values: Mapping[str, int]) -> dict[str, Layout]:
-    """The layout of every external array, in the order of the entry point."""
+    """Return the layout of every external array, in the order of the entry point."""
     return {a.name: _layout(scop, a, values) for a in scop.external_arrays}
 
 

@@ -16,5 +16,5 @@ FUNCTIONS = ("malloc", "calloc", "realloc", "reallocarray", "free", "posix_memal
 
 
 def definitions() -> list[str]:
-    """The options of a C compiler with which a file allocates from the managed heap."""
+    """Return the options of a C compiler with which a file allocates from the managed heap."""
     return [f"-D{name}=polytile_managed_{name}" for name in FUNCTIONS]

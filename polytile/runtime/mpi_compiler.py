@@ -40,7 +40,7 @@ def mpi_flags() -> MpiFlags:
 
 
 def _sorted(words: list[str]) -> MpiFlags:
-    """The words of both kinds; what is for the linker in a way that nvcc takes, too."""
+    """Split the words of MPI's compiler into both kinds; those for the linker in a form that nvcc takes, too."""
     linked: list[str] = []
     for word in words:
         for part in word.split(",")[1:] if word.startswith("-Wl,") else ():

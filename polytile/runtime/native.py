@@ -20,7 +20,7 @@ Memory = Mapping[str, np.ndarray[Any, Any]]
 
 
 def address(data: Any) -> int:
-    """The address of the first element of a NumPy or CuPy array."""
+    """Return the address of the first element of a NumPy or CuPy array."""
     return int(data.ctypes.data if isinstance(data, np.ndarray) else data.data.ptr)
 
 
@@ -33,8 +33,10 @@ def load(library: Path) -> ctypes.CDLL:
 
 
 def function(library: ctypes.CDLL, name: str, result: Any) -> Any:
-    """The function `name` of a loaded library, returning the ctypes type `result` (None: void); it keeps the library
-    open, and the library does not keep it."""
+    """Return the function `name` of a loaded library, with the ctypes result type `result` (None: void).
+
+    It keeps the library open, and the library does not keep it.
+    """
     try:
         found = library[name]
     except AttributeError as error:
@@ -49,7 +51,7 @@ def arguments(
     values: Mapping[str, int],
     memory: Mapping[str, Any],
 ) -> list[Any]:
-    """The ctypes arguments of an entry point: parameters by value, then scalars by value and pointers.
+    """Return the ctypes arguments of an entry point: parameters by value, then scalars by value and pointers.
 
     A pointer is to the element that C calls 0, behind the `lead` elements of its layout.
     """

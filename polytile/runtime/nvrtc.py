@@ -15,7 +15,7 @@ FLAGS = ("-std=c++17", "--gpu-architecture=compute_90")  # as in cupy_engine, fo
 
 @cache
 def nvrtc() -> ctypes.CDLL | None:
-    """The library of the package nvidia-cuda-nvrtc, or None where it is not installed."""
+    """Load the library of the package nvidia-cuda-nvrtc; return None where it is not installed."""
     try:
         found = [Path(str(f.locate())) for f in files("nvidia-cuda-nvrtc") or () if f.name.startswith("libnvrtc.so")]
     except PackageNotFoundError:

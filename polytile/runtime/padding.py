@@ -16,7 +16,7 @@ Data = np.ndarray[Any, Any]
 
 
 def padded_copy(data: Data) -> Data:
-    """A copy with `PADDING` bytes before and behind it, of the same type and shape."""
+    """Copy an array with `PADDING` bytes before and after it, of the same type and shape."""
     raw = np.zeros(data.nbytes + 2 * PADDING, np.uint8)
     copy: Data = raw[PADDING : PADDING + data.nbytes].view(data.dtype).reshape(data.shape)
     copy[...] = data

@@ -45,8 +45,8 @@ def check_parameters(parameters: Iterable[Parameter], given: Mapping[str, int]) 
 
 
 def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
-    """A value for every parameter: those given, else small ones that the C sets before the SCoP, or that the SCoP's
-    context allows, that run something, and with which subscripts stay in their arrays.
+    """Choose a value for every parameter: those given, else small ones that the C sets before the SCoP, or that the
+    SCoP's context allows, that run something, and with which subscripts stay in their arrays.
 
     Raises UsageError when the given values contradict the context.
     """
@@ -65,7 +65,7 @@ class FreeSizes:
     allowed: isl.Set
 
     def idle(self) -> FreeSizes:
-        """The same, where statements may not run: with a size of 0."""
+        """Return the same sizes, where statements may not run: with a size of 0."""
         return replace(self, allowed=self.inside)
 
     def small(self) -> dict[str, int]:
@@ -73,8 +73,8 @@ class FreeSizes:
         return self._every(_small(self.scop, self.allowed, self.values, self.free))
 
     def near(self, wanted: Mapping[str, int]) -> dict[str, int] | None:
-        """The greatest values up to those that are wanted, or else the least; None where the SCoP would not stay in
-        its arrays."""
+        """Choose the greatest values up to those that are wanted, or else the least; None where the SCoP would not stay
+        in its arrays."""
         products = frozenset(name for name, _ in self.scop.products)
         factors = {name: value for name, value in self.values.items() if name not in products}
         allowed = self.allowed
@@ -95,7 +95,7 @@ class FreeSizes:
 
 
 def free_sizes(scop: Scop, given: Mapping[str, int]) -> FreeSizes:
-    """What may be chosen beside the values that are given, and those that the C sets before the SCoP, if small.
+    """Return what may be chosen beside the values that are given, and those that the C sets before the SCoP, if small.
 
     Raises UsageError when the given values contradict the context.
     """
@@ -112,7 +112,7 @@ def free_sizes(scop: Scop, given: Mapping[str, int]) -> FreeSizes:
 
 
 def with_products(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
-    """The values, and those of parameters that are products of others which have one.
+    """Add to the values those of parameters that are products of others which have one.
 
     Raises UsageError where another value of such a product is given.
     """
@@ -128,8 +128,7 @@ def with_products(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
 
 
 def allowed_values(scop: Scop, given: Mapping[str, int]) -> isl.Set:
-    """The parameters that the SCoP's context allows, those that are given fixed; raises UsageError where there are
-    none."""
+    """Fix the given parameters in the set that the SCoP's context allows; raises UsageError where none are left."""
     allowed = bounded(scop).intersect_params(point(given))
     if allowed.is_empty():
         raise UsageError(
@@ -167,7 +166,7 @@ def _inside(scop: Scop, allowed: isl.Set, free: Sequence[str]) -> isl.Set:
 
 
 def _outside(reached: isl.Set, k: int, extent: str) -> isl.Set:
-    """The elements whose subscript number `k` is below 0 or not below `extent`."""
+    """Return the elements whose subscript number `k` is below 0 or not below `extent`."""
     names = ", ".join(str(reached.get_dim_name(_PARAM, i)) for i in range(reached.dim(_PARAM)))
     place = ", ".join(f"x_{i}" for i in range(reached.dim(_SET)))
     beyond = isl.Set(f"[{names}] -> {{ [{place}] : x_{k} < 0 or x_{k} >= {extent} }}")
@@ -175,7 +174,8 @@ def _outside(reached: isl.Set, k: int, extent: str) -> isl.Set:
 
 
 def affine_text(extent: Expr | None) -> str:
-    """An extent that is a sum of parameters with constant factors, in isl's notation; else an empty string."""
+    """Print an extent that is a sum of parameters with constant factors in isl's notation; else return an empty
+    string."""
     match extent:
         case Name(name=name):
             return name
@@ -205,7 +205,7 @@ def _busy(scop: Scop, allowed: isl.Set) -> isl.Set:
 
 
 def bounded(scop: Scop) -> isl.Set:
-    """The context, within the range of each parameter's type."""
+    """Restrict the context to the range of each parameter's type."""
     allowed = scop.context.params()
     for p in scop.parameters:
         low, high = integer_range(p.type)
@@ -256,8 +256,8 @@ def _choice(allowed: isl.Set, name: str, number: int, most: int) -> int:
 
 
 def _closest(allowed: isl.Set, name: str, wanted: int) -> int:
-    """The greatest value of `name` up to `wanted` that `allowed` contains; the one closest to zero where there is
-    none from zero on."""
+    """Return the greatest value of `name` up to `wanted` that `allowed` contains; the one closest to zero where there
+    is none from zero on."""
     if not allowed.intersect_params(point({name: wanted})).is_empty():
         return wanted
     below = _values_of(allowed, name).intersect(isl.Set(f"{{ [x] : 0 <= x <= {wanted} }}"))
@@ -271,7 +271,7 @@ def _values_of(allowed: isl.Set, name: str) -> isl.Set:
 
 
 def _least(allowed: isl.Set, name: str) -> int:
-    """The value of `name` closest to zero that `allowed` contains."""
+    """Return the value of `name` closest to zero that `allowed` contains."""
     values = _values_of(allowed, name)
     above = values.intersect(isl.Set("{ [x] : x >= 0 }"))
     bound = above.dim_min_val(0) if not above.is_empty() else values.dim_max_val(0)

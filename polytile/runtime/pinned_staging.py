@@ -154,7 +154,7 @@ _IDLE: dict[int, list[Ring]] = {}  # by device
 
 @contextmanager
 def ring(cupy: Any) -> Iterator[Ring | None]:
-    """A ring for the current device, or None where there is no pinned memory."""
+    """Yield a ring for the current device, or None where there is no pinned memory."""
     idle = _IDLE.setdefault(cupy.cuda.runtime.getDevice(), [])
     found = _taken(idle) or _new(cupy)
     if found is None:

@@ -34,7 +34,7 @@ def programmatic_launch(
     shared: int,
     arguments: Sequence[np.generic],
 ) -> Callable[[], None]:
-    """A launch of the driver's `function` in CuPy's current stream; `shared` in bytes.
+    """Prepare a launch of the driver's `function` in CuPy's current stream; `shared` in bytes.
 
     Raises CUDADriverError of CuPy when it fails.
     """

@@ -31,7 +31,7 @@ class Said:
 
 
 def parse(output: str) -> dict[str, Said]:
-    """What `ptxas -v` says, by kernel."""
+    """Parse the output of `ptxas -v`, by kernel."""
     _, *parts = _FUNCTION.split(output)
     return {name: _said(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -44,8 +44,9 @@ def _said(text: str) -> Said:
 def compiled_resources(
     unit: Path, kernels: Iterable[Kernel], machine: Machine, *, contract: bool = True
 ) -> list[KernelResources]:
-    """The resources of the kernels in the file `unit`, in their order, with products and sums in one operation where
-    nvcc may `contract` them; leaves a .cubin beside it.
+    """Compile the file `unit` and return the resources of its kernels, in their order; leaves a .cubin beside it.
+
+    Products and sums are in one operation where nvcc may `contract` them.
 
     Raises DeviceError without nvcc, or when it fails.
     """

@@ -58,7 +58,7 @@ class Reference:
 
 
 def workspace() -> Path:
-    """A private folder for compiled code, removed when Python ends; or one that is shared for the time being."""
+    """Return a private folder for compiled code, removed when Python ends; or one that is shared for the time being."""
     return _SHARED[-1] if _SHARED else _own_workspace()
 
 
@@ -101,7 +101,7 @@ def reference(scop: Scop, text: str) -> Reference:
 
 
 def widen(text: str) -> str:
-    """The reference with more precision: before: `double x = sqrtf(y);`, after: `long double x = sqrtl(y);`."""
+    """Widen the reference to more precision: before: `double x = sqrtf(y);`, after: `long double x = sqrtl(y);`."""
     lines = (line if line.lstrip().startswith("#") else _widen_line(line) for line in text.splitlines())
     return "\n".join(lines) + "\n"
 
@@ -111,7 +111,8 @@ def _widen_line(line: str) -> str:
 
 
 def wide_reference(scop: Scop, text: str) -> Reference | None:
-    """The reference in `long double`, or None where the host has no wider type or the widened text does not compile."""
+    """Compile the reference in `long double`; None where the host has no wider type or the widened text does not
+    compile."""
     if np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps:
         return None
     try:

@@ -225,7 +225,8 @@ def _around(known: _Known, addresses: Sequence[int], given: Sequence[Any], strea
 
 
 def _converter(dtype: np.dtype[Any]) -> Callable[[Any], np.generic]:
-    """Makes a number of this type of Python's; raises OverflowError for integers that do not fit."""
+    """Return a function that converts a number of Python to this type; it raises OverflowError for integers that do not
+    fit."""
     if dtype.kind == "f":
         return dtype.type
     limits = np.iinfo(dtype)

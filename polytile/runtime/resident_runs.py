@@ -79,7 +79,7 @@ class ResidentRuns:
             memory.clear()
 
     def _drawing(self, memory: Memory) -> Callable[[int], None]:
-        """What draws the inputs of a run, by its number."""
+        """Return the function that draws the inputs of a run, by its number."""
         way = self._way or WAYS[0]
         return lambda run: self.inputs.fill(memory, way, run)
 
@@ -91,7 +91,7 @@ class ResidentRuns:
         return ready(engine, self.inputs.layouts, self.inputs.values, memory)
 
     def _warmed(self, engine: CupyEngine, memory: Memory) -> tuple[Ready, float]:
-        """What runs a program, after a run on inputs with a finite result, and the milliseconds of that."""
+        """Run a program once on inputs with a finite result; return what runs it, and the milliseconds of that run."""
         for way in WAYS if self._way is None else ():
             found = self._run_once(engine, memory, way)
             if all(all_finite(memory[name]) for name in self.inputs.results):

@@ -9,6 +9,9 @@ from _ctypes import dlclose
 
 
 def closing(library: ctypes.CDLL) -> ctypes.CDLL:
-    """The library, which is closed once nobody knows it or a function of it: ctypes lets `library[name]` keep it."""
+    """Close the library, which is returned, once nothing refers to it or to a function of it.
+
+    Python's ctypes lets `library[name]` keep it.
+    """
     weakref.finalize(library, dlclose, library._handle).atexit = False
     return library

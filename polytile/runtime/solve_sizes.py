@@ -31,7 +31,7 @@ class _Equation:
 
 
 def solve_sizes(scop: Scop, given: Mapping[str, int], shapes: Shapes) -> dict[str, int]:
-    """A value for every parameter: those of `given`, the others as the extents of arrays with `shapes` say.
+    """Solve for every parameter: take those of `given`, the others as the extents of arrays with `shapes` say.
 
     Raises UsageError where an extent contradicts another one, and where a size does not follow from any.
     """
@@ -57,7 +57,7 @@ def solve_sizes(scop: Scop, given: Mapping[str, int], shapes: Shapes) -> dict[st
 
 
 def _equations(scop: Scop, shapes: Shapes) -> list[_Equation]:
-    """What the shapes say of sizes: an array in one dimension may stand for a C array of several, and says nothing."""
+    """List what shapes say of sizes: an array in one dimension may stand for a C array of several, and says nothing."""
     sizes = frozenset(p.name for p in scop.parameters)
     found = []
     for array in scop.external_arrays:
@@ -74,7 +74,7 @@ def _equations(scop: Scop, shapes: Shapes) -> list[_Equation]:
 
 
 def _only(allowed: isl.Set, name: str) -> int | None:
-    """The one value that a parameter can have."""
+    """Return the one value that a parameter can have, or None."""
     values = isl.Set.from_params(allowed.params())
     position = values.find_dim_by_name(isl.dim_type.param, name)
     values = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
@@ -87,7 +87,7 @@ def _wrong(scop: Scop, message: str, hint: str = "") -> UsageError:
 
 
 def _contradiction(scop: Scop, known: isl.Set, equations: Sequence[_Equation], shapes: Shapes) -> UsageError:
-    """The fewest extents that no sizes fit: one or two, but for artful ones."""
+    """Report the fewest extents that no sizes fit: one or two, but for artful ones."""
     fewest = next((s for count in (1, 2, 3) for s in combinations(equations, count) if _none(known, s)), equations)
     arrays = {e.array.name: e.array for e in fewest}.values()
     fit = ("no sizes fit", "no sizes fit both", "no sizes fit all")[min(len(arrays), 3) - 1]

@@ -112,7 +112,7 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
 
 
 def _out_of_bounds(scop: Scop) -> str:
-    """What may be the reason where elements are read by an index that the SCoP computes: no input keeps it in range."""
+    """Explain why an access may be out of bounds where the SCoP computes an index: no input keeps it in range."""
     computed = ", ".join(_computed_indices(scop))
     return f"; a value of {computed} may be no index of the array that it is used for" if computed else ""
 
@@ -146,7 +146,7 @@ def _strayed(scop: Scop, expectation: Expectation) -> UserError:
 
 
 def _computed_indices(scop: Scop) -> list[str]:
-    """The variables by which elements are indexed and that the SCoP computes: no input keeps them in range."""
+    """List the variables by which elements are indexed and that the SCoP computes: no input keeps them in range."""
     nodes = [n for s in scop.statements for root in s.body for n in walk(root)]
     subscripts = (gathered(s) for n in nodes if isinstance(n, Access) for s in n.subscripts)
     indices = {g.index.array for g in subscripts if g is not None and isinstance(g.index, Access)}
@@ -186,7 +186,7 @@ def _compile(region: SourceRegion, cflags: tuple[str, ...]) -> Path:
 
 
 def _marked(region: SourceRegion) -> str:
-    """The file with a name before and behind the region, which stay where they are when macros are expanded.
+    """Mark the region with a name before and after it, which stay where they are when macros are expanded.
 
     They are on lines of their own, where the region starts and ends with pragmas; but not in the arguments of a macro,
     where directives, as those that number lines, mean nothing to C.
@@ -203,7 +203,7 @@ def _marked(region: SourceRegion) -> str:
 
 
 def _with_function(region: SourceRegion, text: str) -> str:
-    """The preprocessed file with the region's text once more behind its end, in a function."""
+    """Append the region's text to the preprocessed file once more, in a function."""
     start, end = text.find(_BEGIN), text.find(_END)
     if min(start, end) < 0 or text.count(_BEGIN) != 1 or text.count(_END) != 1:
         raise DeviceError("its lines are not found in the preprocessed file")
@@ -220,7 +220,7 @@ def _product(shape: tuple[int, ...]) -> int:
 
 
 def _reason(message: str) -> str:
-    """The first error of a compiler, without the folder of temporary files."""
+    """Return the first error of a compiler, without the folder of temporary files."""
     found = _ERROR.search(message)
     if found is None:
         return message.splitlines()[-1].strip()

@@ -63,13 +63,13 @@ def torch_op(scop: Scop, name: str, run: Callable[..., None]) -> Any:
 
 
 def in_order(scop: Scop) -> tuple[Array, ...]:
-    """The arrays and scalars that an operator takes: in the order of the C function, then the others."""
+    """Order the arrays and scalars that an operator takes: in the order of the C function, then the others."""
     place = {name: k for k, name in enumerate(scop.positional)}
     return tuple(sorted(scop.external_arrays, key=lambda array: place.get(array.name, len(place))))
 
 
 def schema(scop: Scop) -> str:
-    """The operator's arguments, as torch writes them."""
+    """Print the operator's arguments, as torch writes them."""
     found = [_argument(scop, array, k) for k, array in enumerate(in_order(scop))]
     sizes = [f"SymInt? {parameter.name}=None" for parameter in scop.parameters]
     return f"({', '.join([*found, *(['*'] if sizes else []), *sizes])}) -> ()"

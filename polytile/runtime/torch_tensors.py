@@ -52,7 +52,7 @@ def check_type(scop: Scop, array: Array, tensor: Any) -> None:
 
 
 def torch_type(array: Array) -> Any:
-    """The type in torch of an array's elements; None where there is none."""
+    """Return the type in torch of an array's elements; None where there is none."""
     dtype = element_dtype(array)
     return getattr(sys.modules["torch"], "bool" if dtype.kind == "b" else dtype.name, None)
 

@@ -61,13 +61,14 @@ def _check_array(scop: Scop, array: Array, values: Mapping[str, int]) -> None:
 
 
 def _first_instances(scop: Scop, instances: isl.UnionSet) -> isl.UnionSet:
-    """The instance that runs first."""
+    """Return the instance that runs first."""
     times = scop.schedule.get_map().intersect_domain(instances)
     return times.intersect_range(lexmin(isl.Set.from_union_set(times.range()))).domain()
 
 
 def _certain_reads(statement: Statement, array: str) -> Iterator[AccessRelation]:
-    """The reads of one element each that every instance of the statement makes before it may write the array itself."""
+    """Yield the reads of one element each that every instance of the statement makes before it may write the array
+    itself."""
     if all(a.array != array for a in statement.accesses):
         return
     plain = {id(s.target) for s in walk(*statement.body) if isinstance(s, Assign) and not s.op}
@@ -84,7 +85,8 @@ def _place(access: Access) -> _Place:
 
 
 def _evaluated(body: Sequence[Stmt], written: set[str]) -> Iterator[Access]:
-    """The elements whose values a body needs whatever the data, but for those of arrays that it may write before."""
+    """Yield the elements whose values a body needs whatever the data, but for those of arrays that it may write
+    before."""
     for stmt in body:
         match stmt:
             case Assign(target=target, op=op, value=value):
@@ -101,7 +103,7 @@ def _evaluated(body: Sequence[Stmt], written: set[str]) -> Iterator[Access]:
 
 
 def _needed(expr: Expr) -> Iterator[Access]:
-    """The elements that an expression reads whatever the data: not those behind `?`, `&&` and `||`."""
+    """Yield the elements that an expression reads whatever the data: not those after `?`, `&&` and `||`."""
     match expr:
         case Access():
             yield expr

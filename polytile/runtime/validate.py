@@ -55,11 +55,11 @@ class Validation:
     note: str = ""
 
     def with_note(self, note: str) -> Validation:
-        """The same, with something more to say."""
+        """Return the same validation with something more to say."""
         return replace(self, note="; ".join(dict.fromkeys(filter(None, (self.note, note)))))
 
     def followed_by(self, other: Validation) -> Validation:
-        """These runs, and those of another one in the same place."""
+        """Append the runs of another validation in the same place."""
         return replace(self, runs=(*self.runs, *other.runs)).with_note(other.note)
 
     @property

@@ -156,8 +156,10 @@ def compile_object(
 
 
 def program_core(timeout: float = COMPILE_TIMEOUT) -> Core | None:
-    """What the objects of one program share, compiled without other flags: all of them or none, so that the program
-    has one emulator. None for the first program of a process."""
+    """Compile what the objects of one program share, without other flags.
+
+    All of them use it or none, so that the program has one emulator. Returns None for the first program of a process.
+    """
     compiler = host_compiler()
     return shared_core(compiler, (*_base_flags(compiler, False), _optimisation(), *PLAIN.flags(compiler)), timeout)
 
@@ -168,7 +170,7 @@ def _optimisation() -> str:
 
 
 def extern_shared_flags(text: str) -> tuple[str, ...]:
-    """The flags that make `extern __shared__ T name[];` name the emulator's dynamic shared memory.
+    """Return the flags that make `extern __shared__ T name[];` name the emulator's dynamic shared memory.
 
     C++ cannot tell that declaration from `__shared__ T name[32];` by itself, so the lines are told to the compiler.
     """

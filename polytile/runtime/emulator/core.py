@@ -47,7 +47,7 @@ class Core:
     header: Path
 
     def flags(self, dynamic_shared: bool) -> tuple[str, ...]:
-        """The flags that compile a .cu, which may have dynamic shared memory, against the object."""
+        """Return the flags that compile a .cu, which may have dynamic shared memory, against the object."""
         names = ("-include", "polytile_emulator/dynamic_shared.h") if dynamic_shared else ()
         return (APART, "-include", str(self.header), *names)
 
@@ -58,7 +58,7 @@ def before_forking() -> None:
 
 
 def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) -> Core | None:
-    """The core for the flags of a build, or None for the first library of the kind: that one is compiled whole.
+    """Return the core for the flags of a build, or None for the first library of the kind: that one is compiled whole.
 
     What is known of kinds lies in files, so that forked processes share it. None also where the core does not compile,
     so that the library itself says what is wrong.
@@ -105,14 +105,14 @@ _HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 @cache
 def _headers() -> str:
-    """A hash of what cores are made of, which may have changed where a folder stays."""
+    """Hash the headers that cores are compiled from, which may have changed where a folder stays."""
     files = sorted((Path(__file__).resolve().parent / "include").rglob("*.h"))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 @cache
 def _folder() -> Path:
-    """The folder that is shared, else a private one, removed when Python ends."""
+    """Return the folder that is shared, else a private one, removed when Python ends."""
     if given := os.environ.get(VARIABLE):
         return Path(given)
     holder = tempfile.TemporaryDirectory(prefix="polytile-", ignore_cleanup_errors=True)

@@ -90,7 +90,7 @@ class Counts:
     sites: tuple[SiteCount, ...]
 
     def of(self, array: str, access: str = "load", kernel: str | None = None) -> tuple[SiteCount, ...]:
-        """The sites of one kind, in the order of the text."""
+        """Return the sites of one kind, in the order of the text."""
         named = [s for s in self.sites if s.array == array and s.access == access]
         return tuple(s for s in named if kernel in (None, s.kernel))
 
@@ -125,7 +125,7 @@ def reset(library: EmulatorLibrary) -> None:
 
 @contextmanager
 def learning(library: EmulatorLibrary) -> Iterator[None]:
-    """Runs in here show the control flow of the kernels, and count nothing.
+    """Learn the control flow of the kernels from the runs in this context, and count nothing.
 
     Which lanes of a warp step together depends on where branches lead. A run that is counted knows that from the first
     instruction on when the same run has been learned before; otherwise it learns on the way, and may put lanes of a
@@ -143,7 +143,7 @@ def learning(library: EmulatorLibrary) -> Iterator[None]:
 def read(
     library: EmulatorLibrary, *, arrays: Sequence[str] = (), lines: Mapping[int, Location] | None = None
 ) -> Counts:
-    """What the library counted since `reset`.
+    """Read what the library counted since `reset`.
 
     `arrays` names the device allocations since then, in their order; `lines` says where lines of the .cu come from.
     """
@@ -192,7 +192,7 @@ def _records(library: EmulatorLibrary, name: str, kind: type[_Record]) -> list[_
 
 
 def _array(number: int, arrays: Sequence[str], sites: Sites) -> str:
-    """An allocation by its number, or a variable of the library by the complement of its offset."""
+    """Name an allocation by its number, or a variable of the library by the complement of its offset."""
     if number >= 0:
         return arrays[number] if number < len(arrays) else f"buffer {number}"
     symbol = sites.variable(~number)

@@ -193,7 +193,7 @@ class _Described:
         return short_name(symbol.name) if symbol else ""
 
     def array(self) -> str:
-        """The name of the array in the .cu, as far as it is known."""
+        """Return the name of the array in the .cu, as far as it is known."""
         memory = _MEMORIES[self.record.memory]
         if memory in ("shared", "variable"):
             symbol = self.sites.variable(self.record.variable + self.record.offset)
@@ -254,7 +254,7 @@ def short_name(function: str) -> str:
 
 
 def parameter_names(text: str, kernel: str) -> tuple[str, ...]:
-    """The names of a kernel's parameters, as its definition in the .cu has them; empty when it is not found."""
+    """Return the names of a kernel's parameters, as its definition in the .cu has them; empty when it is not found."""
     name = kernel.partition("<")[0].rpartition("::")[2]
     start = re.search(rf"__global__[^;{{}}]*?\b{re.escape(name)}\s*\(", text)
     if start is None:

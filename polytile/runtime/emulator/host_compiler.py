@@ -39,7 +39,7 @@ class HostCompiler:
 
 
 def host_compiler() -> HostCompiler:
-    """The compiler named by $CXX, else the C++ sibling of $CC, else c++, g++ or clang++ on the path."""
+    """Find the compiler named by $CXX, else the C++ sibling of $CC, else c++, g++ or clang++ on the path."""
     return _find(os.environ.get("CXX", ""), os.environ.get("CC", ""), os.environ.get("PATH", ""))
 
 

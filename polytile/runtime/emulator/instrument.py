@@ -66,7 +66,7 @@ class Instrumentation:
         return "count" if self.counting else "-".join(("check", *self.checks)) if self.checks else "plain"
 
     def flags(self, compiler: HostCompiler) -> tuple[str, ...]:
-        """The compiler's flags; the linker must not see them. Raises UnsupportedCompilerError."""
+        """Return the compiler's flags; the linker must not see them. Raises UnsupportedCompilerError."""
         if not self.counting and not self.checks:
             return _LITTLE_INLINING if compiler.is_gcc else ()
         if self.counting and not compiler.is_gcc:
@@ -94,6 +94,6 @@ COUNTING = Instrumentation(counting=True)
 
 
 def checked(checks: Iterable[str]) -> Instrumentation:
-    """The build that makes these checks, in the order of CHECKS."""
+    """Return the build that makes these checks, in the order of CHECKS."""
     wanted = set(checks)
     return Instrumentation(tuple(check for check in CHECKS if check in wanted))

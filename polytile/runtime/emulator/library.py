@@ -43,14 +43,15 @@ class EmulatorLibrary:
         return library
 
     def function(self, name: str) -> Any:
-        """The `extern "C"` function `name`, as ctypes calls it: set its argtypes; it returns an int unless told."""
+        """Return the `extern "C"` function `name`, as ctypes calls it: set its argtypes; it returns an int unless
+        told."""
         try:
             return self._handle[name]
         except AttributeError as error:
             raise DeviceError(f'{self.path} has no extern "C" function {name}') from error
 
     def counts(self) -> EmulatorCounts:
-        """What ran since the library was opened or the counts were reset."""
+        """Return the counts of what ran since the library was opened or the counts were reset."""
         values = [ctypes.c_ulonglong() for _ in range(4)]
         self.function("polytile_emulator_counts")(*(ctypes.byref(value) for value in values))
         return EmulatorCounts(*(value.value for value in values))
@@ -67,7 +68,7 @@ class EmulatorLibrary:
         self.function("polytile_emulator_reset_counts")()
 
     def message(self) -> str:
-        """What the last kernel that failed said (deadlock, barrier divergence), or an empty string."""
+        """Return the message of the last kernel that failed (deadlock, barrier divergence), or an empty string."""
         function = self.function("polytile_emulator_message")
         function.restype = ctypes.c_char_p
         text: bytes = function()
@@ -82,7 +83,7 @@ class EmulatorLibrary:
         self.function("polytile_emulator_release_stacks")()
 
     def allocated_bytes(self) -> int:
-        """The device memory that is allocated now."""
+        """Return the size of the device memory that is allocated now, in bytes."""
         function = self.function("polytile_emulator_memory")
         function.restype = ctypes.c_ulonglong
         return int(function())

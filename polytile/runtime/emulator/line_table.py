@@ -97,7 +97,8 @@ class _Program:
                     self._unsigned()
 
     def _extended(self) -> int | None:
-        """The new address, None at the end of a sequence, or -1 for what changes neither."""
+        """Decode an extended opcode: return the new address, None at the end of a sequence, or -1 for what changes
+        neither."""
         end = self._unsigned() + self.at
         (code,) = self._take("<B")
         moved = self._take("<Q")[0] if code == 2 else -1

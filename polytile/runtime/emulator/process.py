@@ -24,7 +24,7 @@ class Finished:
 
 
 def words_of(variable: str, default: str = "") -> list[str]:
-    """The words of an environment variable such as CC, split as a shell splits them; no shell sees them."""
+    """Split an environment variable such as CC into words as a shell does; no shell sees them."""
     text = os.environ.get(variable) or default
     try:
         return shlex.split(text)

@@ -58,7 +58,7 @@ class Sites:
     _symbols: tuple[tuple[str, Symbol], ...] | None = field(default=None, repr=False)
 
     def places(self, offsets: Iterable[int]) -> dict[int, Place | None]:
-        """The lines of instructions, by their offsets in the library (`offset_of` of access.h)."""
+        """Return the lines of instructions, by their offsets in the library (`offset_of` of access.h)."""
         wanted = set(offsets)
         new = sorted(wanted - self._places.keys())
         if new:
@@ -67,15 +67,15 @@ class Sites:
         return {offset: self._places[offset] for offset in wanted}
 
     def place(self, offset: int) -> Place | None:
-        """The line of one instruction, or None where it is not known."""
+        """Return the line of one instruction, or None where it is not known."""
         return self.places([offset])[offset]
 
     def variable(self, offset: int) -> Symbol | None:
-        """The variable (a `__shared__` array, say) that holds the byte at this offset."""
+        """Return the variable (a `__shared__` array, say) that holds the byte at this offset."""
         return self._symbol(offset, _VARIABLES)
 
     def function(self, offset: int) -> Symbol | None:
-        """The function that holds the instruction at this offset."""
+        """Return the function that holds the instruction at this offset."""
         return self._symbol(offset, _FUNCTIONS)
 
     def _symbol(self, offset: int, kinds: str) -> Symbol | None:
@@ -86,7 +86,7 @@ class Sites:
 
 
 def _run_tool(name: str, arguments: list[str]) -> str:
-    """What a tool printed; nothing when it is not there or fails."""
+    """Return what a tool printed; nothing when it is not there or fails."""
     tool = shutil.which(name) or shutil.which(f"llvm-{name}")
     if tool is None:
         return ""

@@ -79,8 +79,8 @@ class BoxLaunches:
     def _found(
         self, box: tuple[int, ...], changing: Mapping[str, Any], on: str
     ) -> tuple[SizedRun, FewLaunches] | None:
-        """The launches of a box, kept by its numbers, which come in the same order in all calls; None where each call
-        finds its own."""
+        """Return the launches of a box, cached by its numbers, which come in the same order in all calls; None where
+        each call finds its own."""
         if box not in self.known:
             if len(self.known) >= MOST:
                 self.known.clear()
@@ -104,8 +104,11 @@ class BoxLaunches:
 
 
 def _passed_to_kernels(program: HostProgram, name: str) -> list[tuple[str, Any]] | None:
-    """A parameter with the type as which all kernels that take it get it; None where it decides what is launched. It
-    may decide which part of an array is touched, which only copies of arrays of the host depend on."""
+    """Return a parameter with the type that all kernels that take it have for it; None where it decides what is
+    launched.
+
+    It may decide which part of an array is touched, which only copies of arrays of the host depend on.
+    """
     if name in mentioned_names(*program.body):
         return None
     types = {scalar_dtype(p.type) for kernel in program.kernels for p in kernel.parameters if p.name == name}

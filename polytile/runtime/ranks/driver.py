@@ -164,7 +164,7 @@ class _Run:
         self._note("unpack", period, start)
 
     def _box(self, phase: int, following: int) -> Box:
-        """The positions that a phase computes when so many steps of the period follow."""
+        """Return the positions that a phase computes when so many steps of the period follow."""
         return grown(self.local.owned, self.plan.phases[phase].growth[following], self.local.grid.extents)
 
     def _compute(self, phase: int, step: int, box: Box, *, side: bool) -> None:
@@ -175,7 +175,7 @@ class _Run:
         self.program.phases[phase](given, self.place.queue(side=side))
 
     def _named(self, box: Box) -> dict[str, int]:
-        """A box as the arguments of kernels."""
+        """Return a box as the arguments of kernels."""
         given: dict[str, int] = {}
         for names, (first, end) in zip(self.plan.boxes, self.local.positions(box), strict=True):
             given |= {names.first: first, names.end: end}

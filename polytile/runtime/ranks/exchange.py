@@ -103,7 +103,7 @@ class Exchange:
         return given
 
     def _all_planes(self, array: str) -> tuple[tuple[int, ...], ...]:
-        """The planes of an exchange of all of an array, where copies take one at a time."""
+        """Return the planes of an exchange of all of an array, where copies take one at a time."""
         dimension = self.plane_dimension.get(array)
         return () if dimension is None else (tuple(range(self.local[array].shape[dimension])),)
 
@@ -125,7 +125,7 @@ class Exchange:
         )
 
     def _tag(self, direction: tuple[int, ...]) -> int:
-        """The tag of messages that travel in a direction."""
+        """Return the tag of messages that travel in a direction."""
         number = 0
         for d in direction:
             number = 3 * number + d + 1

@@ -100,7 +100,10 @@ class IpcMessages:
         return self.place.queue(side=True)["stream"]
 
     def _peers(self, routes: Sequence[Route], buffer: SharedBytes, starts: Sequence[int]) -> list[_Peer]:
-        """What neighbours have; raises DeviceError where a message has another length than agreed."""
+        """Exchange memory and event handles with neighbours, and open theirs.
+
+        Raises DeviceError where a message has another length than agreed.
+        """
         byte, events = require_mpi().BYTE, [self.memory.event_handle(e) for e in (self.packed, self.taken)]
         requests, headers = [], [bytearray(_HEADER.size) for _ in routes]
         for route, at, header in zip(routes, starts, headers, strict=False):

@@ -147,7 +147,7 @@ def local_grid(
 
 
 def _layout(array: Array, sizes: Mapping[str, int]) -> Layout:
-    """The layout of an array that the program declares, with all of its extents."""
+    """Compute the layout of an array that the program declares, with all of its extents."""
     shape = tuple(evaluate(extent, sizes) for extent in array.extents if extent is not None)
     return Layout(array, element_dtype(array), shape)
 

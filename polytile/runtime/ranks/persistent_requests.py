@@ -44,7 +44,7 @@ class PersistentRequests:
                 raise DeviceError(f"a message of rank {neighbour} has {got} bytes in place of {size}")
 
     def _failed(self, states: Sequence[Any]) -> DeviceError:
-        """What the first message that failed says."""
+        """Return the error of the first message that failed."""
         for neighbour, state in zip(self.neighbours, states, strict=True):
             if (code := state.Get_error()) not in (self.mpi.SUCCESS, self.mpi.ERR_PENDING):
                 reason = self.mpi.Get_error_string(code)

@@ -152,7 +152,7 @@ def ranks_share_gpus(comm: Intracomm, place: Place) -> bool:
 
 
 def _urgent_stream(cuda: Any) -> Any:
-    """A stream whose blocks come first, where CuPy has such."""
+    """Create a stream of high priority, whose blocks are scheduled first, where CuPy has such."""
     try:
         return cuda.Stream(non_blocking=True, priority=-1)
     except TypeError:  # an older CuPy

@@ -38,7 +38,7 @@ class SharedArrays:
         return any(parts > 1 and axis not in cut for axis, parts in enumerate(self.local.grid.shape))
 
     def _own(self, name: str) -> np.ndarray[Any, Any]:
-        """The elements that a rank owns, in a row on the host."""
+        """Return the elements that a rank owns, in a row on the host."""
         return np.ascontiguousarray(self.place.to_host(self.arrays[name][self.local[name].own])).reshape(-1)
 
     def _part(self, name: str) -> tuple[int, ...]:
@@ -64,5 +64,5 @@ class SharedArrays:
 
 
 def _rows(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of each element: NaNs are equal where their bits are."""
+    """View the bytes of each element: NaNs are equal where their bits are."""
     return np.ascontiguousarray(data).view(np.uint8).reshape(data.size, data.dtype.itemsize)
