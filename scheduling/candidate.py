@@ -27,7 +27,7 @@ Reason = str | Callable[[], Iterable[str]]  # a line of --explain, or lines that
 
 
 def lines_of(reasons: Iterable[Reason]) -> tuple[str, ...]:
-    """The lines of reasons."""
+    """Return the lines of reasons."""
     found = ((reason,) if isinstance(reason, str) else reason() for reason in reasons)
     return tuple(line for lines in found for line in lines)
 

@@ -41,7 +41,7 @@ class Form:
     _moved: dict[tuple[int, ...], bool] = _field(default_factory=dict, init=False, repr=False, compare=False)
 
     def value(self, point: Sequence[int], parameters: Mapping[str, int]) -> Number:
-        """The value at a point of the iterators; parameters without a value count as 0."""
+        """Return the value at a point of the iterators; parameters without a value count as 0."""
         total = self.constant
         for c, x in zip(self.coefficients, point, strict=True):
             if c and x:
@@ -153,11 +153,11 @@ class _Known:
     linear: dict[tuple[Form | None, ...], LinearPart] = _field(default_factory=dict)
 
     def form(self, form: Form | None) -> Form | None:
-        """The form that stands for all that are equal to it."""
+        """Return the one shared object for all forms equal to this one."""
         return None if form is None else self.forms.setdefault(form, form)
 
     def without_constants(self, forms: Sequence[Form | None]) -> LinearPart:
-        """The linear part that stands for all that are equal to it."""
+        """Return the one shared object for all linear parts equal to this one."""
         plain = tuple(map(_without_constant, forms))
         return self.linear.setdefault(plain, LinearPart(plain))
 
@@ -177,7 +177,7 @@ _MOST_KNOWN = 1000  # statements
 
 
 def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
-    """What a statement reads and writes in memory. Scalars that travel by value need none."""
+    """Return what a statement reads and writes in memory. Scalars that travel by value need no reference."""
     known = _KNOWN.found.get(id(statement))
     if known is not None and known[1] is scop:
         return known[2]
@@ -213,7 +213,7 @@ def _reference(
 
 
 def _inside(array: Array, relation: isl.Map) -> NumbersInside | None:
-    """The numbers of a struct's element that an access may be of; None where these have no bound, or there are none."""
+    """Return the numbers inside a struct's element that an access may be of, or None if unbounded or absent."""
     last = relation.dim(isl.dim_type.out) - 1
     numbers = relation.range().project_out(isl.dim_type.set, 0, last)
     least = None if numbers.is_empty() else numbers.dim_min_val(0)
@@ -234,8 +234,10 @@ def _in_elements(number: Form, inside: NumbersInside) -> Form:
 def _forms(
     array: Array, relation: isl.Map, functions: dict[str, _Function]
 ) -> tuple[Sequence[Form | None], LinearPart]:
-    """The subscripts of an access, also without constants. An affine function is looked at once: hundreds of accesses
-    may be the same one with other constants."""
+    """Return the subscripts of an access, with and without constants.
+
+    Each affine function is analysed once: hundreds of accesses may be the same one with other constants.
+    """
     text, constants = taken_apart(relation) or ("", ())
     if text not in functions:
         found = [_KNOWN.form(_subscript(relation, i)) for i in range(array.access_rank)]
@@ -264,7 +266,7 @@ def _subscript(relation: isl.Map, position: int) -> Form | None:
 
 
 def affine_form(aff: isl.Aff) -> Form:
-    """An isl expression as plain numbers."""
+    """Convert an isl expression into plain numbers."""
     kinds = isl.dim_type
     iterators = tuple(_number(aff.get_coefficient_val(kinds.in_, i)) for i in range(aff.dim(kinds.in_)))
     parameters = (

@@ -49,8 +49,10 @@ def broken_chain(members: isl.UnionSet, group: isl.UnionMap, values: Values) -> 
 
 
 def accumulated(statement: Statement) -> tuple[tuple[Stmt, Accumulation], ...]:
-    """The statements of a body that use the array which the statement reduces into, with what each accumulates; none
-    where the body uses that array in another way, or under a condition."""
+    """Return the statements of a body that use the array reduced into, each with what it accumulates.
+
+    Returns none where the body uses that array in another way, or under a condition.
+    """
     if statement.reduction is None:
         return ()
     op, array = statement.reduction.op, statement.reduction.array
@@ -69,7 +71,7 @@ def _flat(body: tuple[Stmt, ...]) -> list[Stmt]:
 
 
 def own_element(statement: Statement, array: str) -> isl.Map | None:
-    """The element of `array` that each instance reads and writes; None where it uses others too, or none."""
+    """Return the element of `array` that each instance reads and writes, or None where it uses others too, or none."""
     found = [a for a in statement.accesses if a.array == array]
     relations = [a.relation.intersect_domain(statement.domain) for a in found]
     kinds = {a.kind for a in found}
@@ -80,7 +82,7 @@ def own_element(statement: Statement, array: str) -> isl.Map | None:
 
 
 def settled(scop: Scop, names: frozenset[str]) -> Scop:
-    """The Scop with certain writes in these reductions.
+    """Return the Scop with certain writes in these reductions.
 
     before: if (e > x) x = e;      may write x
     after:  x = e > x ? e : x;     writes x

@@ -74,8 +74,10 @@ def require_all_sources(
     kills: isl.UnionMap,
     order: isl.UnionMap,
 ) -> None:
-    """Raises OverBudgetError unless an access analysis has just the sources of each sink that nothing hides, and says
-    of every other sink that it has none."""
+    """Raise OverBudgetError unless an access analysis finds exactly the sources that nothing hides.
+
+    It has to say of every other read that it has no source.
+    """
     times = SourceOrder.of(order)
     sources = must.union(may)
     of_sink, of_element = sinks.domain_map().reverse(), sinks.range_map().reverse()

@@ -18,8 +18,11 @@ from polytile.ir.scop import AccessKind, Array, Scop, Statement
 def same_cell(
     array: Array, keeps: Sequence[int], strides: Sequence[int] = (), moduli: Sequence[int] = ()
 ) -> isl.UnionMap:
-    """The pairs of elements that agree in all subscripts that are kept, as far as cells tell these apart: by quotients
-    where threads take elements in turns, and by remainders where there is a cell for each."""
+    """Return the pairs of elements that agree in all kept subscripts, as far as cells distinguish these.
+
+    Cells distinguish them by quotients where threads take elements in turns, and by remainders where there is a cell
+    for each.
+    """
     one, other = ([f"{side}{k}" for k in range(array.rank)] for side in "ab")
 
     def cell(subscript: str, k: int) -> str:
@@ -32,8 +35,11 @@ def same_cell(
 
 
 def conflicting_elements(scop: Scop, array: Array, same: isl.UnionMap) -> isl.UnionMap:
-    """The pairs of different elements in one cell of which some instance sets one and, perhaps afterwards, uses the
-    other: a statement of one assignment reads before it writes."""
+    """Return the pairs of different elements in one cell that conflict.
+
+    Some instance sets one and, perhaps afterwards, uses the other: a statement of one assignment reads before it
+    writes.
+    """
     own = [s for s in scop.accessing(array.name) if not _sets_one(s, array.name)]
     pairs = [isl.UnionMap.from_map(m) for s in own for m in _used_at_once(scop, s, array.name)]
     found = union_of(pairs, scop.context.get_space()).intersect(same)

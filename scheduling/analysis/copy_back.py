@@ -41,7 +41,7 @@ class CopyBack:
 
 
 def copy_back(scop: Scop, dependences: Dependences, name: str) -> CopyBack | None:
-    """What a statement copies back at the end of each step of an outermost loop, if it does."""
+    """Return what a statement copies back at the end of each step of an outermost loop, or None."""
     copy = scop.statement(name)
     if not is_plain_copy(scop, copy):
         return None
@@ -67,8 +67,10 @@ def _is_same(copy: Statement, one: isl.Map, other: isl.Map) -> bool:
 
 
 def _order_in_step(scop: Scop, copy: str, users: Sequence[str]) -> dict[str, int] | None:
-    """The place of each user in a step of the outermost loop around the copy, which is alone at its own; None where
-    some are not in that loop."""
+    """Return the place of each user in a step of the outermost loop around the copy.
+
+    The copy is alone at its own place. Returns None where some users are not in that loop.
+    """
     around = nest_of(scop).around
     loops = {around[user][:1] for user in users}
     if len(loops) != 1 or loops == {()}:
@@ -101,7 +103,7 @@ def _names(instances: isl.UnionSet) -> list[str]:
 
 
 def _elements_of_each_step(copy: Statement, write: isl.Map) -> tuple[isl.Set, isl.Set] | None:
-    """What each step copies, and the steps, if it is the same in each and they are all from the first to the last."""
+    """Return what each step copies and the steps, or None unless it is the same in all steps from first to last."""
     rank = copy.domain.dim(SET)
     own = write.intersect_domain(copy.domain).project_out(IN, 1, rank - 1).reset_tuple_id(IN)
     steps, elements = own.domain().coalesce(), own.range().coalesce()

@@ -37,7 +37,7 @@ def separate_pairs(scop: Scop, array: str) -> isl.UnionMap:
 def _apart(
     first: Statement, then: Statement, one: tuple[Subscript | None, ...], other: tuple[Subscript | None, ...]
 ) -> isl.Map:
-    """The pairs for which a subscript of two accesses is different."""
+    """Return the pairs for which a subscript of two accesses differs."""
     every = isl.Map.from_domain_and_range(first.domain, then.domain)
     total = isl.Map.empty(every.get_space())
     for a, b in zip(one, other, strict=True) if len(one) == len(other) else ():

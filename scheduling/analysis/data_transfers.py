@@ -12,7 +12,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 
 
 def transfers(scop: Scop, dependences: Dependences) -> tuple[Transfer, ...]:
-    """The transfers of all arrays of a Scop.
+    """Return the transfers of all arrays of a Scop.
 
     An array is copied in when a read may see a value from before the SCoP, or when it is copied out but not all of it
     is certainly written (the rest must survive the copy back).
@@ -38,8 +38,10 @@ def _transfer(scop: Scop, dependences: Dependences, array: Array) -> Transfer:
 
 
 def _touched(scop: Scop, array: Array) -> isl.Set | None:
-    """The elements that the SCoP accesses; none at all when only branches that never run mention the array, and None
-    when nothing does."""
+    """Return the elements that the SCoP accesses, or None when nothing mentions the array.
+
+    The set is empty when only branches that never run mention it.
+    """
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     touched = [
         elements.range() for s in scop.statements for name, elements in s.united(*kinds) if name == array.name

@@ -140,7 +140,7 @@ class Dependences:
         return replace(self, by_array=tuple(d.values for d in self.by_array))
 
     def arrays_between(self, source: str, sink: str) -> list[str]:
-        """The arrays through which instances of `sink` depend on instances of `source`."""
+        """Return the arrays through which instances of `sink` depend on instances of `source`."""
         names = []
         for d in self.by_array:
             for m in maps(d.all):
@@ -163,9 +163,12 @@ def _flow(
     may: isl.UnionMap,
     kill: isl.UnionMap | None = None,
 ) -> isl.UnionFlow:
-    """The flow in the source's order. isl walks the whole tree for each pair of statements: the order of the others
-    does not matter, and a Scop with partial results, whose tree has filters around each of these, takes isl a third of
-    the time by those times that decide between uses of one element. Others take longer by them."""
+    """Compute the flow in the source's order.
+
+    isl walks the whole tree for each pair of statements: the order of the others does not matter, and a Scop with
+    partial results, whose tree has filters around each of these, takes isl a third of the time by those times that
+    decide between uses of one element. Others take longer by them.
+    """
     users = sinks.union(must).union(may).domain()
     if kill is not None:
         users = users.union(kill.domain())
@@ -175,7 +178,7 @@ def _flow(
 
 
 def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayDependences:
-    """The dependences through `array`, exact if `max_operations` isl operations (0: any number) suffice."""
+    """Compute the dependences through `array`, exact if `max_operations` isl operations (0: any number) suffice."""
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
     reads = scop.accesses(AccessKind.READ, arrays=frozenset((array,)))
     if writes.is_empty():
@@ -251,7 +254,10 @@ def _without_commuting(found: ArrayDependences, pairs: isl.UnionMap) -> ArrayDep
 
 
 def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool = True) -> ArrayDependences:
-    """The flow through `array` without anti and output dependences, exact if it may be and `max_operations` suffice."""
+    """Compute the flow through `array` without anti and output dependences.
+
+    It is exact if it may be and `max_operations` suffice.
+    """
     reads = scop.accesses(AccessKind.READ, arrays=frozenset((array,)))
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
     empty = isl.UnionMap.empty(reads.get_space())
@@ -271,8 +277,10 @@ def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool
 
 
 def _private_flow(scop: Scop, array: str, max_operations: int) -> isl.UnionMap | None:
-    """The flow through an array whose values stay in one iteration; None where it has others, or that takes too
-    long: a part of the budget is enough where it helps."""
+    """Compute the flow through an array whose values stay in one iteration.
+
+    Returns None where it has others, or that takes too long: a part of the budget is enough where it helps.
+    """
     try:
         with budget((max_operations + 3) // 4):
             return private_flow(scop, array)
@@ -281,7 +289,7 @@ def _private_flow(scop: Scop, array: str, max_operations: int) -> isl.UnionMap |
 
 
 def values_through(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow through `array`, and the reads that may see a value from before the SCoP."""
+    """Return the flow through `array`, and the reads that may see a value from before the SCoP."""
     reads, must, may, kills = (
         scop.accesses(kind, arrays=frozenset((array,)))
         for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
@@ -291,7 +299,7 @@ def values_through(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
 
 
 def certain_flow(scop: Scop, array: str) -> isl.UnionMap:
-    """The part of the flow through `array` that no may-write in between can hide, and that comes from must-writes."""
+    """Return the flow through `array` from must-writes that no may-write in between can hide."""
     reads, must, may, kills = (
         scop.accesses(kind, arrays=frozenset((array,)))
         for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
@@ -375,7 +383,7 @@ def same_accesses(scop: Scop, before: Scop, array: str) -> bool:
 
 
 def _accesses_of(scop: Scop, array: str) -> list[object]:
-    """What tells how an array is accessed: the domain of each statement that does, the accesses and updates."""
+    """Return a key of how an array is accessed: the domain of each statement that does, its accesses and updates."""
     found: list[object] = []
     for statement in scop.statements:
         own = [access for access in statement.accesses if access.array == array]
@@ -384,7 +392,7 @@ def _accesses_of(scop: Scop, array: str) -> list[object]:
 
 
 def collected(scop: Scop, by_array: tuple[ArrayDependences, ...]) -> Dependences:
-    """The dependences of a Scop from those through each of its arrays."""
+    """Combine the dependences through each array of a Scop into those of the whole Scop."""
     reductions = isl.UnionMap.empty(scop.context.get_space().params())
     for statement in scop.statements:
         if statement.reduction is None:
@@ -395,7 +403,7 @@ def collected(scop: Scop, by_array: tuple[ArrayDependences, ...]) -> Dependences
 
 
 def _to_itself(pairs: isl.UnionMap, domain: isl.Set) -> isl.Map:
-    """The pairs of instances of one statement."""
+    """Return the pairs of instances of one statement."""
     space = domain.get_space()
     found = pairs.extract_map(space.map_from_domain_and_range(space))
     return found.intersect_domain(domain).intersect_range(domain)

@@ -17,10 +17,10 @@ from polytile.scheduling.analysis.checked_flow import flow
 def other_elements(
     tree: isl.Schedule, place: isl.UnionMap, accesses: Sequence[isl.UnionMap], cell: isl.UnionMap
 ) -> isl.UnionMap:
-    """The pairs of instances of which the second reads, in the mapped order, what the first has set another element to.
+    """Return the pairs of instances whose second reads what the first has set another element of the cell to.
 
-    `accesses` are reads, writes and may-writes, `place` says whose cells instances use, `cell` which an element has.
-    Raises OverBudgetError where isl loses sources of reads (checked_flow.py).
+    They run in the mapped order. `accesses` are reads, writes and may-writes, `place` says whose cells instances use,
+    `cell` which an element has. Raises OverBudgetError where isl loses sources of reads (checked_flow.py).
     """
     reads, writes, may = accesses
     several = not reads.is_single_valued() and not writes.union(may).is_single_valued()

@@ -29,7 +29,7 @@ class KernelPlace:
 
 
 def places(schedule: MappedSchedule) -> tuple[KernelPlace, ...]:
-    """The kernels of a schedule, in the order of their marks."""
+    """Return the kernels of a schedule, in the order of their marks."""
     if "places" not in schedule.remembered:
         schedule.remembered["places"] = _all_places(schedule.tree)
     found: tuple[KernelPlace, ...] = schedule.remembered["places"]
@@ -69,8 +69,10 @@ def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
 
 
 def flow_within_blocks(scop: Scop, dependences: Dependences, array: str, place: KernelPlace) -> isl.UnionMap | None:
-    """The flow of an array's values to the reads of one kernel; None unless it is exact and all of it comes from writes
-    of the same block and launch."""
+    """Return the flow of an array's values to the reads of one kernel.
+
+    Returns None unless it is exact and all of it comes from writes of the same block and launch.
+    """
     known = dependences.of(array)
     unset = known.uninitialised.intersect_domain(place.domain).intersect_params(scop.context)
     if not known.exact or not unset.is_empty():
@@ -88,7 +90,7 @@ def cells(
     strides: tuple[int, ...] = (),
     moduli: tuple[int, ...] = (),
 ) -> isl.UnionMap:
-    """Accesses to contracted storage: one copy for each place, addressed by the kept subscripts.
+    """Map accesses to contracted storage: one copy for each place, addressed by the kept subscripts.
 
     before: { S[i, j] -> A[i, j] }, kept: the second of 2, with a stride of 32
     after:  { S[i, j] -> [[place] -> [floor(j/32)]] }; with a modulus of 32 { S[i, j] -> [[place] -> [j mod 32]] }

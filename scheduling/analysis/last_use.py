@@ -18,7 +18,7 @@ from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
 
 def last_reads(scop: Scop, schedule: MappedSchedule) -> dict[int, frozenset[str]]:
-    """The arrays of which each kernel, by number, is the last reader: none where the host repeats kernels."""
+    """Return the arrays of which each kernel, by number, is the last reader: none where the host repeats kernels."""
     kernels = places(schedule)
     if len(kernels) < 2 or any(n.get_schedule_depth() for n in nodes(schedule.tree) if mark_name(n) == KERNEL):
         return {}
@@ -47,7 +47,7 @@ def _reads_last(
 
 
 def _at(accesses: isl.UnionMap, kernels: tuple[KernelPlace, ...]) -> isl.UnionMap:
-    """The accesses of these kernels."""
+    """Return the accesses of these kernels."""
     total = accesses.intersect_domain(isl.UnionSet.empty(accesses.get_space()))
     for kernel in kernels:
         total = total.union(accesses.intersect_domain(kernel.domain))

@@ -22,7 +22,10 @@ _KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KI
 
 
 def private_flow(scop: Scop, array: str) -> isl.UnionMap | None:
-    """The flow through an array, `{ S[i, j, k] -> T[i, j] }`; None where an iteration may read what it has not set."""
+    """Return the flow through an array, `{ S[i, j, k] -> T[i, j] }`.
+
+    Returns None where an iteration may read what it has not set.
+    """
     users = [s.name for s in scop.accessing(array)]
     shared = len(nest_of(scop).shared(*users))
     if not shared:

@@ -173,6 +173,6 @@ def _is_plain_equality(constraint: isl.Constraint) -> bool:
 
 
 def _factors(constraint: isl.Constraint, kind: isl.dim_type) -> _Part:
-    """The factors other than 0, by dimension."""
+    """Return the nonzero factors, by dimension."""
     found = ((k, constraint.get_coefficient_val(kind, k)) for k in range(constraint.dim(kind)))
     return {k: value.to_python() for k, value in found if not value.is_zero()}

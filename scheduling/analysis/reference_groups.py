@@ -75,7 +75,7 @@ def own_loops(scop: Scop, statement: str) -> tuple[tuple[Step, ...], ...]:
 
 
 def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[ReferenceGroup, ...]:
-    """The reference groups of statements that run under the same loops, in order of their first references."""
+    """Group the references of statements that run under the same loops, in order of their first references."""
     entries: list[_Entry] = []
     for name in statements:
         rows = _rows(loops, name)
@@ -90,7 +90,7 @@ def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[Referen
 
 
 def groups_along(found: Sequence[Reference], steps: Sequence[Sequence[int]]) -> tuple[ReferenceGroup, ...]:
-    """The groups of one statement's references under loops that advance its iterators by these steps."""
+    """Group one statement's references under loops that advance its iterators by these steps."""
     known: dict[LinearPart, tuple[_Linear, ...]] = {}
     for part in {reference.linear for reference in found}:
         forms = [form for form in part.forms if form is not None]

@@ -32,7 +32,7 @@ def children_that_meet(tree: isl.Schedule, used: isl.UnionMap, written: isl.Unio
 
 
 def _times(node: isl.ScheduleNode) -> isl.UnionMap:
-    """The values of the loops around a node, of all that run one after another."""
+    """Return the values of the loops around a node, of all that run one after another."""
     domain = node.get_domain()
     times = isl.UnionMap.from_domain(domain)
     while node.has_parent():

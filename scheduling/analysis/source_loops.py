@@ -20,7 +20,7 @@ class SourceNest:
     around: dict[str, tuple[Loop, ...]]
 
     def shared(self, *statements: str) -> tuple[Loop, ...]:
-        """The outermost loops that all these statements are in."""
+        """Return the outermost loops that all these statements are in."""
         loops = [self.around[s] for s in statements]
         common: list[Loop] = []
         for level in zip(*loops, strict=False):
@@ -75,7 +75,7 @@ def _runs_through(member: isl.UnionPwAff, statement: str, level: int, rank: int)
 
 
 def equal_iterators(m: isl.Map, count: int) -> isl.Map:
-    """The pairs of `m` whose first `count` iterators agree."""
+    """Return the pairs of `m` whose first `count` iterators agree."""
     for k in range(count):
         m = m.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
     return m

@@ -33,7 +33,7 @@ class SourceOrder:
         return cls(times, {name: tuple(_numbers(m)) for name, m in times.items()})
 
     def before(self, first: str, then: str) -> isl.Map:
-        """The pairs of instances of two statements of which the first one runs before the second one."""
+        """Return the pairs of instances of two statements of which the first one runs before the second one."""
         kept: list[int] = []
         for k, (a, b) in enumerate(zip(self.numbers[first], self.numbers[then], strict=True)):
             if a is None or b is None:
@@ -44,7 +44,7 @@ class SourceOrder:
         return self._part(first, tuple(kept)).lex_lt_map(self._part(then, tuple(kept)))
 
     def _part(self, statement: str, kept: tuple[int, ...]) -> isl.Map:
-        """The time of a statement in some of its dimensions."""
+        """Return the time of a statement in some of its dimensions."""
         if (statement, kept) not in self._parts:
             found = self.times[statement]
             for k in reversed(range(found.dim(OUT))):
@@ -55,7 +55,8 @@ class SourceOrder:
 
 
 def name_of(m: isl.Map, side: isl.dim_type) -> str:
-    """The statement on one side of a map; for pairs of an instance and an element, `[S[i] -> A[x]]`, their space."""
+    """Return the statement on one side of a map; for pairs of an instance and an element, `[S[i] -> A[x]]`, their
+    space."""
     if m.has_tuple_name(side):
         return str(m.get_tuple_name(side))
     space = m.get_space()

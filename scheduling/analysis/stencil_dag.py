@@ -72,7 +72,7 @@ class StencilDag:
 
 
 def iteration_dag(scop: Scop, values: StencilValues, iterations: int) -> StencilDag:
-    """The DAG of so many iterations of a time loop. Inputs and results are in different buffers."""
+    """Build the DAG of so many iterations of a time loop. Inputs and results are in different buffers."""
     count, fields = len(values.fields), []
     last = {k: max((r.back for r in values.reads if r.source == k), default=0) for k in range(count)}
     for time in range(iterations):
@@ -90,7 +90,7 @@ def iteration_dag(scop: Scop, values: StencilValues, iterations: int) -> Stencil
 
 
 def stencil_dag(scop: Scop, dependences: Dependences) -> StencilDag:
-    """The DAG of a SCoP whose statements each make an element an iteration; raises NotAStencilError."""
+    """Build the DAG of a SCoP whose statements each make an element an iteration; raises NotAStencilError."""
     if not scop.statements:
         raise NotAStencilError("there are no statements", scop.location)
     written = {s.name: _written(scop, s) for s in scop.statements}
@@ -123,7 +123,7 @@ def _written(scop: Scop, statement: Statement) -> isl.Map:
 def _check_writers(
     array: str, writers: Sequence[Statement], written: dict[str, isl.Map], dependences: Dependences
 ) -> None:
-    """The statements that write an array do so at different elements, without values of one another."""
+    """Check that the statements that write an array do so at different elements, without values of one another."""
     if not dependences.of(array).exact:
         raise NotAStencilError(f"it takes too long to find out which values of {array} are read", writers[0].location)
     names = {s.name for s in writers}
@@ -171,8 +171,10 @@ class _Builder:
         return StencilDag(self.dims, fields, True, tuple(overwritten))
 
     def _reads_of(self, array: str) -> Iterator[tuple[str, int, Array, bool, Offset | None]]:
-        """The reads of a field: the statement and the access, the array, whether a field made the values, the offset.
-        Elements of arrays that are not written, at no fixed offset, are coefficients: there is nothing to fuse."""
+        """Yield the reads of a field: statement and access, array, whether a field made the values, offset.
+
+        Elements of arrays that are not written, at no fixed offset, are coefficients: there is nothing to fuse.
+        """
         for statement in self.of_array[array]:
             for number, access in enumerate(statement.accesses):
                 if access.kind is not AccessKind.READ:

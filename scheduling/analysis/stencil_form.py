@@ -80,7 +80,7 @@ class NotAStencilError(Exception):
 
 
 def time_loops(scop: Scop) -> list[tuple[str, ...]]:
-    """The statements of each outermost loop that is around more than one other loop level, in order of the program."""
+    """Return the statements of each outermost loop around more than one loop level, in order of the program."""
     nest = nest_of(scop)
     groups: dict[object, list[str]] = {}
     for statement in scop.main:
@@ -91,7 +91,7 @@ def time_loops(scop: Scop) -> list[tuple[str, ...]]:
 
 
 def iterated_stencil(scop: Scop, dependences: Dependences) -> StencilForm:
-    """The time loop that a SCoP is, in canonical form; raises NotAStencilError."""
+    """Return the time loop that a SCoP is, in canonical form; raises NotAStencilError."""
     loops = time_loops(scop)
     if len(loops) != 1 or len(loops[0]) != len(scop.main):
         raise NotAStencilError("it is not one loop over steps around everything else", scop.location)
@@ -104,7 +104,7 @@ def iterated_stencil(scop: Scop, dependences: Dependences) -> StencilForm:
 
 
 def stencil_form(scop: Scop, dependences: Dependences, names: Sequence[str]) -> StencilForm:
-    """The canonical form of the statements of one outermost loop; raises NotAStencilError."""
+    """Return the canonical form of the statements of one outermost loop; raises NotAStencilError."""
     statements = [scop.statement(name) for name in names]
     dims = max(len(s.iterators) for s in statements) - 1
     placed = {s.name: _placed(scop, s, dims) for s in statements}
@@ -148,7 +148,7 @@ def _step(scop: Scop, statement: Statement) -> isl.Map:
 
 
 def _distances(pairs: isl.Map, placed: dict[str, isl.Map], dims: int) -> Iterator[Distance]:
-    """The distances of one relation, for each number of steps up to some, and for all more together."""
+    """Yield the distances of one relation, for each number of steps up to some, and one for all greater numbers."""
     source, sink = pairs.get_tuple_name(IN), pairs.get_tuple_name(OUT)
     apart = pairs.apply_domain(placed[source]).apply_range(placed[sink]).deltas()
     apart = apart.project_out_all_params().coalesce()
@@ -174,7 +174,7 @@ def _bound(values: isl.Set, dim: int, *, upper: bool) -> int | None:
 def _levels(
     scop: Scop, dependences: Dependences, names: Sequence[str], distances: Sequence[Distance]
 ) -> dict[str, int]:
-    """The order of statements within a step: each behind those that it depends on."""
+    """Order the statements within a step: each after those that it depends on."""
     within = [(d.source, d.sink) for d in distances if d.steps == 0]
     if not within:
         return dict.fromkeys(names, 0)
@@ -188,7 +188,7 @@ def _levels(
 
 
 def carried_in_space(scop: Scop, dependences: Dependences, source: str, sink: str) -> NotAStencilError:
-    """The reason against statements that depend on one another in a single step."""
+    """Build the error for statements that depend on one another in a single step."""
     first, then = scop.statement(source), scop.statement(sink)
     arrays = " and ".join(dependences.arrays_between(source, sink)) or "memory"
     time = first.iterators[0]

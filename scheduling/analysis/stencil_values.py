@@ -81,7 +81,10 @@ class _Writer:
 
 
 def stencil_values(scop: Scop, dependences: Dependences, form: StencilForm) -> StencilValues:
-    """The fields and reads of a stencil; raises NotAStencilError where an access reads what several iterations made."""
+    """Return the fields and reads of a stencil.
+
+    Raises NotAStencilError where an access reads what several iterations made.
+    """
     writers = {name: _writer(scop, form, name) for name in form.names}
     times = _times(writers)
     arrays = list(dict.fromkeys(w.access.array for w in writers.values()))
@@ -139,7 +142,7 @@ def _by_time(leading: isl.Map) -> isl.Map:
 
 
 def _times(writers: Mapping[str, _Writer]) -> isl.Set:
-    """The iterations, `{ [t] }`: each statement runs in all of them, for the same cells."""
+    """Return the iterations, `{ [t] }`: each statement runs in all of them, for the same cells."""
     ranges = [w.placed.range() for w in writers.values()]
     times = [_time_of(r) for r in ranges]
     union = times[0]
@@ -166,7 +169,7 @@ def _time_of(points: isl.Set) -> isl.Set:
 
 
 def _check_field(writers: Sequence[_Writer]) -> None:
-    """The statements that write one array write different cells, of the same elements."""
+    """Check that the statements that write one array write different cells, of the same elements."""
     seen: list[_Writer] = []
     for writer in writers:
         name, array, place = writer.statement.name, writer.access.array, writer.statement.location
@@ -197,7 +200,7 @@ def _repeats(leading: isl.Map, distance: int, times: isl.Set) -> bool:
 def _order(
     arrays: Sequence[str], found: Sequence[tuple[str, str, ValueRead]], of_array: Mapping[str, Sequence[_Writer]]
 ) -> list[str]:
-    """The fields, each behind those that it reads in the same iteration."""
+    """Order the fields, each after those that it reads in the same iteration."""
     within = [(source, reader) for reader, source, read in found if read.back == 0]
     if not within:
         return list(arrays)
@@ -240,8 +243,10 @@ class _Sources:
                 yield ValueRead(statement.name, number, 0, back, self._offset(statement.accesses[number], offsets))
 
     def _leading(self, access: AccessRelation, alike: dict[object, isl.Map]) -> isl.Map:
-        """The first subscripts of what is read in each iteration; the same ones where constants are added to others
-        alone."""
+        """Return the first subscripts of what is read in each iteration.
+
+        Accesses whose other subscripts differ in constants alone share them (`alike`).
+        """
         rank = access.relation.dim(OUT)
         function = taken_apart(access.relation)
         key = function and (function[0], function[1][: rank - self.dims])
@@ -269,7 +274,7 @@ class _Sources:
         return back
 
     def _check_version(self, leading: isl.Map, back: int) -> None:
-        """What is read at cells that are not written is of the version that is read elsewhere."""
+        """Check that what is read at cells that are not written is of the version that is read elsewhere."""
         version = isl.Map(f"{{ [t] -> [t - {back}] }}").apply_range(self.writers[0].leading)
         if not leading.is_subset(version):
             raise self._refused("reads another version of {array} at some cells")
@@ -314,7 +319,7 @@ def _iterations_apart(pairs: isl.Map) -> Iterator[int]:
 
 
 def _made_before(pairs: isl.Map, back: int) -> isl.Map:
-    """The pairs whose second instance runs so many iterations before the first."""
+    """Return the pairs whose second instance runs so many iterations before the first."""
     space = isl.LocalSpace.from_space(pairs.get_space())
     apart = isl.Constraint.equality_alloc(space).set_constant_val(isl.Val(-back))
     apart = apart.set_coefficient_val(IN, 0, isl.Val(1)).set_coefficient_val(OUT, 0, isl.Val(-1))

@@ -64,8 +64,10 @@ class Lanes:
     _known: dict[tuple[int, int], Touched] = field(default_factory=dict, init=False, repr=False)
 
     def touch(self, size: int, shift: int) -> Touched:
-        """What they touch where each wants so many bytes, `shift` from a multiple of a line: the mean over all
-        alignments is the same for shifts that are one alignment apart."""
+        """Compute what threads touch where each wants so many bytes, `shift` from a multiple of a line.
+
+        The mean over all alignments is the same for shifts that are one alignment apart.
+        """
         key = size, shift % self.line_grain
         if key not in self._known:
             sectors, lines = (
@@ -141,7 +143,8 @@ class _Address:
         return found
 
     def grain(self, length: int) -> int:
-        """What alignments are multiples of, in bytes, as iterators outside the warp and unknown parameters shift."""
+        """Return what alignments are multiples of, in bytes, as iterators outside the warp and unknown parameters
+        shift."""
         still = self._still()
         shifts: dict[str, Number] = {}  # bytes, by iterator or parameter
         for form, pitch in self.parts:
@@ -156,7 +159,7 @@ class _Address:
 
 
 def _shifts(form: Form, still: Sequence[bool], parameters: Mapping[str, int]) -> list[tuple[str, Number]]:
-    """The coefficients of what shifts a subscript from one request to another. Quotients shift on their own."""
+    """Return the coefficients of what shifts a subscript between requests. Quotients shift on their own."""
     found = [(f"{i}", c) for i, (c, alone) in enumerate(zip(form.coefficients, still, strict=True)) if alone and c]
     found += [(name, c) for name, c in form.parameters if name not in parameters]
     for term in form.floors:
@@ -166,7 +169,7 @@ def _shifts(form: Form, still: Sequence[bool], parameters: Mapping[str, int]) ->
 
 
 def _mean(cells: _Cells, offset: int, size: int, length: int, grain: int) -> float:
-    """The mean number of segments of this many bytes over all alignments."""
+    """Compute the mean number of segments of this many bytes over all alignments."""
     shifts = range(offset, offset + length, grain)
     rows = Counter(map(frozenset, cells.values()))  # many are alike
     touched = (times * _touched(row, shift, size, length) for row, times in rows.items() for shift in shifts)

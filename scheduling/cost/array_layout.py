@@ -52,7 +52,7 @@ def pitches(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ..
 
 
 def constant(expression: Expr, parameters: Mapping[str, int]) -> int | None:
-    """The value of an extent, None where it is not known."""
+    """Return the value of an extent, or None where it is not known."""
     match expression:
         case Literal():
             return literal_value(expression.text)

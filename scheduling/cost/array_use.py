@@ -62,8 +62,10 @@ def _is_part(part: ReferenceGroup, group: ReferenceGroup) -> bool:
 
 
 def _bytes(work: Work, group: ReferenceGroup) -> float:
-    """What a group touches in one launch. Where each loop moves another subscript, points that a statement has not are
-    elements that it does not touch."""
+    """Compute the bytes that a group touches in one launch.
+
+    Where each loop moves another subscript, points that a statement has not are elements that it does not touch.
+    """
     size = min(work.footprint(group, work.launch_tile), work.instances * SECTOR_BYTES * group.references)
     movers = [sum(1 for d in group.dimensions if d.slopes[i]) for i, n in enumerate(work.launch_tile) if n > 1]
     return size * work.filled if movers and all(n == 1 for n in movers) else size

@@ -18,8 +18,10 @@ LEAST_RANK = 3  # of arrays that say something
 
 
 def assumed_sizes(scop: Scop, elements: int, least_rank: int = LEAST_RANK) -> Mapping[str, int]:
-    """The parameters that are extents of arrays with `least_rank` such dimensions or more, each such that none of these
-    arrays has more than so many elements if all these extents are the same."""
+    """Assume a size for the parameters that are extents of arrays with `least_rank` such dimensions or more.
+
+    Each is such that none of these arrays has more than so many elements if all these extents are the same.
+    """
     parameters = {p.name for p in scop.parameters}
     found: dict[str, int] = {}
     for array in scop.arrays:

@@ -43,7 +43,7 @@ def fetched_again(works: Iterable[Work], placed: Collection[str], l2_bytes: int)
 
 
 def _outermost(work: Work) -> int | None:
-    """The loop along the outermost dimension of the grid, if that has several blocks."""
+    """Return the loop along the outermost dimension of the grid, or None unless that has several blocks."""
     for number, loop in enumerate(work.mapped.loops):
         part = loop.part(Role.BLOCK)
         if part is not None and part.member == 0 and work.shares[number].blocks > 1:
@@ -54,7 +54,7 @@ def _outermost(work: Work) -> int | None:
 def _bytes(
     work: Work, groups: Iterable[ReferenceGroup], tile: Sequence[float], placed: Collection[str]
 ) -> Iterator[tuple[str, float]]:
-    """What a statement's groups touch of each array in a tile of its loops."""
+    """Yield the bytes that a statement's groups touch of each array in a tile of its loops."""
     found = defaultdict[str, float](float)
     for group in groups:
         if group.array.name not in placed:

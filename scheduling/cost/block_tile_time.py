@@ -82,7 +82,7 @@ class BlockTiles:
         return prod(self.plan.points) * (LOAD_CYCLES * loads + SLOW_CYCLES * slow)
 
     def _plane(self, instructions: float, at_once: int) -> float:
-        """The cycles of a plane of tiles that are on a multiprocessor together."""
+        """Compute the cycles of a plane of tiles that are resident on a multiprocessor at the same time."""
         alone = PLANE_CYCLES + INSTRUCTION_CYCLES * instructions + self._waiting
         slots = max(ISSUE_CYCLES * instructions, self._operation_cycles)
         slots += SHUFFLE_CYCLES * self.figures.shuffled
@@ -108,5 +108,5 @@ def beside(*times: float) -> float:
 
 
 def beside_memory(cycles: float, memory: float) -> float:
-    """The cycles of blocks and of what they wait for in device memory, if each were alone."""
+    """Compute the cycles of blocks and of what they wait for in device memory, if each were alone."""
     return float((cycles**BESIDE_MEMORY + (MEMORY_TIMES * memory) ** BESIDE_MEMORY) ** (1 / BESIDE_MEMORY))

@@ -52,7 +52,7 @@ class Request:
         return self.sectors <= self.least + 1
 
     def of(self, access: AccessRelation) -> Request:
-        """The same for another access."""
+        """Return the same request for another access."""
         return Request(access, self.sectors, self.lines, self.least, self.exact)
 
 _Base = tuple[str, int | None]  # of references, what their subscripts count from
@@ -72,9 +72,11 @@ class Alike(NamedTuple):
 def predict(
     scop: Scop, statement: str, lanes: Sequence[Lane], parameters: Mapping[str, int] | None = None
 ) -> tuple[Request, ...]:
-    """The requests of each access of a statement, in the order of its accesses, with `lanes` from thread.x on.
-    Neighbours along x are one vector where they are so in memory. Parameters with a value make the lengths of rows
-    known."""
+    """Predict the requests of each access of a statement, in the order of its accesses.
+
+    The threads of a warp, `lanes`, count from thread.x on. Neighbours along x are one vector where they are so in
+    memory. Parameters with a value make the lengths of rows known.
+    """
     found = scop.statement(statement)
     warp = Warp(tuple(lane_step(lane, len(found.iterators)) for lane in lanes), parameters or {})
     return tuple(warp.request(r, _vector(r, lanes)) for r in references(scop, found))
@@ -109,7 +111,7 @@ class Warp:
     _lanes: dict[tuple[_Base, LinearPart], Lanes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def request(self, reference: Reference, elements: int = 1) -> Request:
-        """The request of one access; each lane wants so many neighbouring elements at once."""
+        """Compute the request of one access; each thread of a warp wants so many neighbouring elements at once."""
         alike = self.alike(reference, elements)
         known = self._known.get(alike)
         if known is None:
@@ -118,7 +120,7 @@ class Warp:
         return known.of(reference.access)
 
     def alike(self, reference: Reference, elements: int = 1) -> Alike:
-        """What accesses have in common that make the same requests elsewhere, of all warps with these parameters."""
+        """Return a key that accesses with the same requests share, of all warps with these parameters."""
         layout = self._layouts.get(reference.base)
         if layout is None:
             layout = self._layouts[reference.base] = access_pitches(reference, self.parameters)
@@ -142,7 +144,7 @@ class Warp:
 
 
 def _shift(reference: Reference, layout: tuple[int | None, ...]) -> int:
-    """The bytes that whole constants shift an address by within its row."""
+    """Return the bytes that whole constants shift an address by within its row."""
     if not reference.exact:
         return 0
     pairs = zip(reference.constants, layout, strict=True)

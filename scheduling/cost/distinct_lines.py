@@ -33,15 +33,17 @@ class Footprint:
     line: int
 
     def lines(self, tiles: Sequence[Dual], rounded: bool) -> Dual:
-        """The number of lines; `rounded`, with tiles at the start of a line, else the mean over all alignments."""
+        """Count the lines; `rounded`, with tiles at the start of a line, else the mean over all alignments."""
         if not self.group.known:
             return product(tiles, count(tiles)).scaled(self.group.references)
         parts = (self._together(part, tiles, rounded) for part in _components(self.group.dimensions))
         return product(parts, count(tiles))
 
     def _together(self, dimensions: list[int], tiles: Sequence[Dual], rounded: bool) -> Dual:
-        """The lines of some dimensions that share loops: the product of their extents, and at most one line for each
-        reference in each iteration of those loops."""
+        """Count the lines of some dimensions that share loops.
+
+        It is the product of their extents, and at most one line for each reference in each iteration of those loops.
+        """
         last = len(self.group.dimensions) - 1
         extents = [self._extent(d, tiles, rounded, d == last) for d in dimensions]
         if len(dimensions) == 1:
@@ -59,14 +61,14 @@ class Footprint:
         return least(most, self._in_lines(spanned, rounded)) if spanned.value > 1 else constant(1.0, count(tiles))
 
     def _in_lines(self, spanned: Dual, rounded: bool) -> Dual:
-        """The lines of neighbouring elements."""
+        """Count the lines of neighbouring elements."""
         per_line = self.line / last_pitch(self.group.members[0])
         if rounded:
             return constant(float(ceil(spanned.value / per_line)), len(spanned.slopes))
         return spanned.scaled(1 / per_line, 1 - 1 / per_line)
 
     def text(self, names: Sequence[str]) -> str:
-        """The footprint as a formula over the names of the loops' tile sizes."""
+        """Format the footprint as a formula over the names of the loops' tile sizes."""
         if not self.group.known:
             return "*".join(names) or "1"
         return "*".join(self._text_together(part, names) for part in _components(self.group.dimensions)) or "1"
@@ -111,7 +113,7 @@ def _values(dimension: Dimension, tiles: Sequence[Dual]) -> Dual:
 
 @remembered
 def _components(dimensions: Sequence[Dimension]) -> list[list[int]]:
-    """The dimensions, by number, in sets that share no loop."""
+    """Split the dimensions, by number, into sets that share no loop."""
     parts: list[tuple[set[int], list[int]]] = []
     for number, dimension in enumerate(dimensions):
         used = {i for i, c in enumerate(dimension.slopes) if c}
@@ -130,15 +132,15 @@ class DistinctLines:
     loops: int
 
     def evaluate(self, tiles: Sequence[int]) -> float:
-        """The lines of a tile of these sizes, one for each loop, that begins at the start of a line."""
+        """Compute the lines of a tile of these sizes, one for each loop, that begins at the start of a line."""
         return total((f.lines(values(tiles), True) for f in self.footprints), 0).value
 
     def mean(self, tiles: Sequence[Dual]) -> Dual:
-        """The mean over all alignments, which is smooth, with its derivatives."""
+        """Compute the mean over all alignments, which is smooth, with its derivatives."""
         return total((f.lines(tiles, False) for f in self.footprints), self.loops)
 
     def text(self, names: Sequence[str]) -> str:
-        """The sum of the footprints as a formula over the names of the loops."""
+        """Format the sum of the footprints as a formula over the names of the loops."""
         return " + ".join(footprint.text([f"t_{n}" for n in names]) for footprint in self.footprints) or "0"
 
 

@@ -32,7 +32,7 @@ class Dual:
 
 
 def variables(values: Sequence[float]) -> tuple[Dual, ...]:
-    """The variables themselves, at these values."""
+    """Return the variables themselves, at these values."""
     count = len(values)
     return tuple(Dual(v, tuple(float(i == k) for k in range(count))) for i, v in enumerate(values))
 
@@ -66,5 +66,5 @@ def total(terms: Iterable[Dual], variables: int) -> Dual:
 
 
 def least(first: Dual, second: Dual) -> Dual:
-    """The smaller one; where they are equal, the first."""
+    """Return the smaller one; where they are equal, the first."""
     return first if first.value <= second.value else second

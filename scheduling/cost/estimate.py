@@ -102,7 +102,7 @@ class Estimate:
         return sum(kernel.microseconds for kernel in self.kernels)
 
     def of(self, number: int) -> float:
-        """The microseconds of one kernel."""
+        """Return the microseconds of one kernel."""
         return sum(kernel.microseconds for kernel in self.kernels if kernel.number == number)
 
     @property
@@ -111,8 +111,10 @@ class Estimate:
         return sum(kernel.launches * (kernel.l2 + kernel.memory) for kernel in self.kernels)
 
     def in_graphs(self, replayed_us: float) -> Estimate:
-        """The estimate where equal runs replay a CUDA graph, in which a launch takes so long: of as many launches as
-        there are graphs for."""
+        """Return the estimate where equal runs replay a CUDA graph, in which a launch takes so long.
+
+        It counts as many launches as there are graphs for.
+        """
         if sum(kernel.launches for kernel in self.kernels) < FEWEST_LAUNCHES:
             return self
         return replace(self, kernels=tuple(replace(kernel, launch=replayed_us) for kernel in self.kernels))

@@ -134,7 +134,7 @@ class KernelCost:
 
     @staticmethod
     def _rolled(work: Work) -> list[int]:
-        """The serial loops of a thread that are loops: neither unrolled nor so short that a compiler does that."""
+        """Return the serial loops of a thread that remain loops: not unrolled, and too long for compilers to."""
         found = [i for i in work.serial_loops if i not in work.points and not work.mapped.loops[i].parts[-1].unrolled]
         return found if prod(work.shares[i].serial for i in found) > _SHORT else []
 
@@ -199,7 +199,7 @@ class KernelCost:
         return all(w is work and not (w.moves(r, loop) and meet(w, reference, r, loop)) for w, r in same)
 
     def _groups(self, work: Work) -> Iterable[ReferenceGroup]:
-        """The accesses that go to memory, or to what L1 has of it."""
+        """Yield the accesses that go to memory, or to what L1 has of it."""
         return (g for g in work.groups if g.array.name not in self.placed)
 
     def _touched(self) -> float:
@@ -221,7 +221,7 @@ class KernelCost:
         return self._arrays()
 
     def _arrays(self) -> dict[str, ArrayUse]:
-        """What one launch uses of each array."""
+        """Return what one launch uses of each array."""
         return array_uses(self.works, self.placed)
 
     def _fetched(self, work: Work, resident: float) -> float:

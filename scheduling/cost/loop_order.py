@@ -33,7 +33,10 @@ def priority(
     tiles: Sequence[int] | None = None,
     line: int = CACHE_LINE_BYTES,
 ) -> tuple[int, ...]:
-    """The numbers of the loops, outermost first; the most negative derivative last. Equal loops keep their order."""
+    """Order the loops, by number, outermost first.
+
+    The most negative derivative comes last. Equal loops keep their order.
+    """
     slopes = derivatives(scop, statements, loops, tiles, line)
     return tuple(sorted(range(len(slopes)), key=lambda i: (-round(slopes[i], 12), i)))
 
@@ -45,7 +48,7 @@ def derivatives(
     tiles: Sequence[int] | None = None,
     line: int = CACHE_LINE_BYTES,
 ) -> tuple[float, ...]:
-    """The partial derivatives of the memory cost per iteration, in lines, by the tile size of each loop."""
+    """Compute the partial derivatives of the memory cost per iteration, in lines, by the tile size of each loop."""
     names = (statements,) if isinstance(statements, str) else tuple(statements)
     lines = distinct_lines(scop, names, loops, line)
     return memory_cost(lines, tiles or (TILE,) * lines.loops).slopes

@@ -88,13 +88,13 @@ class MappedStatement:
 
 @remembered
 def kernels(tree: isl.Schedule) -> tuple[isl.ScheduleNode, ...]:
-    """The kernel marks of a tree, in order."""
+    """Return the kernel marks of a tree, in order."""
     return tuple(node for node in nodes(tree) if mark_name(node) == KERNEL)
 
 
 @remembered
 def statements(kernel: isl.ScheduleNode) -> tuple[MappedStatement, ...]:
-    """The statements of a kernel, leaf by leaf."""
+    """Return the statements of a kernel, leaf by leaf."""
     return tuple(_inside(kernel, _around(kernel), path_of(kernel), 0))
 
 
@@ -105,7 +105,7 @@ def is_one_thread(kernel: Iterable[MappedStatement]) -> bool:
 
 
 def band_depths(kernel: isl.ScheduleNode) -> dict[str, int]:
-    """The number of the band of each labelled loop of a kernel, counted from the root, as in `Part.depth`."""
+    """Return the number of the band of each labelled loop of a kernel, counted from the root, as in `Part.depth`."""
     found = {}
     for node in nodes_below(kernel):
         label = loop_label(node)
@@ -127,7 +127,7 @@ class _Band:
     points: bool = False
 
     def parts(self, depth: int, statement: str) -> Iterator[tuple[Vector, Part]]:
-        """What the members do with loops of a statement; `depth` is the number of bands around this one."""
+        """Yield what the members do with loops of a statement; `depth` is the number of bands around this one."""
         for i, member in enumerate(self.members):
             read = _read(member, statement)
             if read is not None:
@@ -153,8 +153,10 @@ def _around(node: isl.ScheduleNode) -> tuple[_Band, ...]:
 def _inside(
     node: isl.ScheduleNode, bands: tuple[_Band, ...], path: tuple[int, ...], barriers: int
 ) -> Iterator[MappedStatement]:
-    """The statements at and below a node of a kernel, with these bands around it, and so many sequences with barriers
-    between their children."""
+    """Yield the statements at and below a node of a kernel.
+
+    `bands` are around the node, and so many sequences with `barriers` between their children.
+    """
     if node.n_children() == 0:
         yield from _of_leaf(node, bands, barriers)
         return
@@ -219,8 +221,10 @@ def _place(loop: MappedLoop) -> tuple[int, int]:
 
 
 def _read(member: isl.UnionPwAff, statement: str) -> tuple[Vector, int, bool] | None:
-    """A band member on one statement as (form, size of its tiles, whether it is what a division leaves); None for a
-    constant."""
+    """Read a band member on one statement as (form, size of its tiles, whether it is what a division leaves).
+
+    Returns None for a constant.
+    """
     pieces: list[isl.PwAff] = []
     member.foreach_pw_aff(pieces.append)
     for piece in pieces:
@@ -253,7 +257,7 @@ def _slopes(aff: isl.Aff) -> list[Fraction]:
 
 
 def _normal(slopes: Sequence[Fraction]) -> tuple[Vector, int]:
-    """The slopes times their common denominator, first entry positive, and that denominator."""
+    """Return the slopes times their common denominator, first entry positive, and that denominator."""
     scale = lcm(*(s.denominator for s in slopes))
     whole = [int(s * scale) for s in slopes]
     common = gcd(*whole)

@@ -16,13 +16,15 @@ CLEARLY = 0.8  # the estimate is rough, and the first schedule is the one that f
 
 
 def estimate(scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared: int) -> int:
-    """The sum of the costs of all kernels of a mapped schedule, in no unit, with `shared` bytes of shared memory.
-    Arrays that live inside kernels need no memory traffic."""
+    """Sum the costs of all kernels of a mapped schedule, in no unit, with `shared` bytes of shared memory.
+
+    Arrays that live inside kernels need no memory traffic.
+    """
     return _with_placed(scop, dependences, schedule, shared, _costs(scop, schedule))
 
 
 def _costs(scop: Scop, schedule: MappedSchedule) -> Counter[str]:
-    """The costs of all kernels by array."""
+    """Sum the costs of all kernels by array."""
     total: Counter[str] = Counter()
     for mark in (node for node in nodes(schedule.tree) if mark_name(node) == KERNEL):
         total.update(mapped_cost(scop, mark))
@@ -38,7 +40,7 @@ def _with_placed(
 
 
 def best(scop: Scop, dependences: Dependences, schedules: list[MappedSchedule], shared: int) -> MappedSchedule:
-    """The first schedule, or a later one that is clearly cheaper."""
+    """Return the first schedule, or a later one that is clearly cheaper."""
     chosen = schedules[0]
     if len(schedules) == 1:
         return chosen

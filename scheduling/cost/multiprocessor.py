@@ -31,12 +31,12 @@ _BESIDE_SUMS = 30  # of a thread, beside its sums and what they read
 
 
 def reached(warps: float) -> float:
-    """The share of the rate of arithmetic that so many resident warps reach."""
+    """Return the share of the rate of arithmetic that so many resident warps reach."""
     return REACHED * warps / (warps + _MISSED_WARPS)
 
 
 def in_turns(requests: float, arithmetic: float) -> float:
-    """The time of requests and of the arithmetic that uses them, which are not all at the same time."""
+    """Compute the time of requests and of the arithmetic that uses them, which overlap only in part."""
     return max(requests, arithmetic) + _APART * min(requests, arithmetic)
 
 
@@ -47,20 +47,26 @@ def value_cycles(machine: Machine, *, double: bool) -> float:
 
 
 def hidden_in_part(*times: float) -> float:
-    """The time of what hides behind one another in part, as the blocks of a multiprocessor do not all wait for the same
-    at a time."""
+    """Compute the time of work whose latencies hide one another in part.
+
+    The blocks of a multiprocessor do not all wait for the same at a time.
+    """
     return float(sum(one**_HIDDEN for one in times) ** (1 / _HIDDEN))
 
 
 def beside_device_memory(here: float, memory: float) -> float:
-    """The time of blocks that are busy for so long on multiprocessors, and of device memory, which serves others while
-    some do not load."""
+    """Compute the time of blocks that are busy for so long on multiprocessors, and of device memory.
+
+    The memory serves others while some do not load.
+    """
     return float((here**_BESIDE_MEMORY + memory**_BESIDE_MEMORY) ** (1 / _BESIDE_MEMORY))
 
 
 def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
-    """The time of all blocks of a multiprocessor that has some of them resident at a time: `each` keeps it busy for so
-    long, and waits for so long."""
+    """Compute the time of all blocks of a multiprocessor that has some of them resident at a time.
+
+    `each` keeps it busy for so long, and waits for so long.
+    """
     full, rest = divmod(blocks, resident)
     return full * max(resident * each, each + stalls) + (max(rest * each, each + stalls) if rest else 0.0)
 
@@ -72,5 +78,8 @@ def thread_registers(kept: int, read: int) -> int:
 
 
 def resident_blocks(machine: Machine, threads: int, registers: int, shared_bytes: int) -> int:
-    """The blocks that a multiprocessor has room for; one at least, which has fewer registers where it must."""
+    """Return the number of blocks that fit on a multiprocessor.
+
+    It is one at least, which has fewer registers where it must.
+    """
     return max(1, machine.resident_blocks(threads, registers, shared_bytes))

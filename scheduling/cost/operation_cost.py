@@ -42,7 +42,7 @@ def operation(node: Expr | Stmt) -> float:
 
 @remembered
 def fused_operations(statement: Statement) -> float:
-    """The same where a product and the sum that it goes into are one operation."""
+    """Count a statement's operations, where a product and the sum that it goes into are one operation."""
     nodes = list(_nodes(statement))
     sums = [n for n in nodes if isinstance(n, Binary) and n.op in ("+", "-")]
     products = sum(any(_is_product(n) for n in (one.left, one.right)) for one in sums)
@@ -95,7 +95,7 @@ def _simple(node: Expr | Stmt) -> float:
 
 
 def _slow(node: Expr | Stmt) -> float:
-    """The cycles of a division or a function; none of other nodes."""
+    """Return the cycles of a division or a function; none of other nodes."""
     match node:
         case Assign(op="/", target=target):
             return _of(_DIVISION, target.type.name)

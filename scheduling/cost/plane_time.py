@@ -53,7 +53,7 @@ class PlaneTiles:
         return any(r.source == step.index and any(r.offset[1:]) for r in self.plan.reads)
 
     def _plane(self, step: StreamStep) -> int:
-        """The cells of a plane of an input with its halo."""
+        """Count the cells of a plane of an input with its halo."""
         sides = zip(self.plan.tile, step.lower[1:], step.upper[1:], strict=True)
         return prod(n - a + b for n, a, b in sides)
 
@@ -203,6 +203,6 @@ class PlaneCost:
 
 
 def plane_tiles(plan: StreamPlan, scop: Scop, machine: Machine) -> tuple[PlaneTiles, ...]:
-    """The tiles of each kernel."""
+    """Return the tiles of each kernel."""
     figures = stream_figures(plan, scop)
     return tuple(PlaneTiles(plan, figures, machine, step.index) for step in plan.made)

@@ -21,7 +21,7 @@ _MOST_PIECES = 12  # more are counted by their hull
 
 
 def fix_parameters(context: isl.Set, known: Mapping[str, int], default: int = DEFAULT_SIZE) -> dict[str, int]:
-    """A value for each parameter: the known one, else `default`, moved into what the context allows."""
+    """Choose a value for each parameter: the known one, else `default`, moved into what the context allows."""
     values: dict[str, int] = {}
     kind = isl.dim_type.param
     for i in range(context.dim(kind)):
@@ -36,7 +36,7 @@ def fix_parameters(context: isl.Set, known: Mapping[str, int], default: int = DE
 
 
 def _nearest(context: isl.Set, position: int, wanted: int) -> isl.Set:
-    """The context with one parameter at its largest value up to `wanted`, else at its least."""
+    """Fix one parameter in the context at its largest value up to `wanted`, else at its least."""
     kind = isl.dim_type.param
     for bounded in (context.upper_bound_val(kind, position, isl.Val(wanted)), context):
         if bounded.is_empty():
@@ -49,7 +49,7 @@ def _nearest(context: isl.Set, position: int, wanted: int) -> isl.Set:
 
 
 def at(points: isl.Set, values: Mapping[str, int]) -> isl.Set:
-    """The set for these values of its parameters."""
+    """Return the set for these values of its parameters."""
     kind = isl.dim_type.param
     for i in range(points.dim(kind)):
         name = str(points.get_dim_name(kind, i))
@@ -76,7 +76,10 @@ def counts(points: isl.Set, values: Mapping[str, int]) -> tuple[float, ...]:
 
 
 def range_of_box(points: isl.Set, values: Mapping[str, int], level: int) -> tuple[int, int] | None:
-    """The least and the largest value of a dimension of a box; None for a set that is none, or has no such values."""
+    """Return the least and the largest value of a dimension of a box.
+
+    Returns None for a set that is no box, or has no such values.
+    """
     box = _box(points)
     if box is None or any(name not in values for name in box.parameters):
         return None
@@ -105,7 +108,7 @@ def filled(points: isl.Set, values: Mapping[str, int]) -> float:
 
 
 def _with_quotients(points: isl.Set) -> isl.Set:
-    """The set with its divisions as dimensions of their own, which come first."""
+    """Return the set with its divisions as dimensions of their own, which come first."""
     kind = isl.dim_type.set
     rank = int(points.dim(kind))
     lifted = points.reset_tuple_id().lift().flatten()
@@ -150,13 +153,15 @@ class _Nest:
         return self._below((), [self._seen_from(level) for level in range(len(self.bounds))], {})
 
     def _seen_from(self, level: int) -> list[int]:
-        """The levels around whose values the bounds from this level on depend on."""
+        """Return the outer levels on whose values the bounds from this level on depend."""
         inner = [around for bounds in self.bounds[level:] for _, around, _ in bounds]
         return [outer for outer in range(level) if any(around[outer] for around in inner)]
 
     def _below(self, around: Values, seen: Sequence[Sequence[int]], known: dict[Values, Values]) -> Values:
-        """The counts from a level on, once for all values around that these do not depend on: 20 loops of two
-        iterations are 20 levels to look at, not a million points."""
+        """Count the points from a level on, once for all values around that these do not depend on.
+
+        20 loops of two iterations are 20 levels to look at, not a million points.
+        """
         level = len(around)
         if level == len(self.bounds):
             return (1.0,)
@@ -195,7 +200,7 @@ class _Box:
     sides: tuple[_Side, ...]
 
     def nest(self, values: Mapping[str, int]) -> _Nest | None:
-        """The box for values of its parameters; None where it is empty."""
+        """Return the box for values of its parameters, or None where it is empty."""
         known = [values[name] for name in self.parameters]
         bounds: list[list[Bound]] = [[] for _ in range(self.rank)]
         for level, own, factors, constant in self.sides:
@@ -214,7 +219,7 @@ class _Box:
 
 @remembered
 def _box(points: isl.Set) -> _Box | None:
-    """The box that a set is; None where it is another set."""
+    """Return the box that a set is, or None where it is another set."""
     pieces = points.get_basic_sets()
     if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
         return None

@@ -47,8 +47,10 @@ def reuse(
     counts: Sequence[int],
     writes: Sequence[Reference] = (),
 ) -> Reuse:
-    """What `reads` load for `counts` points along loops that move the iterators by `steps`, outermost first. Elements
-    that `writes` may change between two points are loaded for each."""
+    """Compute what `reads` load for `counts` points along loops that move the iterators by `steps`, outermost first.
+
+    Elements that `writes` may change between two points are loaded for each.
+    """
     return PointReads.of(reads, steps, writes).reuse(counts)
 
 
@@ -66,7 +68,7 @@ class PointReads:
         return cls(tuple(found.read(read) if kept else None for read, kept in zip(reads, shared, strict=True)))
 
     def reuse(self, counts: Sequence[int]) -> Reuse:
-        """What they load for so many points along the loops, outermost first."""
+        """Compute what they load for so many points along the loops, outermost first."""
         tile = _Tile(list(product(*map(range, counts))))
         seen: set[Element] = set()
         first: list[int] = []
@@ -178,7 +180,7 @@ class _Tile:
 
 
 def _whole(value: Number) -> Number:
-    """An int where the value is one, which is compared faster."""
+    """Return an int where the value is integral: ints are compared faster."""
     return int(value) if value == int(value) else value
 
 
@@ -231,7 +233,7 @@ def _reach(reads: Sequence[Reference], step: Vector) -> int:
 
 
 def _sums(node: Node, inside: bool = False) -> int:
-    """The sums of two terms or more that are no terms of another one, but for what multiplies them."""
+    """Count the sums of two terms or more that are no terms of another one, except in what multiplies them."""
     plus = isinstance(node, Binary) and node.op in ("+", "-") and node.type.kind == "float"
     below = sum(_sums(child, plus) for child in children(node))
     return below + int(plus and not inside and not below)

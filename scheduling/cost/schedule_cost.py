@@ -62,7 +62,7 @@ def timed(
 
 
 def _moments(works: Sequence[Work]) -> list[tuple[float, list[Work]]]:
-    """The launches of a kernel that are looked at, with how many others each stands for."""
+    """Return the sampled launches of a kernel, each with how many others it stands for."""
     works = [work for work in works if not work.empty]
     if not works:
         return []
@@ -95,7 +95,7 @@ def _alike(one: Work, other: Work) -> bool:
 
 
 def _host_range(works: Sequence[Work]) -> tuple[float, float] | None:
-    """The least and the largest value of the host's outermost loop; None without a plain one."""
+    """Return the least and the largest value of the host's outermost loop, or None without a plain one."""
     lows, highs = [], []
     for work in works:
         host = work.mapped.loops[0].part(Role.HOST) if work.mapped.loops else None
@@ -111,7 +111,7 @@ def _host_range(works: Sequence[Work]) -> tuple[float, float] | None:
 
 
 def _at_host(works: Sequence[Work], value: int) -> list[Work]:
-    """The works in one iteration of the host's outermost loop."""
+    """Return the works in one iteration of the host's outermost loop."""
     there = [replace(work, mapped=_fixed(work.mapped, value)) for work in works]
     return [work for work in there if not work.mapped.domain.is_empty() and not work.empty]
 

@@ -19,7 +19,7 @@ BANKS, BANK_BYTES = 32, 4
 
 
 def wavefronts(placement: Placement, reference: Reference, along: Sequence[Along], rank: int) -> float:
-    """The turns of one request, where neighbours in a tile are neighbours in its rows."""
+    """Compute the wavefronts of one request, where neighbours in a tile are neighbours in its rows."""
     forms = [form for form in reference.subscripts if form is not None]
     if len(forms) != len(placement.extents) or len(forms) < len(reference.subscripts):
         return 1.0
@@ -36,7 +36,7 @@ def row_pitches(placement: Placement) -> tuple[int, ...]:
 
 
 def turns(cells: set[int], size: int) -> int:
-    """The turns for different cells of so many bytes: a bank gives one of its words in each."""
+    """Compute the wavefronts for different cells of so many bytes: a bank gives one of its words in each."""
     words = {cell * size // BANK_BYTES + w for cell in cells for w in range(max(1, size // BANK_BYTES))}
     return max(Counter(word % BANKS for word in words).values())
 

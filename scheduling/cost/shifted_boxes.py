@@ -21,8 +21,10 @@ Offsets = frozenset[tuple[float, ...]]
 
 
 def group_lines(group: ReferenceGroup, tiles: Sequence[float], line: int) -> float:
-    """The lines that a group touches in a tile at most, by the boxes of its references; infinite for one reference
-    alone, and where a loop moves several subscripts."""
+    """Bound the lines that a group touches in a tile from above, by the boxes of its references.
+
+    The bound is infinite for one reference alone, and where a loop moves several subscripts.
+    """
     movers = [{i for i, slope in enumerate(d.slopes) if slope} for d in group.dimensions]
     if group.references < 2 or sum(map(len, movers)) > len(set().union(*movers)):
         return inf
@@ -41,8 +43,10 @@ def _places(offsets: Iterable[Iterable[Number]]) -> Offsets:
 
 
 def lines_of_union(offsets: Iterable[Iterable[Number]], extents: Sequence[float], per_line: float) -> float:
-    """The lines of `per_line` elements that boxes of these extents touch, one at each of the offsets. The last
-    dimension is the contiguous one, in which a line begins at zero."""
+    """Count the lines of `per_line` elements that boxes of these extents touch, one at each of the offsets.
+
+    The last dimension is the contiguous one, in which a line begins at zero.
+    """
     return _lines(_places(offsets), extents, per_line)
 
 
@@ -66,7 +70,7 @@ def _lines(offsets: Offsets, extents: Sequence[float], per_line: float) -> float
 
 @lru_cache(maxsize=256)
 def _planes(places: Offsets) -> Mapping[float, Offsets]:
-    """The places by the first of their numbers, without it: the same for boxes of all extents."""
+    """Group the places by the first of their numbers, without it: the same for boxes of all extents."""
     found: dict[float, set[tuple[float, ...]]] = {}
     for place in places:
         found.setdefault(place[0], set()).add(place[1:])

@@ -85,8 +85,11 @@ def split_figures(plan: SplitPlan, scop: Scop, machine: Machine) -> SplitFigures
 def _figures(
     plan: SplitPlan, statement: Statement, write: SplitWrite, size: dict[str, int], machine: Machine
 ) -> WriteFigures:
-    """A cell takes sums of what is read, or more; a division has its own instructions, of which a unit for double
-    precision counts two as one operation."""
+    """Return the registers and operations of a write.
+
+    A cell takes sums of what is read, or more; a division has its own instructions, of which a unit for double
+    precision counts two as one operation.
+    """
     reads, slow, double = plan.reads_of(write.statement), slow_operations(statement), is_double(statement)
     operations = fused_operations(statement)
     instructions = max(float(len(reads)), operations - slow) + slow * (2 if double else 1) + 2
@@ -131,12 +134,14 @@ class BlockFigures:
         return ceil((own + beside) / REGISTER_BYTES)
 
     def _rows_beside(self, write: WriteFigures) -> int:
-        """The bytes of rows of other warps that a statement needs at once."""
+        """Compute the bytes of rows of other warps that a statement needs at once."""
         return sum(self.of_plan.size[r.array] for r in write.farthest) * self.block.points[-1]
 
     def _columns_beside(self, write: WriteFigures) -> int:
-        """The bytes of columns of other lanes that a statement needs at once: those of all rows that it reads, where it
-        reads them beside other rows than its own."""
+        """Compute the bytes of columns of other threads of the warp that a statement needs at once.
+
+        They are those of all rows that it reads, where it reads them beside other rows than its own.
+        """
         total = 0
         for array, size in self.of_plan.size.items() if self._dims == 2 else ():
             offsets = [r.offset for r in write.reads if r.array == array and r.offset[-1]]
@@ -154,7 +159,7 @@ class BlockFigures:
         return sum(2 * self._shown(offsets) * size[array] for array, offsets in self.of_plan.rows_read)
 
     def _shown(self, offsets: tuple[int, ...]) -> int:
-        """The cells that warps show one another of an array that is read so far away."""
+        """Count the cells that warps exchange of an array that is read so far away."""
         block = self.block
         if self._dims == 1:
             return (block.warps + 2) * (max(0, *offsets) - min(0, *offsets))

@@ -22,7 +22,7 @@ from polytile.tuning import SplitTuning
 
 
 def split_estimate(plan: SplitPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
-    """The time of the whole SCoP: a kernel, launched for each phase of each band."""
+    """Estimate the time of the whole SCoP: a kernel, launched for each phase of each band."""
     extents = SplitExtents.of(plan, scop, machine, parameters)
     figures = BlockFigures(split_figures(plan, scop, machine), plan.block)
     cost = SplitCost(figures, plan.height, tuple(cut.period for cut in plan.cuts), extents)

@@ -185,7 +185,7 @@ class Work:
         return self._first_loads.get(id(reference), 1.0) if self.points else 1.0
 
     def request(self, reference: Reference) -> Request:
-        """The mean request of a warp."""
+        """Return the mean request of a warp."""
         elements = self.vector(reference)
         alike = self._warps[0][1].alike(reference, elements)
         if alike not in self._requests:
@@ -208,7 +208,7 @@ class Work:
         return self._rows[key] if whole else 1
 
     def _neighbours(self, reference: Reference) -> int:
-        """The same, where a store may be as wide as a load."""
+        """Return the number of neighbours in one access, where a store may be as wide as a load."""
         place = self._thread_loop(len(self.mapped.sizes) - 1) if self.mapped.sizes else None
         if place is None or reference.field is not None or not reference.subscripts:
             return 1
@@ -315,14 +315,14 @@ class Work:
         return total
 
     def _moved(self, loop: int) -> set[str]:
-        """The iterators that a loop moves."""
+        """Return the iterators that a loop moves."""
         steps = zip(self.statement.iterators, self.mapped.loops[loop].step, strict=True)
         return {name for name, step in steps if step}
 
 
 @remembered
 def in_time(mapped: MappedStatement) -> isl.Set:
-    """The instances by their loops instead of their iterators."""
+    """Return the instances by their loops instead of their iterators."""
     forms = tuple(loop.form for loop in mapped.loops)
     return mapped.domain.reset_tuple_id().apply(_order(int(mapped.domain.dim(isl.dim_type.set)), forms))
 
@@ -374,7 +374,7 @@ def _share(loop: MappedLoop, extent: float) -> LoopShare:
 
 
 def _whole(parts: float) -> float:
-    """The least whole number that is not below, up to rounding errors, and at least one: there may be no iterations."""
+    """Round up to a whole number, up to rounding errors, and to at least one: there may be no iterations."""
     return float(max(1, ceil(parts - 1e-6)))
 
 

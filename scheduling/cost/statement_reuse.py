@@ -14,7 +14,7 @@ from polytile.scheduling.cost.statement_cost import Work
 
 
 def at_one_point(works: Sequence[Work]) -> Iterator[list[Work]]:
-    """The statements that threads run one after another at the same points, without loops of their own."""
+    """Yield the statements that threads run one after another at the same points, without loops of their own."""
     groups: list[list[Work]] = []
     for work in works:
         if set(work.serial_loops) - set(work.points) or work.tiled:
@@ -47,7 +47,7 @@ def accesses_again(works: Sequence[Work]) -> frozenset[int]:
 
 
 def _element(reference: Reference) -> Hashable:
-    """The element of an access at a point; None where it cannot be followed."""
+    """Return the element of an access at a point, or None where it cannot be followed."""
     forms = reference.subscripts
     if any(form is None or form.floors for form in forms):
         return None
@@ -55,7 +55,7 @@ def _element(reference: Reference) -> Hashable:
 
 
 def shared_bytes(work_bytes: Iterable[dict[str, float]]) -> float:
-    """What several statements fetch of the same arrays, at least, more than once."""
+    """Compute the bytes that several statements fetch of the same arrays, at least, more than once."""
     by_array: dict[str, list[float]] = {}
     for own in work_bytes:
         for array, size in own.items():

@@ -126,7 +126,7 @@ class StepFigures:
         return max((age + 1 for age, across in self.places if _rows_away(across)), default=0)
 
     def edge_rows(self, plan: PlannedThreads) -> EdgeRows:
-        """The rows that warps show each other."""
+        """Return the rows that warps exchange."""
         rows, warps = (plan.points[0], plan.threads[0]) if len(plan.points) > 1 else (1, 1)
         return EdgeRows.of(warps, rows, (_rows_away(across) for _, across in self.places))
 
@@ -211,7 +211,7 @@ class StreamFigures:
         return STRIP_BASE_WORDS + kept + points * under_way + steps
 
     def _line_words(self, plan: PlannedThreads) -> float:
-        """The same in one dimension."""
+        """Count the registers of a thread with points of a line, in one dimension."""
         points = prod(plan.points)
         values = LINE_VALUES * max(self._live_words()) + 2 * max(s.words for s in self.made)
         return LINE_BASE_WORDS + points * values
@@ -360,7 +360,7 @@ def _figures(
 
 
 def _arithmetic(statement: Statement) -> float:
-    """The instructions of arithmetic for a cell, with what a division or a function waits for between its own."""
+    """Count the instructions of arithmetic for a cell, with the waits of a division or a function between its own."""
     return fused_operations(statement) + (SLOW_TIMES - 1) * slow_operations(statement)
 
 
@@ -381,5 +381,5 @@ def _age(plan: PlannedSteps, read: StreamRead) -> int:
 
 
 def _loads(statement: Statement, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The bytes of each element of other arrays that an instance reads from memory."""
+    """Return the bytes of each element of other arrays that an instance reads from memory."""
     return tuple(sizes[a.array] for a in statement.accesses if a.kind is AccessKind.READ and a.array in sizes)

@@ -57,7 +57,7 @@ class StreamSizes:
     once: bool = False
 
     def remaining(self, plan: StreamPlan) -> float:
-        """Iterations that are no whole pair of blocks."""
+        """Return the iterations that are no whole pair of blocks."""
         return self.iterations - plan.iterations * self.launches(plan)
 
     def launches(self, plan: StreamPlan) -> int:
@@ -106,8 +106,10 @@ def _cells(statement: Statement, dims: int, once: bool) -> isl.Set:
 
 
 def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
-    """The time of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as its
-    arrays need from memory."""
+    """Estimate the time of the whole SCoP: its pairs of blocks, and the remaining iterations.
+
+    Each remaining iteration takes as long as its arrays need from memory.
+    """
     values = fix_parameters(scop.context, parameters)
     sizes, speed = stream_sizes(scop, plan.dims, values, plan.once), machine.speed
     tiles = TileCost(plan, stream_figures(plan, scop).of(plan), machine, sizes)
@@ -140,7 +142,7 @@ class TileCost:
     sizes: StreamSizes
 
     def one_step(self, speed: Speed) -> KernelTime:
-        """The kernels of the remaining iterations, one for each field."""
+        """Compute the time of the kernels of the remaining iterations, one for each field."""
         fields = len(self._fields)
         touched = sum(2 * f.size + sum(f.loads) for f in self._fields) / fields
         return KernelTime(
@@ -233,7 +235,7 @@ class TileCost:
         return sum(stored_bytes(self.plan, self.figures))
 
     def fetched(self, along: float) -> float:
-        """The bytes that tiles load, whose planes are loaded so often, and store."""
+        """Compute the bytes that tiles load, whose planes are loaded so often, and store."""
         other = sum(sum(f.loads) for f in self.figures.made)
         again = along * prod(self.plan.tile) / prod(self.plan.owned)
         return self.cells * (again * (self.loaded + other) + self.stored)
@@ -349,7 +351,10 @@ class StreamCost:
         return tiles.strips.cycles(self._warps, self._planes)
 
     def _of_lines(self, speed: Speed) -> float:
-        """The cycles of warps that wait for memory, too. Those at sides of space begin first, and may end last."""
+        """Compute the cycles of warps that wait for memory, too.
+
+        Those at sides of space begin first, and may end last.
+        """
         tiles = self.tiles
         schedulers = tiles.machine.sms * REGISTER_FILE_PARTITIONS
         full = tiles.resident / REGISTER_FILE_PARTITIONS
@@ -363,7 +368,7 @@ class StreamCost:
         return _together(rounds, side, memory)
 
     def _together(self, speed: Speed) -> float:
-        """The cycles of warps and of what they wait for in device memory."""
+        """Compute the cycles of warps and of what they wait for in device memory."""
         if self.tiles.is_line:
             return 0.0
         both = beside_memory if self.tiles.plan.exchange is Exchange.BLOCK else with_memory

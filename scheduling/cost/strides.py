@@ -25,9 +25,12 @@ DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it,
 
 
 def mapped_cost(scop: Scop, kernel: isl.ScheduleNode) -> Counter[str]:
-    """A guess at the memory time of one mapped kernel, to compare schedules of the same program, by array and for the
-    rest (""): every access counts once for each instance, more when a warp's request is not coalesced, more again
-    when few threads share the work; and every launch counts, and functions that one thread computes."""
+    """Guess the memory time of one mapped kernel, to compare schedules of the same program.
+
+    By array and for the rest (""): every access counts once for each instance, more when a warp's request is not
+    coalesced, more again when few threads share the work; and every launch counts, and functions that one thread
+    computes.
+    """
     cost = Counter({"": LAUNCH * DEPTH_WEIGHT ** _host_loops(kernel)})
     for leaf in _leaves(kernel):
         cost.update(_leaf_cost(scop, leaf, _thread_band(leaf)))
@@ -53,14 +56,14 @@ def has_serial_part(tree: isl.Schedule) -> bool:
 
 
 def narrow_statements(tree: isl.Schedule) -> int:
-    """The number of statements that run on one thread or on those of a single parallel loop."""
+    """Count the statements that run on one thread or on those of a single parallel loop."""
     return sum(
         len(sets(leaf.get_domain())) for leaf in _leaves(tree.get_root()) if (_thread_band(leaf) or (0, 0))[1] < 2
     )
 
 
 def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
-    """(the schedule dimension along x, the number of parallel loops) of the thread band above a leaf.
+    """Return (the schedule dimension along x, the number of parallel loops) of the thread band above a leaf.
 
     A block band over other iterators than the thread band's is parallelism of its own; the tiles of the same loops
     are not.
@@ -80,7 +83,7 @@ def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
 
 
 def _host_loops(kernel: isl.ScheduleNode) -> int:
-    """The number of loops that launch a kernel."""
+    """Count the loops that launch a kernel."""
     loops = 0
     while kernel.has_parent():
         kernel = kernel.parent()
@@ -90,7 +93,7 @@ def _host_loops(kernel: isl.ScheduleNode) -> int:
 
 
 def _iterators(band: isl.ScheduleNode) -> frozenset[str]:
-    """What the members of a band depend on, as `S1:0` for iterator 0 of S1."""
+    """Return what the members of a band depend on, as `S1:0` for iterator 0 of S1."""
     found: set[str] = set()
 
     def visit(value: isl.PwAff) -> None:
@@ -124,8 +127,11 @@ def _functions(statement: Statement) -> int:
 
 
 def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int]) -> dict[int, int]:
-    """The weighted number of accesses below `band` that are not coalesced when a member runs along a warp, for each;
-    those of which several lanes find their elements in a line of a cache count for a little less."""
+    """Count, for each member, the accesses below `band` that are not coalesced when it runs along a warp.
+
+    Counts are weighted: those of which several threads of a warp find their elements in a line of a cache count for a
+    little less.
+    """
     first = int(band.get_schedule_depth())
     cost = dict.fromkeys(members, 0)
     for leaf in _leaves(band):
@@ -149,7 +155,7 @@ def _leaves(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
 
 
 def _step(depth: int, position: int) -> isl.Map:
-    """The points of time behind one another along a dimension, `{ [t, x] -> [t, x + 1] }`."""
+    """Return the points of time one step apart along a dimension, `{ [t, x] -> [t, x + 1] }`."""
     times = isl.Space.set_alloc(CONTEXT, 0, depth)
     total = isl.Map.universe(times.map_from_set())
     for k in range(depth):

@@ -68,7 +68,7 @@ class Strips:
         return self.figures.instructions + sum(accesses(self.plan.points[-1], size) for size in moved)
 
     def _in_rounds(self, warps: float) -> float:
-        """The cycles of a plane, one round after another."""
+        """Compute the cycles of a plane, one round after another."""
         full = self.resident / REGISTER_FILE_PARTITIONS
         own = warps / (self.machine.sms * REGISTER_FILE_PARTITIONS)
         rounds = max(1, ceil(own / full))
@@ -98,15 +98,17 @@ def stored_bytes(plan: StreamPlan, figures: TileFigures) -> Iterator[int]:
 
 
 def accesses(columns: int, size: int) -> int:
-    """The loads, or stores, of a lane's neighbouring columns of so many bytes: vectors where lanes begin at multiples
-    of these."""
+    """Count the loads, or stores, of a thread's neighbouring columns of so many bytes.
+
+    They are vectors where threads begin at multiples of these.
+    """
     widths = [n for width in VECTOR_BYTES if (n := width // size) in VECTOR_ELEMENTS and columns % n == 0]
     is_power = columns & (columns - 1) == 0
     return columns // max(widths) if widths and is_power else columns
 
 
 def with_memory(cycles: float, memory: float) -> float:
-    """The cycles of strips and of what they wait for in device memory, if each were alone."""
+    """Compute the cycles of strips and of what they wait for in device memory, if each were alone."""
     return beside(BESIDE_MEMORY, cycles, memory)
 
 

@@ -141,7 +141,7 @@ class TiledKernelCost(KernelCost):
         return self._arithmetic(work) * work.padding * share
 
     def _size(self, placement: Placement) -> int:
-        """The bytes of an element."""
+        """Return the bytes of an element."""
         references = (r for work in self.works for r in work.references)
         return next((r.array.element.size for r in references if r.array.name == placement.array), 1)
 
@@ -157,7 +157,7 @@ class TiledKernelCost(KernelCost):
         return total
 
     def _points(self, work: Work) -> list[int]:
-        """The loops of which a thread runs several iterations of its own, unrolled."""
+        """Return the loops of which a thread runs several iterations of its own, unrolled."""
         return [i for i in work.serial_loops if work.mapped.loops[i].threads]
 
     def _use(self, work: Work, reference: Reference) -> Placement | None:
@@ -172,7 +172,7 @@ class TiledKernelCost(KernelCost):
         return (g for g in super()._groups(work) if not all(id(r) in tiled for r in g.members))
 
     def _accesses(self, work: Work, again: Container[int]) -> Iterable[AccessTime]:
-        """The requests of a statement: to shared tiles, and to what has no tile."""
+        """Yield the requests of a statement: to shared tiles, and to what has no tile."""
         for reference in work.references:
             placement, storage = self._use(work, reference), self._storage(reference)
             if Space.PRIVATE in {getattr(placement, "memory", None), getattr(storage, "space", None)}:
@@ -200,7 +200,7 @@ class TiledKernelCost(KernelCost):
         return prod(work.shares[i].serial for i in points if not work.moves(reference, i))
 
     def _copies(self) -> Iterable[tuple[Placement, Copy, float]]:
-        """The copies, with how often a block makes each."""
+        """Yield the copies, with how often a block makes each."""
         for placement in self.plan.placements:
             works = [w for w in self.works if any(name == w.mapped.name for name, _ in placement.uses)]
             for copy in placement.copies:
@@ -231,7 +231,7 @@ class TiledKernelCost(KernelCost):
         return total
 
     def _arrays(self) -> dict[str, ArrayUse]:
-        """What one launch uses of each array; of those in tiles of the whole kernel, what its blocks copy."""
+        """Return what one launch uses of each array; of those in tiles of the whole kernel, what its blocks copy."""
         copied: dict[str, list[tuple[float, Copy]]] = {}
         blocks = max(work.blocks for work in self.works)
         for placement, copy, _ in self._copies():

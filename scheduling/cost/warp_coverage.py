@@ -25,8 +25,10 @@ class Dimension:
     lanes: float
 
     def shapes(self, along_x: bool) -> list[tuple[float, int]]:
-        """The numbers of lanes that take part, with how many warps have them: along x all, but for the last warp of a
-        row."""
+        """Return the numbers of active threads, each with how many warps have that number.
+
+        Along x all take part, except in the last warp of a row.
+        """
         if not along_x or self.extent < WARP_SIZE:
             return [(1.0, min(self.extent, max(1, ceil(self.lanes - _ROUNDING))))]
         full = floor(self.points / WARP_SIZE + _ROUNDING)
@@ -36,7 +38,7 @@ class Dimension:
 
 
 def warp_shapes(dimensions: Sequence[Dimension]) -> list[tuple[float, tuple[Along, ...]]]:
-    """The warps that differ in their active lanes, with the share of each. `dimensions` from x on."""
+    """Return the warps that differ in their active threads, with the share of each. `dimensions` from x on."""
     shapes: list[tuple[float, tuple[Along, ...]]] = [(1.0, ())]
     for number, dimension in enumerate(dimensions):
         shapes = [
@@ -49,7 +51,7 @@ def warp_shapes(dimensions: Sequence[Dimension]) -> list[tuple[float, tuple[Alon
 
 
 def mean_lanes(dimensions: Sequence[Dimension]) -> float:
-    """The lanes of a warp that take part, on average."""
+    """Return the number of active threads of a warp, on average."""
     lanes, room = 1.0, WARP_SIZE
     for number, dimension in enumerate(dimensions):
         if room == 1:
@@ -65,7 +67,7 @@ def mean_lanes(dimensions: Sequence[Dimension]) -> float:
 
 
 def mean_request(requests: Sequence[tuple[float, Request]]) -> Request:
-    """The mean over warps that differ; what is ideal is decided by the most frequent."""
+    """Average the requests over warps that differ; what is ideal is decided by the most frequent."""
     main = max(requests, key=lambda pair: pair[0])[1]
     sectors = sum(weight * request.sectors for weight, request in requests)
     lines = sum(weight * request.lines for weight, request in requests)
