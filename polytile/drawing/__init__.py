@@ -15,8 +15,8 @@ from polytile.facts import loop_facts
 def draw(
     states: Iterable[Compilation], parameters: Mapping[str, int]
 ) -> tuple[str, tuple[UserError | InternalError, ...]]:
-    """The text of an SVG file with the schedules and iterations of some SCoPs, and why pictures of others are missing.
-    Raises the first reason where there is no picture at all."""
+    """Return the text of an SVG file with the schedules and iterations of some SCoPs, and why pictures of others are
+    missing. Raises the first reason where there is no picture at all."""
     pictures: list[Svg] = []
     missing: list[UserError | InternalError] = []
     for state in states:
@@ -30,8 +30,8 @@ def draw(
 
 
 def _pictures(state: Compilation, parameters: Mapping[str, int]) -> tuple[list[Svg], list[UserError | InternalError]]:
-    """The tiles of a SCoP, where statements write over one or two dimensions of space, and its iterations; and what
-    failed. Where it has no tiles to draw, the picture of iterations says why."""
+    """Draw the tiles of a SCoP, where statements write over one or two dimensions of space, and its iterations; return
+    what failed, too. Where it has no tiles to draw, the picture of iterations says why."""
     blocks, no_blocks = _attempt(state, lambda: tiles(state, parameters))
     notes = (f"No picture of tiles: {no_blocks.message}",) if no_blocks else ()
 
@@ -45,7 +45,7 @@ def _pictures(state: Compilation, parameters: Mapping[str, int]) -> tuple[list[S
 
 
 def _attempt(state: Compilation, make: Callable[[], Svg]) -> tuple[Svg | None, UserError | InternalError | None]:
-    """A picture, or why there is none: one that fails costs neither the others nor the kernels."""
+    """Return a picture, or why there is none: one that fails costs neither the others nor the kernels."""
     try:
         return make(), None
     except UserError as error:
@@ -57,8 +57,8 @@ def _attempt(state: Compilation, make: Callable[[], Svg]) -> tuple[Svg | None, U
 
 
 def tiles(state: Compilation, parameters: Mapping[str, int]) -> Svg:
-    """The picture of the tiles of a schedule, of overlapped ones where there are some: the tree has only the iterations
-    that they leave. Raises UserError where there is none."""
+    """Draw the tiles of a schedule, the overlapped ones where there are some: the tree has only the iterations that
+    they leave. Raises UserError where there is none."""
     if state.stream is not None:
         return overlapped.to_svg(overlapped.drawing_of(state, parameters))
     return picture.to_svg(build.drawing_of(state, parameters))

@@ -39,7 +39,7 @@ class _Subscript:
 
 
 def axes_of(scop: Scop, dependences: Dependences) -> dict[str, Axes]:
-    """The axes of each statement; all have places of one rank."""
+    """Compute the axes of each statement; all have places of one rank."""
     serial = serial_loops(scop, dependences)
     written = {s.name: _written(s) for s in scop.statements}
     in_space = {name: _in_space(found, serial[name]) for name, found in written.items()}
@@ -52,7 +52,7 @@ def axes_of(scop: Scop, dependences: Dependences) -> dict[str, Axes]:
 
 
 def serial_loops(scop: Scop, dependences: Dependences) -> dict[str, frozenset[int]]:
-    """The iterators of each statement whose loop carries a dependence from or to it."""
+    """Find the iterators of each statement whose loop carries a dependence from or to it."""
     nest = nest_of(scop)
     found: dict[str, set[int]] = {s.name: set() for s in scop.statements}
     for pairs in maps(dependences.all):
@@ -67,7 +67,7 @@ def serial_loops(scop: Scop, dependences: Dependences) -> dict[str, frozenset[in
 
 
 def _written(statement: Statement) -> tuple[_Subscript, ...]:
-    """The subscripts of the element that an instance writes first."""
+    """Return the subscripts of the element that an instance writes first."""
     for access in statement.accesses:
         relation = access.relation.intersect_domain(statement.domain)
         if access.kind is AccessKind.WRITE and relation.is_single_valued():
@@ -107,7 +107,7 @@ def _axes(statement: Statement, subscripts: tuple[_Subscript, ...], rank: int) -
 
 
 def names_along(statement: Statement, place: isl.Map) -> tuple[str, ...]:
-    """The iterators that each coordinate of a place depends on."""
+    """Name the iterators that each coordinate of a place depends on."""
     values = isl.PwMultiAff.from_map(place)
     return tuple(_name(statement, _subscript(statement, values.get_at(k))) for k in range(values.dim(OUT)))
 
@@ -117,7 +117,7 @@ def _name(statement: Statement, subscript: _Subscript) -> str:
 
 
 def _distinct(statement: Statement, place: isl.Map, used: set[int]) -> tuple[int, ...]:
-    """The iterators that are not in a place, and of the others as many as tell instances at one place apart."""
+    """Select the iterators that are not in a place, and as many others as distinguish the instances at one place."""
     everything = range(len(statement.iterators))
     keys = [k for k in everything if k not in used]
     for k in (k for k in everything if k in used):
@@ -137,7 +137,7 @@ def key_map(domain: isl.Set, keys: tuple[int, ...]) -> isl.Map:
 
 
 def axis_names(axes: Mapping[str, Axes]) -> tuple[str, ...]:
-    """The iterators that run along each axis, in all statements."""
+    """Name the iterators that run along each axis, in all statements."""
     rank = len(next(iter(axes.values())).names)
     named = (dict.fromkeys(a.names[k] for a in axes.values() if a.names[k]) for k in range(rank))
     return tuple(", ".join(found) or "element" for found in named)

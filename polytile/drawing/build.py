@@ -35,7 +35,7 @@ MAX_PANELS = 6
 
 
 def drawing_of(state: Compilation, parameters: Mapping[str, int] | None = None) -> Drawing:
-    """The picture of a SCoP's schedule; raises UserError where there is none."""
+    """Build the drawing of a SCoP's schedule; raises UserError where there is none."""
     space = _space(state, {**state.options.parameters, **(parameters or {})})
     if len(space.names) == 1:
         view, section = _view(space, space.names, space.domains, space.rows), None
@@ -104,7 +104,7 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
 
 
 def _domains(run: Executions, axes: Mapping[str, Axes], values: Mapping[str, int]) -> Domains:
-    """The instances that have a place: of the lanes that combine partial results, some write nothing."""
+    """Select the instances that have a place: of the threads that combine partial results, some write nothing."""
     at = point(values)
     return {s.name: axes[s.name].place.domain().intersect_params(at).coalesce() for s in run.scop.statements}
 
@@ -115,7 +115,7 @@ def _fit(run: Executions, axes: Mapping[str, Axes], values: Mapping[str, int]) -
 
 
 def _view(space: _Space, names: tuple[str, ...], domains: Domains, rows: tuple[Row, ...]) -> View:
-    """Some rows over the last axes, of which `names` are; every so many places and rows where they are many."""
+    """Select some rows over the last axes, of which `names` are; every so many places and rows where they are many."""
     step = -(-len(rows) // MAX_ROWS)
     chosen = rows[::step]
     drawn = in_rows(domains, space.axes, chosen) if len(chosen) < len(space.rows) else domains
@@ -155,7 +155,7 @@ def _section(space: _Space) -> Section | None:
 
 
 def _middle(space: _Space, view: View) -> int:
-    """The middle of the highlighted tile of a section along the first axis, in the tile's last row."""
+    """Find the middle of the highlighted tile of a section along the first axis, in the tile's last row."""
     tile = chosen_tile(view.cells)
     own = [cell for cell in view.cells if cell.tile == tile]
     top = [cell for cell in own if cell.row == own[-1].row]
@@ -200,7 +200,7 @@ def _cone(space: _Space, cells: tuple[Cell, ...], tile: Tile) -> Cone | None:
 
 
 def _kernels(state: Compilation, space: _Space, cells: tuple[Cell, ...]) -> tuple[KernelFacts, ...]:
-    """The kernels of which something is drawn."""
+    """Describe the kernels of which something is drawn."""
     names = [k.name for k in state.program.kernels] if state.program else []
     found = []
     for kernel in space.kernels:

@@ -16,7 +16,7 @@ IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
 
 def chosen_tile(cells: Iterable[Cell]) -> Tile:
-    """The tile of most rows, late, and in the middle of its launch."""
+    """Choose the tile to highlight: one of most rows, late, and in the middle of its launch."""
     rows: dict[Tile, set[int]] = defaultdict(set)
     sizes: dict[Tile, int] = defaultdict(int)
     for cell in cells:
@@ -32,8 +32,7 @@ def chosen_tile(cells: Iterable[Cell]) -> Tile:
 def cone_of(
     cells: tuple[Cell, ...], flow: isl.UnionMap, tile: Tile, time: Callable[[Instance], int]
 ) -> Cone | None:
-    """The cone of the middle instance in the last row of a tile, or the latest part of it; None where it needs no
-    other."""
+    """Compute the cone of the middle instance in a tile's last row, or its latest part; None if it needs no other."""
     own = [cell for cell in cells if cell.tile == tile]
     last = max(cell.row for cell in own)
     top = [cell for cell in own if cell.row == last]
@@ -79,7 +78,7 @@ def _boxes(focus: Instance, flow: isl.UnionMap) -> tuple[isl.UnionSet, isl.Union
 
 
 def _box(found: isl.Set) -> tuple[isl.Set, int]:
-    """The box around a bounded set, and how many points it has."""
+    """Return the box around a bounded set, and how many points it has."""
     box, size = isl.Set.universe(found.get_space()), 1
     for k in range(found.dim(SET)):
         low, high = found.dim_min_val(k), found.dim_max_val(k)

@@ -58,7 +58,7 @@ def rows_of(scop: Scop, axes: Mapping[str, Axes], domains: Domains) -> tuple[Row
 
 
 def in_rows(domains: Domains, axes: Mapping[str, Axes], rows: tuple[Row, ...]) -> Domains:
-    """The instances in some rows."""
+    """Select the instances in some rows."""
     found = {}
     for name, domain in domains.items():
         keys = [row.first for row in rows if row.statement == name]
@@ -70,7 +70,7 @@ def in_rows(domains: Domains, axes: Mapping[str, Axes], rows: tuple[Row, ...]) -
 
 
 def at_places(domains: Domains, axes: Mapping[str, Axes], condition: str) -> Domains:
-    """The instances at places `x0, x1` where something holds."""
+    """Select the instances at places `x0, x1` where a condition holds."""
     found = {}
     for name, domain in domains.items():
         place = axes[name].place
@@ -80,7 +80,7 @@ def at_places(domains: Domains, axes: Mapping[str, Axes], condition: str) -> Dom
 
 
 def ranges(domains: Domains, axes: Mapping[str, Axes], rank: int) -> list[tuple[int, int]]:
-    """The least and the greatest place along each axis."""
+    """Return the least and the greatest place along each axis."""
     found = [axes[name].place.intersect_domain(d).range() for name, d in domains.items() if not d.is_empty()]
     low = (min(p.dim_min_val(k).to_python() for p in found) for k in range(rank))
     high = (max(p.dim_max_val(k).to_python() for p in found) for k in range(rank))
@@ -88,7 +88,7 @@ def ranges(domains: Domains, axes: Mapping[str, Axes], rank: int) -> list[tuple[
 
 
 def launch_numbers(kernels: tuple[MappedKernel, ...], at: isl.Set) -> Launches:
-    """The launches of all kernels at some sizes, numbered."""
+    """Assign numbers to the launches of all kernels at some sizes, from 1."""
     orders: set[tuple[Point, int]] = set()
     for kernel in kernels:
         for coordinates in sets(kernel.place.block.intersect_params(at).range()):
@@ -106,7 +106,7 @@ def cells_of(
     rows: tuple[Row, ...],
     launches: Launches,
 ) -> tuple[Cell, ...]:
-    """The instances of some domains, by row and place."""
+    """Collect the instances of some domains as cells, by row and place."""
     numbered = {(row.statement, row.first): k for k, row in enumerate(rows)}
     tiles: dict[tuple[int, int, Point], Tile] = {}  # one object for equal tiles
     found: list[Cell] = []
@@ -126,7 +126,7 @@ def cells_of(
 
 
 def filled(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, ...], tuple[Cell, ...]]:
-    """The rows that have cells."""
+    """Drop the rows that have no cells, and renumber the rows of cells."""
     numbers = {old: new for new, old in enumerate(sorted({cell.row for cell in cells}))}
     if len(numbers) == len(rows):
         return rows, cells

@@ -27,7 +27,7 @@ class MappedKernel:
         return -sum(n for n in self.around if n < 0)
 
     def order(self, host: Point) -> Point:
-        """What launches of all kernels are sorted by: values of host loops and positions, as they stand in the tree."""
+        """Return the key that launches of all kernels are sorted by: host loop values and tree positions."""
         found: list[int] = []
         for n in self.around:
             if n < 0:

@@ -24,7 +24,7 @@ def sizes(drawing: Drawing) -> list[str]:
 
 
 def tile_labels(drawing: Drawing) -> dict[Tile, str]:
-    """The launch of each tile, or its block where there is one launch."""
+    """Label each tile with its launch, or with its block where there is one launch."""
     tiles = {cell.tile for cell in drawing.cells}
     single = _single(drawing)
     return {tile: ", ".join(map(str, tile.block)) if single else str(tile.launch) for tile in tiles}
@@ -92,7 +92,7 @@ def _launches(numbers: tuple[int, ...]) -> str:
 
 
 def marks(drawing: Drawing) -> list[tuple[str, str]]:
-    """What is highlighted, and how."""
+    """List what is highlighted, as pairs of the mark and its meaning."""
     tile = drawing.tile
     block = f"block ({', '.join(map(str, tile.block))}) of " if tile.block else ""
     found = [("tile", f"one tile: {block}launch {tile.launch}")]

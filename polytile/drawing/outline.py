@@ -40,12 +40,12 @@ def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def borders(groups: Mapping[At, Hashable]) -> list[Line]:
-    """The lines between cells of different groups, and around all cells."""
+    """Return the lines between cells of different groups, and around all cells."""
     return _lines(groups, between=True)
 
 
 def inner_lines(groups: Mapping[At, Hashable]) -> list[Line]:
-    """The lines between cells of one group."""
+    """Return the lines between cells of one group."""
     return _lines(groups, between=False)
 
 

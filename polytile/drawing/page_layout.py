@@ -33,7 +33,7 @@ class Range:
 
 
 def page(title: str, sizes: Iterable[str]) -> Svg:
-    """An empty page with its caption."""
+    """Create an empty page with its caption."""
     text = ", ".join(sizes)
     svg = Svg(title, text)
     svg.add("rect", x=0, y=0, width="100%", height="100%", rx=6, fill=PAPER)
@@ -43,7 +43,7 @@ def page(title: str, sizes: Iterable[str]) -> Svg:
 
 
 def heading(svg: Svg, y: float, parts: Iterable[str]) -> float:
-    """What a view shows; returns where it begins."""
+    """Write what a view shows; return where the view begins."""
     text = "; ".join(part for part in parts if part)
     if not text:
         return y
@@ -52,7 +52,7 @@ def heading(svg: Svg, y: float, parts: Iterable[str]) -> float:
 
 
 def fitting(pixels: float, count: int, least: float, most: float) -> float:
-    """The size of a cell, whole if it is not small."""
+    """Compute the size of a cell in pixels, whole if it is not small."""
     size = max(least, min(most, pixels / count))
     return float(int(size)) if size > 4 else size
 
@@ -67,7 +67,7 @@ def rows_panel(top: float, columns: Range, labels: Sequence[str]) -> Panel:
 def rows_axes(
     svg: Svg, panel: Panel, columns: Range, labels: Sequence[str], name: str
 ) -> tuple[float, float]:
-    """The labels of the rows, and the axis below; returns where they end."""
+    """Draw the labels of the rows, and the axis below; return where they end."""
     rows_left(svg, panel, labels)
     axis_below(svg, panel, columns.count, columns.stride, name)
     return panel.across(columns.low + columns.count), panel.y + len(labels) * panel.height + 34
@@ -109,7 +109,7 @@ class PanelGrid:
         return MARGIN + self.per_line * self.wide - GAP, self.top + lines * self.high - 6
 
     def panel(self, svg: Svg, number: int) -> Panel:
-        """The panel with this number, below its label."""
+        """Place the panel with this number, below its label."""
         line, column = divmod(number, self.per_line)
         x, y = MARGIN + self.gutter + column * self.wide, self.top + 24 + line * self.high
         svg.label(x, y - 6, self.labels[number], font_weight="bold", fill=INK)
@@ -130,7 +130,7 @@ def axis_left(svg: Svg, panel: Panel, down: Range, name: str, named: bool) -> No
 
 
 def rows_left(svg: Svg, panel: Panel, labels: Sequence[str]) -> None:
-    """The labels of rows that lie upon each other, as far as there is room."""
+    """Draw the labels of rows that lie upon each other, as far as there is room."""
     for k in ticks(0, len(labels), panel.height, ROW_LABEL):
         middle = panel.down(k + 0.5) + 3.5
         svg.label(panel.x - 6, middle, labels[k], font_size=10, text_anchor="end", fill=SOFT)

@@ -37,7 +37,7 @@ class Panel:
         return self.y + distance * self.height
 
     def covering(self, found: Iterable[Rectangle]) -> str:
-        """The rectangles as a path."""
+        """Return the rectangles as a path."""
         parts = []
         for x, y, w, h in found:
             top = min(self.down(y), self.down(y + h))
@@ -55,7 +55,7 @@ class Panel:
 
 
 def paint(svg: Svg, panel: Panel, drawing: Drawing, cells: Mapping[At, Cell], labels: Mapping[Tile, str]) -> None:
-    """The tiles of some cells with their borders and labels, the cone, and the highlighted tile."""
+    """Paint the tiles of some cells with their borders and labels, the cone, and the highlighted tile."""
     tiles: dict[Tile, list[At]] = defaultdict(list)
     for at, cell in sorted(cells.items()):
         tiles[cell.tile].append(at)
@@ -83,21 +83,21 @@ def _fill(svg: Svg, panel: Panel, drawing: Drawing, tile: Tile, cells: list[At])
 
 
 def _shade(svg: Svg, panel: Panel, drawing: Drawing, cells: Mapping[At, Cell]) -> None:
-    """The cone; without one, the cells of one thread of the highlighted tile."""
+    """Shade the cone; without one, the cells of one thread of the highlighted tile."""
     reached = drawing.cone.all if drawing.cone else {cell.instance for cell in thread_cells(drawing)}
     shaded = rectangles(at for at, cell in cells.items() if cell.instance in reached)
     svg.path(panel.covering(shaded), fill=INK, fill_opacity=0.3 if drawing.cone else 0.75)
 
 
 def thread_cells(drawing: Drawing) -> tuple[Cell, ...]:
-    """The cells of the highlighted tile that its middle cell's thread runs."""
+    """Return the cells of the highlighted tile that its middle cell's thread runs."""
     own = [cell for cell in drawing.cells if cell.tile == drawing.tile]
     thread = own[len(own) // 2].thread
     return tuple(cell for cell in own if cell.thread == thread)
 
 
 def _number(svg: Svg, panel: Panel, cells: list[At], text: str, aside: bool) -> None:
-    """The label of a tile in its middle row, if there is room; or `aside`, where other things are in the middle."""
+    """Label a tile in its middle row, if there is room; or `aside`, where other things are in the middle."""
     columns: dict[int, list[int]] = defaultdict(list)
     for column, row in cells:
         columns[row].append(column)
@@ -115,7 +115,7 @@ def _number(svg: Svg, panel: Panel, cells: list[At], text: str, aside: bool) -> 
 
 
 def _point(svg: Svg, panel: Panel, cone: Cone, cells: Mapping[At, Cell]) -> None:
-    """The instance that the cone belongs to, with lines to those that it reads from, if there is room."""
+    """Mark the instance that the cone belongs to, with lines to those that it reads from, if there is room."""
     at = {cell.instance: where for where, cell in cells.items()}
     if cone.focus not in at:
         return

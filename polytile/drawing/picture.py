@@ -52,7 +52,7 @@ def _rows(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, fl
 
 
 def _panels(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, float]:
-    """Steps one after another; returns where they end."""
+    """Draw steps one after another; return where they end."""
     labels = tile_labels(drawing)
     grid = PanelGrid(top, _range(view, 0), _range(view, 1), tuple(row.label for row in view.rows))
     for number in range(len(view.rows)):

@@ -111,7 +111,7 @@ def _lane(y: float, below: bool) -> tuple[float, int]:
 
 
 def _bar(svg: Svg, x: float, y: float, width: float, interval: Interval, below: bool) -> None:
-    """A bar, whose name and duration a browser shows where a mouse is over it."""
+    """Draw a bar, whose name and duration a browser shows where a mouse is over it."""
     top, high = _lane(y, below)
     colour = COLOURS[interval.kind]
     svg.begin("g")
@@ -122,7 +122,7 @@ def _bar(svg: Svg, x: float, y: float, width: float, interval: Interval, below: 
 
 
 def _words(svg: Svg, x: float, y: float, width: float, interval: Interval, below: bool) -> None:
-    """The name and the duration of a bar as far as there is room."""
+    """Write the name and the duration of a bar as far as there is room."""
     top, high = _lane(y, below)
     took = duration(interval.end - interval.start)
     texts = (f"{interval.kind} {took}", took, str(interval.kind))
@@ -146,13 +146,13 @@ def _grid_lines(svg: Svg, left: float, top: float, bottom: float, seconds: float
 
 
 def _round_step(total: float) -> float:
-    """The least round number whose multiples are so far apart that they can be read."""
+    """Choose the least round number whose multiples are so far apart that they can be read."""
     steps = (base * 10.0**power for power in range(-6, 7) for base in (1, 2, 5))
     return next(s for s in steps if s / total * WIDTH >= 2 * TICK_SPACE)
 
 
 def _legend(svg: Svg, y: float, rows: Sequence[TimelineRow]) -> float:
-    """The kinds that are there, with how long they take on average over the ranks; returns where it ends."""
+    """List the kinds that are there, with how long they take on average over the ranks; return where the list ends."""
     for kind, colour in COLOURS.items():
         found = [i.end - i.start for row in rows for i in row.intervals if i.kind is kind]
         if found:

@@ -24,8 +24,8 @@ Growing = Callable[[Values, bool], Extents]  # how many tiles there are along ea
 def choose_sizes(
     scop: Scop, extents: Growing, given: Mapping[str, int], fits: Callable[[Values], bool], bands: int = BANDS
 ) -> Values:
-    """A value for each parameter: those given, else the least with which there are some tiles along each axis, fewer
-    where they do not fit, and some bands of time."""
+    """Choose a value for each parameter: those given, else the least with which there are some tiles along each axis,
+    fewer where they do not fit, and some bands of time."""
     check_parameters(scop.parameters, given)
     fallback = choose_parameters(scop, given)
     search = _Search(scop, extents, dict(given))
@@ -57,7 +57,7 @@ class _Search:
         return bands * (second - 1) if second > 2 else bands * STEPS // 2
 
     def _least(self, name: str, count: int, *, blocks: bool) -> int:
-        """The least value with which there are `count` tiles along all dimensions of blocks that grow with it (or
+        """Find the least value with which there are `count` tiles along all dimensions of blocks that grow with it (or
         iterations of a host loop); 0 where none does."""
         most, half = self._extents(name, MAX_SIZE, blocks), self._extents(name, MAX_SIZE // 2, blocks)
         growing = [k for k, (n, less) in enumerate(zip(most, half, strict=True)) if n > less and n >= count]
@@ -95,7 +95,7 @@ def _rank(kernel: MappedKernel) -> int:
 
 
 def _box(coordinates: isl.UnionSet) -> Extents:
-    """The extents of the box around some points; empty where there are none."""
+    """Return the extents of the box around some points; empty where there are none."""
     for found in sets(coordinates):
         if not found.is_empty():
             return [extent(found, k)[1] for k in range(found.dim(isl.dim_type.set))]
@@ -103,6 +103,6 @@ def _box(coordinates: isl.UnionSet) -> Extents:
 
 
 def extent(points: isl.Set, k: int) -> tuple[int, int]:
-    """The least coordinate of bounded points along a dimension, and how many there are from it to the greatest."""
+    """Return the least coordinate of bounded points along a dimension, and how many reach up to the greatest."""
     low, high = points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python()
     return low, high - low + 1

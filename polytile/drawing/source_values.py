@@ -14,7 +14,7 @@ from polytile.ir.scop import Scop, Statement
 
 
 def with_source_values(drawing: Drawing, source: Scop) -> Drawing:
-    """The picture, its rows and what it highlights called as the source calls them."""
+    """Rename the rows of a picture and what it highlights to what the source calls them."""
     statements = {s.name: s for s in source.statements}
     sizes = drawing.parameters
 

@@ -29,18 +29,18 @@ class Svg:
     elements: list[str] = field(default_factory=list)
 
     def add(self, name: str, **attributes: object) -> None:
-        """An element; `_` in the names of attributes stands for `-`."""
+        """Add an element; `_` in the names of attributes stands for `-`."""
         self.elements.append(f"<{name} {_spelt(attributes)}/>")
 
     def begin(self, name: str, **attributes: object) -> None:
-        """An element around those that follow, up to its `end`."""
+        """Begin an element around those that follow, up to its `end`."""
         self.elements.append(f"<{name} {_spelt(attributes)}>")
 
     def end(self, name: str) -> None:
         self.elements.append(f"</{name}>")
 
     def tip(self, text: str) -> None:
-        """What a browser shows where a mouse is over the element that was begun."""
+        """Set what a browser shows where a mouse is over the element that was begun."""
         self.elements.append(f"<title>{escape(text)}</title>")
 
     def path(self, data: str, **attributes: object) -> None:
@@ -52,7 +52,7 @@ class Svg:
         self.elements.append(f"<text {place}>{escape(text)}</text>")
 
     def lines(self, y: float = 0.0) -> list[str]:
-        """The element of the whole picture; `y` is where it stands in another."""
+        """Return the element of the whole picture, line by line; `y` is where it stands in another."""
         size = f'width="{number(self.width)}" height="{number(self.height)}"'
         place = f' y="{number(y)}"' if y else ""
         box = f'viewBox="0 0 {number(self.width)} {number(self.height)}"'
@@ -62,7 +62,7 @@ class Svg:
 
 
 def document(pictures: Sequence[Svg]) -> str:
-    """The text of a file: pictures beneath each other."""
+    """Return the text of a file: pictures beneath each other."""
     if len(pictures) == 1:
         return "\n".join([*pictures[0].lines(), ""])
     width, height = max(p.width for p in pictures), sum(p.height for p in pictures)

@@ -22,7 +22,7 @@ Picture = tuple[str, str]  # the text of an SVG file and "", or "" and why there
 def pictures_within(
     scops: Sequence[tuple[Compilation, tuple[LoopFacts, ...]]], seconds: float
 ) -> dict[str, tuple[Picture, ...]]:
-    """The tiles and the iterations of SCoPs, whose loops are given, by their names; all of them in `seconds` of
+    """Draw the tiles and the iterations of SCoPs, whose loops are given, by their names; all of them in `seconds` of
     processor time. Iterations come first, as they take less."""
     start = _used()
 
@@ -46,7 +46,7 @@ def _iterations(state: Compilation, loops: tuple[LoopFacts, ...]) -> Callable[[]
 
 
 def _used() -> float:
-    """The processor time of processes that have ended."""
+    """Return the processor time of processes that have ended, in seconds."""
     times = os.times()
     return times.children_user + times.children_system
 

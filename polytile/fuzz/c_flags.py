@@ -18,7 +18,7 @@ _SMALL = "enum small { LEAST, MOST = 255 };\n"
 
 
 def respelt(text: str, cflags: tuple[str, ...]) -> str:
-    """A program with the types that are to be tried with these flags; its values are as defined as before."""
+    """Return a program with the types that are to be tried with these flags; its values are as defined as before."""
     if "-funsigned-char" in cflags:
         return _CHARACTER.sub("char", text)
     if "-fshort-enums" in cflags and _CHARACTER.search(text):

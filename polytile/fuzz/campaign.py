@@ -38,7 +38,7 @@ class Plan:
     on: str = "emulator"
 
     def case(self, index: int) -> Case:
-        """A trial by its number."""
+        """Return a trial by its number."""
         return replace(case_of(self.seed, index, self.sanitize, self.family), on=self.on)
 
 
@@ -60,7 +60,7 @@ class Tally:
             self.failures.append((index, outcome))
 
     def lines(self) -> Iterator[str]:
-        """The summary: counts, the refusals by message, and the rate."""
+        """Yield the summary: counts, the refusals by message, and the rate."""
         total = sum(self.kinds.values())
         rate = total / self.seconds * 60 if self.seconds else 0.0
         counts = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
@@ -99,7 +99,7 @@ def _trial(plan: Plan, index: int) -> Outcome:
 
 
 def _reported(plan: Plan, index: int, outcome: Outcome) -> str:
-    """The line of a failure; with a folder for results it is shrunk and written there first."""
+    """Return the line of a failure; with a folder for results it is shrunk and written there first."""
     line = f"{index}: {outcome.kind}: {outcome.key or _first_line(outcome.message)}"
     if plan.out is None:
         return line
@@ -114,7 +114,7 @@ def _oracle(plan: Plan, case: Case) -> Outcome:
 
 
 def failure_text(plan: Plan, index: int, case: Case, outcome: Outcome, name: str) -> str:
-    """A C file that shows a failure, with a comment that says how it was seen."""
+    """Return a C file that shows a failure, with a comment that says how it was seen."""
     message = "\n".join(f"   {line}".rstrip() for line in outcome.message.replace("*/", "* /").splitlines()[-30:])
     place = f" --on {plan.on}" if plan.on != "emulator" else ""
     family = f" --family {plan.family}" if plan.family else ""
@@ -136,7 +136,7 @@ def _first_line(text: str) -> str:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Advance]:
-    """A bar on a terminal, drawn without a thread: trials are forked from this process."""
+    """Show a bar on a terminal, drawn without a thread: trials are forked from this process."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

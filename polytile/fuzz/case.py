@@ -60,7 +60,7 @@ class Choices:
     one_step: OneStep | None = None
 
     def options(self, strategy: str) -> Options:
-        """The options of a compilation with one strategy."""
+        """Return the options of a compilation with one strategy."""
         one = self.one_step if strategy == OVERLAPPED else None
         return Options(
             schedule=strategy,
@@ -104,7 +104,7 @@ class Case:
         return respelt(driver_text(self.program, self.sizes), self.choices.cflags)
 
     def command(self, file: str) -> str:
-        """The command line that does about the same, at the last of the sizes."""
+        """Return the command line that does about the same, at the last of the sizes."""
         c, one = self.choices, self.choices.one_step
         if one is not None and self.strategies[0] == OVERLAPPED:
             c = replace(c, tile=one.tile, block=one.block, time_tile=0)
@@ -138,7 +138,7 @@ def case_of(seed: int, index: int, sanitize: tuple[str, ...] = (), family: str =
 
 
 def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> Case:
-    """A random experiment, with a program of one family, `nests`, `stencils` or `pieces`, where one is named."""
+    """Draw a random experiment, with a program of one family, `nests`, `stencils` or `pieces`, where one is named."""
     case = _of_family(draw, sanitize, family)
     cflags = (draw.one_of(FLAGS),) if draw.chance(6) else ()
     case = replace(case, choices=replace(case.choices, cflags=cflags))
@@ -148,14 +148,14 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> C
 
 
 def _in_planes(draw: Draw, case: Case) -> Case:
-    """The case with kernels of one step, whose blocks share planes."""
+    """Add kernels of one step, whose blocks share planes, to the case."""
     tile, block = draw.one_of(ONE_STEP_TILES)
     planes, barriers = draw.one_of(PLANES[1:]), draw.pick(0, 1, 2)
     return replace(case, choices=replace(case.choices, one_step=OneStep(planes, barriers, tile, block)))
 
 
 def _of_kinds(draw: Draw, case: Case) -> Case:
-    """The case with types and sizes that programs seldom have, built as a whole: the entry points decide what runs."""
+    """Add types and sizes that programs seldom have; build the case as a whole: the entry points decide what runs."""
     drawn = with_kinds(draw, replace(case.program, autodetect=False))
     if not well_formed(drawn) or drawn == replace(case.program, autodetect=False):
         return case
@@ -187,7 +187,7 @@ def _of_family(draw: Draw, sanitize: tuple[str, ...], family: str) -> Case:
 
 
 def _with_pieces(draw: Draw, case: Case) -> Case:
-    """The case with a program of pieces as people write them instead."""
+    """Replace the case's program by one of pieces as people write them."""
     drawn = with_pieces(draw)
     choices = replace(_choices(draw, drawn), parameters=())
     whole = draw.chance(6) and choices.strict and not drawn.autodetect
@@ -197,7 +197,7 @@ def _with_pieces(draw: Draw, case: Case) -> Case:
 
 
 def _over_time(draw: Draw, case: Case) -> Case:
-    """The case with a time loop over stencils instead, in tiles of several steps."""
+    """Replace the case's program by a time loop over stencils, in tiles of several steps."""
     drawn, threads = over_time(draw), case.choices.block
     strategy, time_tile = draw.pick(SPLIT, OVERLAPPED), draw.pick(0, 1, 2, 3)
     if strategy == SPLIT:

@@ -48,7 +48,7 @@ class Child:
         return cls(number, process, reader, folder, time.monotonic(), limit)
 
     def outcome(self) -> Outcome | None:
-        """What came of it, or None while it runs; a process that is late is ended."""
+        """Return the outcome of the work, or None while it runs; a process that is late is ended."""
         if self.reader.poll():
             return self._end(self._received())
         if not self.process.is_alive():
@@ -92,7 +92,7 @@ class Child:
 
 
 def _main(work: Callable[[], Outcome], writer: Connection, folder: str) -> None:
-    """The child: everything it prints and leaves behind goes into its folder."""
+    """Run the work in the child: everything it prints and leaves on disk goes into its folder."""
     tempfile.tempdir = folder
     os.environ["TMPDIR"] = folder
     printed = os.open(os.path.join(folder, "printed"), os.O_WRONLY | os.O_CREAT)
@@ -146,7 +146,8 @@ def _kill(pid: int) -> None:
 
 
 def _processor_time(pid: int) -> float | None:
-    """The seconds that a process, those below it and those that it has waited for used, where the system says so."""
+    """Sum the processor time, in seconds, of a process, its descendants and those that it has waited for; None where
+    the system does not say."""
     total = 0
     for one in (pid, *_descendants(pid)):
         try:
@@ -160,7 +161,7 @@ def _processor_time(pid: int) -> float | None:
 
 
 def _descendants(pid: int) -> list[int]:
-    """The processes below one, where the system lists them."""
+    """List the descendants of a process, where the system lists them."""
     try:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     except OSError:

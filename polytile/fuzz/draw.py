@@ -31,5 +31,5 @@ class Draw:
 
 
 def source_of(seed: int, index: int) -> Draw:
-    """The choices of program number `index` of a seed, the same on every machine."""
+    """Return the choices of program number `index` of a seed, the same on every machine."""
     return Draw(random.Random(f"polytile {seed} {index}"))

@@ -36,7 +36,7 @@ static double next(void)
 
 
 def driver_text(program: Program, sizes: Sequence[Sizes]) -> str:
-    """The program followed by a `main` that runs it at all these sizes."""
+    """Return the program followed by a `main` that runs it at all these sizes."""
     needed = extents(program)
     runs = [_run(program, f, needed, number) for number, f in enumerate(program.functions)]
     calls = [
@@ -69,7 +69,7 @@ def _run(program: Program, function: Function, needed: Extents, number: int) -> 
 
 
 def _argument(array: Array) -> str:
-    """What is passed for an array that `main` points to, or for a scalar."""
+    """Return what is passed for an array that `main` points to, or for a scalar."""
     if array.rank == 0:
         return "1"
     flat = array.form in ("flat", "restrict") or array.rank == 1
@@ -86,7 +86,7 @@ def _each(array: Array, body: Sequence[str]) -> list[str]:
 
 
 def _members(array: Array) -> list[tuple[str, str]]:
-    """The numbers in one element, with their types."""
+    """Return the numbers in one element, with their types."""
     return [(f"here->{f.name}{at}" if f.name else "*here", f.type) for f in fields_of(array.type) for at in _places(f)]
 
 

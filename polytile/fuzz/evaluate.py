@@ -46,7 +46,7 @@ _COMPARISONS = {
 
 
 def value_of(index: Index, values: Values) -> int:
-    """The value of an index expression; `/` and `%` round towards zero. Raises TypeError for one that reads data."""
+    """Evaluate an index expression; `/` and `%` round towards zero. Raises TypeError for one that reads data."""
     match index:
         case Num(value):
             return value
@@ -94,7 +94,7 @@ def holds(condition: Condition, values: Values) -> bool:
 
 
 def value_set(let: Let, values: Values) -> int:
-    """The value of a variable after it was set."""
+    """Return the value of a variable after it was set."""
     value = value_of(let.value, values)
     if let.limit is not None and holds(Compare(Num(value), let.op, let.limit), values):
         return value_of(let.limit, values)
@@ -102,7 +102,7 @@ def value_set(let: Let, values: Values) -> int:
 
 
 def with_known(program: Program, sizes: Values) -> dict[str, int]:
-    """The sizes, what is set before SCoPs, and the numbers of iterations of loops whose steps are sizes."""
+    """Add what is set before SCoPs, and the iteration counts of loops whose steps are sizes, to the sizes."""
     found = dict(sizes)
     for function in program.functions:
         for let in function.known:

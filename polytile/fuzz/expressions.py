@@ -59,7 +59,7 @@ class Context:
     places: tuple[Element, ...] = ()
 
     def without(self, array: str) -> Context:
-        """The same place where an array may not be used."""
+        """Return the same place where an array may not be used."""
         return replace(
             self,
             scalars=tuple(s for s in self.scalars if s[0] != array),
@@ -83,7 +83,7 @@ class ExpressionWriter:
 
     # Index expressions
     def index(self, at: Context) -> Index:
-        """A subscript."""
+        """Draw a subscript."""
         draw = self.draw
         if not at.iterators and at.bases and not draw.chance(3):
             return plus(draw.one_of(at.bases), draw.pick(0, 0, 1))
@@ -122,7 +122,7 @@ class ExpressionWriter:
         return Name(self.draw.one_of(SIZES))
 
     def bound(self, at: Context, *, low: bool) -> Index:
-        """A bound of a loop; upper ones are exclusive."""
+        """Draw a bound of a loop; upper ones are exclusive."""
         draw = self.draw
         outer = [plus(Name(i), draw.pick(-1, 0, 0, 1, 2)) for i in at.iterators[-2:]]
         if low:
@@ -143,7 +143,7 @@ class ExpressionWriter:
 
     # Conditions
     def condition(self, at: Context) -> tuple[Condition, bool]:
-        """A condition, and whether it reads data."""
+        """Draw a condition, and return it and whether it reads data."""
         affine = self.affine(at, 1)
         if self.jumps and self.draw.chance(4):
             data = self.data_compare(at)
@@ -188,7 +188,7 @@ class ExpressionWriter:
         return Apply(text, tuple(self.value(at, k, depth - 1) for k in kinds))
 
     def leaf(self, at: Context, wanted: str) -> Value:
-        """An element of an array or a local variable, an iterator or a number."""
+        """Draw an element of an array or a local variable, an iterator or a number."""
         draw = self.draw
         local = [name for name, ctype in at.scalars if kind(ctype) == wanted]
         if local and draw.chance(3):
@@ -214,7 +214,7 @@ class ExpressionWriter:
         return self.element(at, array, chosen)
 
     def element(self, at: Context, array: Array, field: Field) -> Element:
-        """A field of an element; of a field with subscripts of its own, one of its numbers."""
+        """Draw a field of an element; of a field with subscripts of its own, one of its numbers."""
         return Element(array.name, self.subscripts(at, array), field.name, self.inside(at, field))
 
     def inside(self, at: Context, field: Field) -> tuple[Index, ...]:
@@ -245,14 +245,14 @@ class ExpressionWriter:
         return tuple(self.small_index(at) for _ in range(array.rank))
 
     def small_index(self, at: Context) -> Index:
-        """A subscript with values that are not out of proportion."""
+        """Draw a subscript with values that are not out of proportion."""
         found = self.index(at)
         bounds = range_of(found, at.names)
         wide = max(abs(c) for end in (bounds.low, bounds.high) for c in (end.n, end.m)) > 3
         return Num(1) if wide or max(abs(bounds.low.c), abs(bounds.high.c)) > LARGEST_CONSTANT_INDEX else found
 
     def row(self, at: Context) -> Row | None:
-        """A call on the first elements of a row of doubles."""
+        """Draw a call on the first elements of a row of doubles."""
         found = self.row_array(at, written=False)
         if found is None:
             return None
@@ -264,7 +264,7 @@ class ExpressionWriter:
         return self.small_index(at) if self.inner_rows and self.draw.chance(2) else None
 
     def row_array(self, at: Context, *, written: bool) -> Array | None:
-        """An array whose rows C can pass as `double *`."""
+        """Draw an array whose rows C can pass as `double *`."""
         found = [
             a
             for a in self.arrays

@@ -41,7 +41,7 @@ Extents = dict[str, list[Linear]]
 
 
 def scope_of(function: Function) -> Ranges:
-    """The names in the SCoPs of a function: sizes, and what is set before."""
+    """Return the names in the SCoPs of a function: sizes, and what is set before."""
     names: Ranges = PARAMETERS
     for let in function.known:
         names = {**names, let.name: set_by(let, names)}
@@ -49,7 +49,7 @@ def scope_of(function: Function) -> Ranges:
 
 
 def statements(body: tuple[Statement, ...], names: Ranges) -> Iterator[tuple[Statement, Ranges]]:
-    """The statements of a block with the names that each may use."""
+    """Yield the statements of a block with the names that each may use."""
     for s in body:
         yield s, names
         if isinstance(s, Let):
@@ -57,7 +57,7 @@ def statements(body: tuple[Statement, ...], names: Ranges) -> Iterator[tuple[Sta
 
 
 def counted(node: Counting, names: Ranges) -> Ranges:
-    """The names in the body of Counting, and behind it."""
+    """Return the names in the body of Counting, and after it."""
     start, moved = range_of(node.start, names), _moved(node.name, node.body, names)
     return {**names, node.name: Range(start.low + moved.low, start.high + moved.high)}
 
@@ -106,7 +106,7 @@ def _product(one: Linear, other: Linear) -> Linear:
 
 
 def extents(program: Program) -> Extents:
-    """The extents of every array, those declared inside SCoPs too; each is at least 1 for all sizes.
+    """Compute the extents of every array, those declared inside SCoPs too; each is at least 1 for all sizes.
 
     Arrays of one name, declared in several places, get the extents that all of them need. Raises KeyError for a name
     that is not in scope.
@@ -141,7 +141,7 @@ def _visit(node: Any, names: Ranges, found: Extents) -> None:
 
 
 def _needed(node: Element | Row | Sweep | Entry, names: Ranges) -> list[Linear]:
-    """The sizes that one use of an array needs."""
+    """Compute the sizes that one use of an array needs."""
     needed = [range_of(s, names) for s in node.subscripts]
     sizes = [r.high + shift(r) + ONE for r in needed]
     if isinstance(node, Row | Sweep):

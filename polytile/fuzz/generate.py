@@ -34,13 +34,13 @@ UNSIGNEDS = ("unsigned", "unsigned", "unsigned char", "unsigned short", "unsigne
 
 
 def program(draw: Draw) -> Program:
-    """A random program; the same choices give the same program."""
+    """Draw a random program; the same choices give the same program."""
     arrays = _arrays(draw)
     return _program(draw, StatementWriter(draw, arrays, jumps=draw.chance(2)))
 
 
 def with_pieces(draw: Draw) -> Program:
-    """A random program with pieces of one to three families among its statements."""
+    """Draw a random program with pieces of one to three families among its statements."""
     families = [draw.one_of(FAMILIES) for _ in range(draw.pick(1, 1, 2, 2, 3))]
     arrays = _arrays(draw)
     if SUBSCRIPTS in families and draw.chance(2):
@@ -61,7 +61,7 @@ def with_pieces(draw: Draw) -> Program:
 
 
 def _knowing(draw: Draw, function: Function) -> Function:
-    """The function with some numbers of its SCoPs in variables that are set before."""
+    """Replace some numbers in a function's SCoPs by variables that are set before."""
     lets = (
         Let("reach", Num(draw.pick(1, 2, 3))),
         Let("end", plus(Name(draw.one_of(SIZES)), draw.pick(0, -1, 2))),
@@ -100,7 +100,7 @@ def _program(draw: Draw, writer: StatementWriter) -> Program:
 
 
 def over_time(draw: Draw) -> Program:
-    """A random time loop over stencils, and nothing else."""
+    """Draw a random time loop over stencils, and nothing else."""
     rank, kind = draw.pick(1, 1, 2, 2, 3), draw.pick("double", "float")
     arrays = tuple(Array(name, kind, rank, "vla") for name in ARRAY_NAMES[: draw.pick(1, 2, 2, 2)])
     found = stencil(StatementWriter(draw, list(arrays), jumps=False))
@@ -134,7 +134,7 @@ def _scalar(draw: Draw, name: str) -> Array:
 
 
 def _part(writer: StatementWriter) -> tuple[Statement, ...]:
-    """The body of one SCoP: one to three nests."""
+    """Draw the body of one SCoP: one to three nests."""
     body: list[Statement] = []
     for _ in range(writer.draw.pick(1, 1, 1, 2, 2, 3)):
         if body and writer.left <= 0:

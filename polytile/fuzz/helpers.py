@@ -62,7 +62,7 @@ _ALL = {**SCALAR_FUNCTIONS, **ROW_FUNCTIONS, **SWEEP_FUNCTIONS}
 
 
 def needed_definitions(text: str) -> list[str]:
-    """The functions that a text calls, and those that they call, callees first."""
+    """Return the functions that a text calls, and those that they call, callees first."""
     called = {name for name in _ALL if re.search(rf"\b{name}\(", text)}
     if "nested" in called:
         called |= {"half", "mix"}

@@ -28,7 +28,7 @@ from polytile.fuzz.wellformed import well_formed
 
 
 def with_kinds(draw: Draw, program: Program) -> Program:
-    """The program with some of these kinds; the same one where it has no place for them."""
+    """Add some of these kinds to the program; return the same one where it has no place for them."""
     for change, one_in in ((with_large_sizes, 1), (with_layouts, 2), (with_statics, 3)):
         if draw.chance(one_in):
             program = change(draw, program)
@@ -53,7 +53,7 @@ def _at(node: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _started(draw: Draw, loop: Loop) -> Loop:
-    """The loop from a start on, with an unsigned iterator mostly up to an end that it is compared with by `!=`."""
+    """Let the loop begin at a start, with an unsigned iterator mostly up to an end that it is compared with by `!=`."""
     if loop.start or loop.type != "int" or draw.chance(2):
         return loop
     name = draw.one_of(tuple(STARTS))
@@ -62,7 +62,7 @@ def _started(draw: Draw, loop: Loop) -> Loop:
 
 
 def _compared(draw: Draw, loop: Loop) -> Loop:
-    """The loop with a comparison beside its bound or around its body."""
+    """Add a comparison beside the loop's bound or around its body."""
     if draw.chance(3):
         return loop
     compare = LargeCompare(draw.one_of(COMPARISONS), Name(loop.iterator), draw.one_of(COMPARED))

@@ -46,7 +46,7 @@ class Outcome:
 
 
 def outcome_of(error: BaseException, sizes: int | None = None, strategy: str = "") -> Outcome:
-    """The outcome of a trial that ended with an exception."""
+    """Return the outcome of a trial that ended with an exception."""
     match error:
         case UserError(location=None):
             kind = "refused without a place"
@@ -70,11 +70,11 @@ def outcome_of(error: BaseException, sizes: int | None = None, strategy: str = "
 
 
 def _frame(error: BaseException) -> str:
-    """The innermost function of polytile's that was running."""
+    """Name the innermost function of polytile's that was running."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "polytile" in f.filename or "main" in f.filename]
     return f"{Path(frames[-1].filename).name}:{frames[-1].name}" if frames else "?"
 
 
 def template(message: str) -> str:
-    """The first line of a message without what it quotes and counts."""
+    """Return the first line of a message without what it quotes and counts."""
     return _NUMBER.sub("#", _QUOTED.sub("_", message.splitlines()[0] if message else ""))

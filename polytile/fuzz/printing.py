@@ -42,7 +42,7 @@ FIXED_NAMES = {"n": "NI", "m": "NJ"}  # of sizes that are macros
 
 
 def c_text(program: Program) -> str:
-    """The text of a C file; raises KeyError for a program that uses what it does not declare."""
+    """Return the text of a C file; raises KeyError for a program that uses what it does not declare."""
     printer = _Printer(program, extents(program))
     bodies = [printer.function(f) for f in program.functions]
     text = "\n\n".join("\n".join(lines) for lines in bodies)
@@ -62,20 +62,21 @@ _MACROS = {"MIN(a, b)": "((a) < (b) ? (a) : (b))", "MAX(a, b)": "((a) > (b) ? (a
 
 
 def used_arrays(program: Program, functions: Iterable[Function]) -> list[Array]:
-    """The arrays and scalars outside the SCoPs that these functions mention, in the order of the program's list."""
+    """Return the arrays and scalars outside the SCoPs that these functions mention, in the order of the program's
+    list."""
     names = {n.array for f in functions for n in walk(f) if isinstance(n, Element | Row | Sweep | Entry)}
     return [a for a in program.arrays if a.name in names]
 
 
 def parameters(program: Program, function: Function) -> list[str]:
-    """The integer parameters of a function: sizes that are no macros, and the offset where it is used."""
+    """Return the integer parameters of a function: sizes that are no macros, and the offset where it is used."""
     fixed = dict(program.fixed)
     mentioned = {n.name for n in walk((function, program.assumptions)) if isinstance(n, Name)}
     return [*(s for s in SIZES if s not in fixed), *([OFFSET] if OFFSET in mentioned else [])]
 
 
 def large_sizes(function: Function) -> list[str]:
-    """The parameters of a function that have values at the ends of their types."""
+    """Return the parameters of a function that have values at the ends of their types."""
     found = {n.size for n in walk(function.parts) if isinstance(n, LargeCompare)}
     found |= {STARTS[n.start].size for n in walk(function.parts) if isinstance(n, Loop) and n.start}
     return sorted(found - {""})
@@ -120,7 +121,7 @@ class _Printer:
         return [f"#pragma polytile assume({c})" for c in conditions]
 
     def signs(self, body: tuple[Statement, ...]) -> list[str]:
-        """What C does not say of the sizes, and what it takes to see rows in `A[i * (m + 1) + j]`."""
+        """Return what C does not say of the sizes, and what it takes to see rows in `A[i * (m + 1) + j]`."""
         sizes = [f"{s} >= 0" for s in SIZES if s not in dict(self.program.fixed)]
         if OFFSET in {n.name for n in walk(body) if isinstance(n, Name)}:
             sizes += [f"{OFFSET} >= {OFFSET_RANGE[0]}", f"{OFFSET} <= {OFFSET_RANGE[1]}"]

@@ -55,7 +55,7 @@ def linear_text(value: Linear, spelt: Mapping[str, str]) -> str:
 
 
 def _tight(text: str) -> str:
-    """The text as an operand of `*`."""
+    """Return the text as an operand of `*`."""
     return text if _ATOM.fullmatch(text) else f"({text})"
 
 
@@ -107,8 +107,8 @@ class Speller:
                 return array + "".join(f"[{self.subscript(s, names)}]" for s in subscripts)
 
     def subscript(self, e: Index, names: Ranges, *, whole: bool = True) -> str:
-        """The index with what keeps it from being negative; a `whole` subscript may be unsigned, as part of a sum of
-        a wider type it would not wrap around."""
+        """Print the index with what keeps it from being negative; a `whole` subscript may be unsigned, as part of a sum
+        of a wider type it would not wrap around."""
         added = shift(range_of(e, names))
         if added == Linear():
             text = self.index(e, names)
@@ -127,7 +127,7 @@ class Speller:
         return e.array + "".join(f"[{s}]" for s in spelt) + tail
 
     def place(self, place: Place, names: Ranges) -> str:
-        """The subscript of an element of a flat array, or of the first element of its row."""
+        """Print the subscript of an element of a flat array, or of the first element of its row."""
         array, subscripts = place.element.array, place.element.subscripts
         spelt = [self.subscript(s, names, whole=False) for s in subscripts]
         if not place.row:
@@ -188,7 +188,7 @@ class Speller:
         return f"for ({declared}{loop.iterator} = {start}; {test}; {self.advance(loop, names)})"
 
     def bounds(self, loop: Loop, names: Ranges) -> tuple[str, str]:
-        """The first value of the iterator, and the condition."""
+        """Print the first value of the iterator, and the condition."""
         i, before = loop.iterator, f"{STARTS[loop.start].text} + " if loop.start else ""
         low, high = before + self.index(loop.low, names), before + self.index(loop.high, names)
         last = before + self.index(moved(loop.high, -1), names)
@@ -223,7 +223,7 @@ class Speller:
 
 
 def moved(e: Index, by: int) -> Index:
-    """The expression, moved by a number."""
+    """Return the expression plus a number."""
     match e:
         case Num(value):
             return Num(value + by)

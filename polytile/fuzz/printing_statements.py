@@ -32,7 +32,7 @@ from polytile.fuzz.tree import (
 
 
 def indent(lines: Iterable[str]) -> list[str]:
-    """The lines one level deeper."""
+    """Indent the lines by one level."""
     return [f"    {line}" for line in lines]
 
 
@@ -48,7 +48,7 @@ class StatementPrinter:
         return "".join(f"[{linear_text(e, self.speller.spelt)}]" for e in shape)
 
     def block(self, body: tuple[Statement, ...], names: Ranges) -> list[str]:
-        """The lines of a block."""
+        """Print the lines of a block."""
         return [line for s, here in statements(body, names) for line in self.statement(s, here)]
 
     def statement(self, s: Statement, names: Ranges) -> list[str]:

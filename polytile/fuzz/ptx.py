@@ -55,7 +55,8 @@ def check_ptx(text: str) -> None:
 
 
 def stale_loads(ptx: str) -> list[str]:
-    """Loads of memory that is never written (ld.global.nc) whose address a condition chooses in one of two arrays."""
+    """List loads of memory that is never written (ld.global.nc) whose address a condition chooses in one of two
+    arrays."""
     return [
         one.text
         for registers in kernels(ptx)
@@ -72,7 +73,7 @@ def _is_chosen(address: str, registers: dict[str, list[Instruction]]) -> bool:
 
 
 def _pointers(register: str, registers: dict[str, list[Instruction]]) -> frozenset[str]:
-    """The pointers that an address is made of; the register itself where none is found."""
+    """Find the pointers that an address is made of; the register itself where none is found."""
     found, seen, waiting = set(), {register}, [register]
     while waiting:
         for i in registers.get(waiting.pop(), []):

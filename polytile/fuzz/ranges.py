@@ -79,7 +79,7 @@ class Range:
         return Range(low, high) if by >= 0 else Range(high, low)
 
     def joined(self, other: Range) -> Range:
-        """The values of both."""
+        """Return the union of both ranges."""
         return Range(self.low.least(other.low), self.high.most(other.high))
 
     @property
@@ -138,7 +138,7 @@ def _towards_zero(value: int, by: int) -> int:
 
 
 def below(loop: Loop, names: Ranges) -> dict[str, Range]:
-    """The names in the body of a loop. The body of `do` runs once in any case."""
+    """Return the names in the body of a loop. The body of `do` runs once in any case."""
     low, high = range_of(loop.low, names), range_of(loop.high, names).high + Linear(c=-1)
     last = high.most(low.high) if loop.form == "do" else high
     return {**names, loop.iterator: Range(low.low, last, _spelt(loop))}
@@ -152,13 +152,13 @@ def _spelt(loop: Loop) -> str:
 
 
 def within(until: Until, names: Ranges) -> dict[str, Range]:
-    """The names in the body of a loop that data end."""
+    """Return the names in the body of a loop that data end."""
     high = range_of(until.limit, names).high + Linear(c=-1)
     return {**names, until.name: Range(ZERO, high.most(ZERO))}
 
 
 def set_by(let: Let, names: Ranges) -> Range:
-    """The values of a variable after it was set."""
+    """Return the range of a variable after it was set."""
     found = range_of(let.value, names)
     return found if let.limit is None else found.joined(range_of(let.limit, names))
 
@@ -170,5 +170,5 @@ def wraps(node: Wrapped, names: Ranges) -> bool:
 
 
 def shift(bounds: Range) -> Linear:
-    """What a subscript needs to be added so that it is never negative."""
+    """Compute what must be added to a subscript so that it is never negative."""
     return bounds.low.least(ZERO) * -1

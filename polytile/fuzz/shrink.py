@@ -15,7 +15,7 @@ Oracle = Callable[[Case], Outcome]
 
 
 def shrink(case: Case, seen: Outcome, oracle: Oracle, seconds: float) -> Case:
-    """The smallest case found within `seconds` for which `oracle` still gives the failure that was seen.
+    """Find the smallest case within `seconds` for which `oracle` still gives the failure that was seen.
 
     Each round tries all variants of the best case so far and goes on from the first that still fails, until none does.
     """
@@ -30,7 +30,7 @@ def shrink(case: Case, seen: Outcome, oracle: Oracle, seconds: float) -> Case:
 
 
 def _only_what_failed(case: Case, seen: Outcome, oracle: Oracle) -> Case:
-    """The sizes and the strategy at which it was seen, where those suffice."""
+    """Keep the sizes and the strategy at which the failure was seen, where those suffice."""
     alone = case
     if seen.sizes is not None:
         alone = replace(alone, sizes=(case.sizes[seen.sizes],))

@@ -63,7 +63,7 @@ _KINDS = {text: (result, kinds) for table in _TABLES for result, forms in table.
 
 
 def cost(case: Case) -> tuple[int, int, int, int]:
-    """What must become less: nodes, options, the length of the text, the size of its numbers."""
+    """Return what must become less: nodes, options, the length of the text, the size of its numbers."""
     nodes = list(walk(case.program))
     numbers = sum(abs(n.value) for n in nodes if isinstance(n, Num))
     chosen = sum(getattr(case.choices, f.name) != f.default for f in fields(Choices))
@@ -111,7 +111,7 @@ def _options(case: Case) -> Iterator[Case]:
 
 
 def _with(record: Any, name: str, value: Any) -> Any:
-    """The record with one field changed."""
+    """Return the record with one field changed."""
     return replace(record, **{name: value})
 
 
@@ -145,7 +145,7 @@ def _shorter(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 
 def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
-    """A loop, a condition or a variable replaced by what it holds."""
+    """Yield programs in which a loop, a condition or a variable is replaced by what it holds."""
     if not (isinstance(node, Loop | If | JumpOver | Switch | Escape | Until | Counting | Let | Place) and path):
         return
     outer: Any = program
@@ -163,7 +163,7 @@ def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
 
 
 def _held(node: Loop | If | JumpOver | Switch | Escape | Until | Counting) -> list[tuple[Statement, ...]]:
-    """What could stand instead of a statement that has a body."""
+    """Return what could stand instead of a statement that has a body."""
     match node:
         case If(_, then, otherwise):
             return [then, otherwise]
@@ -181,7 +181,7 @@ def _held(node: Loop | If | JumpOver | Switch | Escape | Until | Counting) -> li
 
 
 def _unnamed(node: Let | Place, following: Any) -> Any:
-    """The statements after a variable for a subscript, with its value instead."""
+    """Replace a variable for a subscript by its value in the statements after it."""
     if isinstance(node, Let):
         return substituted(following, node.name, node.value)
     for path, element in positions(following):
@@ -191,7 +191,7 @@ def _unnamed(node: Let | Place, following: Any) -> Any:
 
 
 def _without_steps(node: Any, name: str) -> Any:
-    """The tree without the statements that advance a variable."""
+    """Remove the statements that advance a variable from the tree."""
     if isinstance(node, tuple):
         return tuple(
             _without_steps(item, name) for item in node if not (isinstance(item, Advance) and item.name == name)

@@ -27,7 +27,7 @@ def draw_sizes(draw: Draw, program: Program) -> tuple[dict[str, int], ...]:
 
 
 def depth(node: object) -> int:
-    """The loops around the deepest statement."""
+    """Count the loops around the deepest statement."""
     if isinstance(node, tuple):
         return max(map(depth, node), default=0)
     inner = [getattr(node, name) for name in getattr(node, "__dataclass_fields__", ())]

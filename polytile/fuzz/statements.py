@@ -55,7 +55,7 @@ class StatementWriter(ExpressionWriter):
 
     # Loops
     def loop(self, at: Context, depth: int) -> Loop:
-        """A loop with a body of loops and statements, at most `depth` loops deep."""
+        """Draw a loop with a body of loops and statements, at most `depth` loops deep."""
         draw = self.draw
         low, high = self.bound(at, low=True), self.bound(at, low=False)
         if self.pieces and draw.chance(2):
@@ -73,8 +73,8 @@ class StatementWriter(ExpressionWriter):
         return replace(loop, body=self.block(inner, depth - 1), also=also)
 
     def counted_otherwise(self, loop: Loop, at: Context) -> Loop:
-        """The loop with an iterator of another width or sign, where its values and ends fit, or one that starts near
-        the end of int."""
+        """Change the loop's iterator to one of another width or sign, where its values and ends fit, or to one that
+        starts near the end of int."""
         if loop.type == "int" and self.draw.chance(2):
             return replace(loop, start=START)
         low, high = range_of(loop.low, at.names), range_of(loop.high, at.names)
@@ -99,7 +99,7 @@ class StatementWriter(ExpressionWriter):
         return tuple(body)
 
     def piece(self, at: Context, depth: int) -> tuple[Statement, ...]:
-        """What one of the pieces draws; nothing where there is none for this place."""
+        """Draw the statements of one of the pieces; nothing where there is none for this place."""
         if not self.pieces or self.left <= 0 or self.draw.chance(3):
             return ()
         found = (self.draw.one_of(self.pieces)(self, at, depth) for _ in range(PIECES_TRIED))
@@ -142,7 +142,7 @@ class StatementWriter(ExpressionWriter):
 
     # Assignments
     def target(self, at: Context) -> tuple[Element, str]:
-        """What is assigned, and its kind."""
+        """Draw what is assigned; return it with its kind."""
         draw = self.draw
         if at.scalars and draw.chance(4):
             name, ctype = draw.one_of(at.scalars)
@@ -166,7 +166,7 @@ class StatementWriter(ExpressionWriter):
         return Assign((target,), value)
 
     def called(self, at: Context) -> Value:
-        """A call of a function that is more than an expression."""
+        """Draw a call of a function that is more than an expression."""
         row = self.row(at) if self.draw.chance(2) else None
         return row or self.apply(WHOLE_CALLS, at, 2)
 
@@ -191,7 +191,7 @@ class StatementWriter(ExpressionWriter):
         return self.draw.one_of(("compound", "compound", "left", "right") if op != "-" else ("compound", "left"))
 
     def operand(self, at: Context, target: Element, wanted: str, op: str) -> Value:
-        """What is combined with the target; mostly it does not read the target's array."""
+        """Draw what is combined with the target; mostly it does not read the target's array."""
         before = set(self.forbidden)
         if not self.draw.chance(6):
             self.forbidden.add(target.array)

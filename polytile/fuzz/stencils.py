@@ -45,7 +45,7 @@ class _Nest:
 
 
 def stencil(writer: StatementWriter) -> Loop | None:
-    """A time loop over one or two stencils, or None where the program has no arrays for one."""
+    """Draw a time loop over one or two stencils, or None where the program has no arrays for one."""
     draw = writer.draw
     found = [a for a in writer.arrays if a.written and a.type in ("double", "float") and a.rank in (1, 2, 3)]
     if not found:
@@ -102,7 +102,7 @@ def _gather(
     new: tuple[Index, ...] = (),
     old: tuple[Index, ...] = (),
 ) -> Assign:
-    """The weighted sum over the points of a random shape; the weights' sum is at most 1."""
+    """Draw a weighted sum over the points of a random shape; the weights' sum is at most 1."""
     rank = len(nest.sizes)
     points = _points(writer, rank, nest.radius)
     weight = 0.5 ** (len(points) - 1).bit_length()

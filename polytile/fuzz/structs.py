@@ -83,7 +83,7 @@ ENUMS = {  # each has the size and the sign of its type
 
 
 def laid_out(layout: str, ctype: str) -> str:
-    """The struct type with a field `v` of this type, or an enumeration like it, and a layout of its own."""
+    """Name the struct type with a field `v` of this type, or an enumeration like it, and a layout of its own."""
     return f"struct {layout}_{ctype.replace(' ', '_')}"
 
 
@@ -99,12 +99,12 @@ STRUCTS |= {
 
 
 def fields_of(ctype: str) -> tuple[Field, ...]:
-    """The numbers in an element of this type."""
+    """Return the numbers in an element of this type."""
     return STRUCTS[ctype].fields if ctype in STRUCTS else (Field("", ctype),)
 
 
 def field_of(ctype: str, name: str) -> Field:
-    """The field of this name, of a plain type its only one; raises KeyError where there is none."""
+    """Return the field of this name, of a plain type its only one; raises KeyError where there is none."""
     found = {f.name: f for f in fields_of(ctype)}
     return found[name]
 

@@ -72,7 +72,7 @@ class Trial:
         return Outcome(AGREED if kernels else ON_HOST)
 
     def _prepared(self, strategy: str) -> Program | None:
-        """The compiled program, or None when nothing in it ever runs."""
+        """Return the compiled program, or None when nothing in it ever runs."""
         program = self._compiled(strategy)
         if program is not None and program.schedules and self.reload:
             self._reload(strategy, program)
@@ -92,7 +92,7 @@ class Trial:
         return program
 
     def _reload(self, strategy: str, program: Program) -> None:
-        """What `--save-schedule` writes gives the same kernels when it is loaded."""
+        """Check that what `--save-schedule` writes gives the same kernels when loaded; raises InternalError if not."""
         try:
             loaded = self._compiled(strategy, program.schedules)
         except PolytileError as error:

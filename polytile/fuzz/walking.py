@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 def walk(node: Any) -> Iterator[Any]:
-    """The node and all below it, outermost first; tuples are passed through."""
+    """Yield the node and all below it, outermost first; tuples are passed through."""
     if isinstance(node, tuple):
         for item in node:
             yield from walk(item)
@@ -35,7 +35,7 @@ def positions(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def replaced(node: Any, path: Path, new: Any) -> Any:
-    """The tree with what lies at `path` exchanged."""
+    """Return the tree with what lies at `path` exchanged."""
     if not path:
         return new
     step, *rest = path
@@ -45,7 +45,7 @@ def replaced(node: Any, path: Path, new: Any) -> Any:
 
 
 def substituted(node: Any, name: str, by: Index) -> Any:
-    """The tree with the iterator `name` replaced by an expression."""
+    """Return the tree with the iterator `name` replaced by an expression."""
     if isinstance(node, Name):
         return by if node.name == name else node
     if isinstance(node, tuple):

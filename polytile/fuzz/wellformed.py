@@ -62,7 +62,7 @@ class _Scope:
     labels: frozenset[str] = frozenset()
 
     def after(self, s: Statement) -> _Scope:
-        """The scope of what follows a statement in its block."""
+        """Return the scope of what follows a statement in its block."""
         if isinstance(s, Declare | DeclareArray | Place):
             return replace(self, known=self.known | {s.name})
         return replace(self, names={**self.names, s.name: set_by(s, self.names)}) if isinstance(s, Let) else self

@@ -32,7 +32,7 @@ def source_dependences(state: Compilation) -> Dependences:
 def arrows_of(
     dependences: Dependences, shown: Mapping[str, isl.Set], places: Positions, values: Mapping[str, int]
 ) -> Arrows:
-    """The flow between instances that are shown; without any, what the reuse of storage orders."""
+    """Draw the flow between instances that are shown; without any, what the reuse of storage orders."""
     inside = reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, shown.values()), isl.UnionSet("{ }"))
     for relation, flow in ((dependences.flow, True), (dependences.false, False)):
         own = relation.intersect_params(point(values)).intersect_domain(inside).intersect_range(inside)
@@ -68,7 +68,7 @@ def _pairs(parts: Iterable[isl.Map]) -> Iterator[Arrow]:
 
 
 def _most_needing(parts: list[isl.Map], places: Positions) -> list[str]:
-    """The statements that depend on others most, in the order of the source."""
+    """Select the statements that depend on others most, in the order of the source."""
     counts: dict[str, int] = {}
     for m in parts:
         name = str(m.get_tuple_name(OUT))
@@ -78,7 +78,7 @@ def _most_needing(parts: list[isl.Map], places: Positions) -> list[str]:
 
 
 def _focus(parts: list[isl.Map], name: str, places: Positions) -> Instance:
-    """The instance of a statement in the middle of those that depend on several others, if there are some."""
+    """Choose the instance of a statement in the middle of those that depend on several others, if there are some."""
     own = sorted((m for m in parts if m.get_tuple_name(OUT) == name), key=lambda m: -count_of(m.wrap()))
     common = own[0].range()
     for other in own[1:]:
@@ -95,7 +95,7 @@ def _apart(at: At, middle: tuple[float, ...]) -> float:
 
 
 def bold_of(facts: Iterable[LoopFacts], places: Positions) -> Iterator[Bold]:
-    """The witnesses of serial loops whose two instances are shown."""
+    """Yield the witnesses of serial loops whose two instances are shown."""
     for loop in facts:
         if loop.witness is None:
             continue

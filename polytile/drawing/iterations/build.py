@@ -28,7 +28,7 @@ SIDE = 48  # values of each loop where there are too many at any size
 def drawing_of(
     state: Compilation, facts: Iterable[LoopFacts], parameters: Mapping[str, int] | None = None
 ) -> IterationDrawing:
-    """The picture of a SCoP's iterations; raises UserError where there is no end of them."""
+    """Build the drawing of a SCoP's iterations; raises UserError where they are unbounded."""
     scop, known = state.source, tuple(facts)
     _check_bounded(scop)
     given = {**state.options.parameters, **(parameters or {})}
@@ -55,7 +55,7 @@ def drawing_of(
 def _windowed(
     scop: Scop, views: tuple[View, ...], values: Mapping[str, int]
 ) -> tuple[tuple[View, ...], tuple[str, ...]]:
-    """The first iterations alone where no sizes leave few enough, and what is to be said of that."""
+    """Keep the first iterations alone where no sizes leave few enough, and return the notes that say so."""
     side = SIDE
     while sum(view.count(scop, values) for view in views) > MOST and side > 1:
         views = tuple(view.within(scop, values, side) for view in views)
@@ -129,7 +129,7 @@ def _panel(
 
 
 def _title(scop: Scop, view: View) -> str:
-    """The statements, and where they are."""
+    """Name the statements of a view, and their lines in the source."""
     lines = [line for name in view.statements if (line := scop.statement(name).location.line)]
     names = ", ".join(view.statements) if len(view.statements) < 4 else f"{view.statements[0]} to {view.statements[-1]}"
     if not lines:

@@ -42,7 +42,7 @@ class InstanceTiles:
             yield from ((kernel, m) for m in maps(own))
 
     def tiles(self, shown: Shown, values: Mapping[str, int]) -> dict[Instance, Tile]:
-        """The block of each instance that a kernel runs: the first where several do parts of it, or all of it."""
+        """Return the block of each instance that a kernel runs: the first where several run it or parts of it."""
         run: list[tuple[Instance, Launch, Point]] = []
         for kernel, where in self.blocks(shown):
             name, n = str(where.get_tuple_name(IN)), where.dim(IN)

@@ -20,7 +20,7 @@ def title(drawing: IterationDrawing) -> str:
 
 
 def captions(panel: Panel) -> list[str]:
-    """The lines above a panel, the first of them its title."""
+    """Return the lines above a panel, the first of them its title."""
     found = [panel.title]
     if panel.slices:
         found.append(f"slice at {panel.sliced}")
@@ -63,7 +63,7 @@ def marks_line(panel: Panel) -> tuple[list[tuple[int, str, float]], float]:
 
 
 def shapes_of(panel: Panel) -> dict[str, int]:
-    """A number for each statement that has points."""
+    """Assign a number to each statement that has points."""
     drawn = {dot.instance[0] for dot in panel.dots}
     return {name: k for k, name in enumerate(n for n in panel.statements if n in drawn)}
 
@@ -87,7 +87,7 @@ def legend_width(drawing: IterationDrawing) -> float:
 
 
 def _entries(drawing: IterationDrawing) -> Iterator[tuple[str, str]]:
-    """What stands in the picture, and what it means."""
+    """Yield the marks that stand in the picture, and what each means."""
     panels = [panel for panel in drawing.panels if panel.dots]
     if any(panel.launches for panel in panels):
         yield "shades", "launches from the first (light) to the last; where there is one, shades are blocks"

@@ -24,7 +24,7 @@ SHARE = 0.3  # of the instances of the fullest slice, that one through a witness
 
 
 def views_of(scop: Scop, facts: Iterable[LoopFacts], values: Mapping[str, int]) -> tuple[View, ...]:
-    """What is drawn of each nest, in the order of the source; slices are chosen at some sizes."""
+    """Choose what is drawn of each nest, in the order of the source; slices are chosen at some sizes."""
     loops, known = source_loops(scop), tuple(facts)
     nests = _nests(scop, loops, 0, scop.statements)
     return tuple(view for nest in nests for view in _of_nest(scop, nest, known, values))
@@ -41,7 +41,7 @@ def _nests(scop: Scop, loops: Iterable[SourceLoop], level: int, within: Iterable
 
 
 def _of_nest(scop: Scop, nest: tuple[str, ...], facts: tuple[LoopFacts, ...], values: Mapping[str, int]) -> list[View]:
-    """The views of one nest: several where its outermost loop is at a given value."""
+    """Return the views of one nest: several where its outermost loop is at a given value."""
     depth = max(len(scop.statement(name).iterators) for name in nest)
     if depth <= 2:
         return _few(scop, View(nest, tuple(range(depth))), values)
@@ -58,7 +58,7 @@ def _of_nest(scop: Scop, nest: tuple[str, ...], facts: tuple[LoopFacts, ...], va
 
 
 def _few(scop: Scop, view: View, values: Mapping[str, int]) -> list[View]:
-    """Views of a part of the statements each, where too many of them meet in one place."""
+    """Split a view into views of some of its statements each, where too many of them meet in one place."""
     if most_in_one_place(scop, view, values) <= MOST_SLOTS:
         return [view]
     names = view.statements
@@ -66,7 +66,7 @@ def _few(scop: Scop, view: View, values: Mapping[str, int]) -> list[View]:
 
 
 def _parts(scop: Scop, view: View) -> list[View]:
-    """A view whose outer axis is inside of other loops, for each loop that the outer axis is."""
+    """Split a view whose outer axis is inside of other loops, into one for each loop that the outer axis is."""
     first = view.axes[0]
     if first == 0:
         return [view]
@@ -75,7 +75,7 @@ def _parts(scop: Scop, view: View) -> list[View]:
 
 
 def _through(nest: tuple[str, ...], loop: LoopFacts) -> Iterator[View]:
-    """The slice through the witness of a loop, if one of two dimensions has it."""
+    """Yield the slice through the witness of a loop, if one of two dimensions has it."""
     if loop.witness is None:
         return
     ends = [tuple(v for _, v in place.iteration) for place in (loop.witness.source, loop.witness.sink)]
@@ -105,7 +105,7 @@ def _fullest(scop: Scop, view: View, depth: int, values: Mapping[str, int]) -> V
 
 
 def level_name(scop: Scop, statements: Iterable[str], level: int) -> str:
-    """What the user calls the iterators of a level: `i`, or `iteration of i` where its iterations are counted."""
+    """Return the user's name for iterators of a level: `i`, or `iteration of i` where its iterations are counted."""
     loops = (loops_around(scop, scop.statement(name))[level:] for name in statements)
     found = dict.fromkeys(
         own[0].iterator if own[0].value is None else f"iteration of {own[0].iterator}" for own in loops if own

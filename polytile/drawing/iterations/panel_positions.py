@@ -20,7 +20,7 @@ Positions = dict[str, dict[Instance, At]]  # of the instances of each statement
 
 
 def positions_of(scop: Scop, view: View, values: Mapping[str, int]) -> tuple[Positions, frozenset[int]]:
-    """The column and row of each instance, and which columns are beside a loop."""
+    """Return the column and row of each instance, and which columns are beside a loop."""
     found: Positions = {}
     beside: list[str] = []
     for name, own in view.shown(scop, values).items():
@@ -53,7 +53,7 @@ def _first(view: View, name: str, beside: list[str]) -> bool:
 
 
 def slots_of(places: Positions) -> dict[str, int]:
-    """A number for each statement, so that those which meet in a place have different ones."""
+    """Assign numbers to statements, different ones to those which meet in a place."""
     taken: list[set[At]] = []
     found = {}
     for name, own in places.items():

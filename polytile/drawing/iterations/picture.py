@@ -69,7 +69,7 @@ def _width(nest: Nest, pixels: float) -> float:
 
 
 def _panel(svg: Svg, nest: Nest, x: float, y: float, pixels: float) -> float:
-    """A panel below its captions; returns where it ends."""
+    """Draw a panel below its captions; return where it ends."""
     first, *others = captions(nest)
     svg.label(x, y + 12, first, font_size=TITLE, font_weight="bold", fill=INK)
     y += 12 + LINE
@@ -91,7 +91,7 @@ def _panel(svg: Svg, nest: Nest, x: float, y: float, pixels: float) -> float:
 
 
 def _points(svg: Svg, grid: Grid, nest: Nest) -> None:
-    """The instances of one statement and colour together, in groups that say which; then the lines around blocks."""
+    """Draw the instances in groups of one statement and colour, which say so; then the lines around blocks."""
     cells = {dot.at: None for dot in nest.dots}
     if max(nest.slots) > 1:
         svg.path(grid.cells.tracing(borders({at: at for at in cells})), stroke=SOFT, stroke_width=0.3, fill="none")
@@ -110,7 +110,7 @@ def _points(svg: Svg, grid: Grid, nest: Nest) -> None:
 
 
 def _outlines(svg: Svg, grid: Grid, nest: Nest) -> None:
-    """Around what one block runs in one launch, where such places lie together."""
+    """Draw lines around what one block runs in one launch, where such places lie together."""
     tiles: dict[At, set[Tile | None]] = {}
     for dot in nest.dots:
         tiles.setdefault(dot.at, set()).add(dot.tile)

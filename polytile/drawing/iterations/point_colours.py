@@ -19,7 +19,7 @@ def shade(position: float) -> str:
 
 
 def colours_of(panel: Panel) -> dict[Dot, str]:
-    """The colour of each point; points that no kernel runs are white."""
+    """Choose the colour of each point; points that no kernel runs are white."""
     launches = panel.launches
     positions = {launch: k / max(1, len(launches) - 1) for k, launch in enumerate(launches)}
     blocks = [dot.tile.block for dot in panel.dots if dot.tile]

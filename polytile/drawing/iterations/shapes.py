@@ -36,7 +36,7 @@ SHAPES: tuple[Corners, ...] = (
 
 
 def mark(svg: Svg, position: int, x: float, y: float, radius: float, **attributes: object) -> None:
-    """The shape of the statement with this position in its panel."""
+    """Draw the shape of the statement with this position in its panel."""
     corners = SHAPES[position % len(SHAPES)]
     if not corners:
         svg.add("circle", cx=x, cy=y, r=radius, **attributes)

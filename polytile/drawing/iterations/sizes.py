@@ -24,7 +24,7 @@ def trial_sizes(scop: Scop, given: Mapping[str, int]) -> Values:
 
 
 def all_at(scop: Scop, given: Mapping[str, int], size: int) -> Values | None:
-    """The given sizes, and this for the others, if that is allowed."""
+    """Set the given sizes, and `size` for all other parameters; None where the SCoP does not allow that."""
     values = {p.name: given.get(p.name, size) for p in scop.parameters}
     try:
         allowed_values(scop, values)
@@ -40,8 +40,8 @@ def choose(
     tiled: Callable[[Values], bool],
     tried: tuple[int, ...],
 ) -> tuple[Values, tuple[str, ...]]:
-    """A value for each parameter, and what is to be said of them: those that are given unless there are too many points
-    then; else the least of those `tried` with which several tiles are seen."""
+    """Choose a value for each parameter, with notes on the choice: those that are given unless there are too many
+    points then; else the least of those `tried` with which several tiles are seen."""
     check_parameters(scop.parameters, given)
     allowed_values(scop, given)
     if len(given) < len(scop.parameters):
@@ -58,7 +58,7 @@ def choose(
 
 
 def _largest(scop: Scop, whole: Values, count: Callable[[Values], int]) -> Values | None:
-    """The largest sizes, at most these, with few enough points; None where there are none."""
+    """Find the largest sizes, at most these, with few enough points; None where there are none."""
     size, found = 1, None
     while True:
         values = {name: min(value, size) for name, value in whole.items()}

@@ -29,7 +29,7 @@ class View:
     window: tuple[tuple[int, int, int], ...] = ()
 
     def shown(self, scop: Scop, values: Mapping[str, int]) -> dict[str, isl.Set]:
-        """The instances of each statement in it."""
+        """Return the instances of each statement in the view."""
         found = {}
         for name in self.statements:
             own = scop.statement(name).domain.intersect_params(point(values))
@@ -46,7 +46,7 @@ class View:
         return sum(at_least(own) for own in self.shown(scop, values).values())
 
     def extents(self, scop: Scop, values: Mapping[str, int]) -> tuple[tuple[int, int, int], ...]:
-        """The least and the greatest value of each level that is drawn."""
+        """Return each level that is drawn with the least and the greatest value of its iterators."""
         shown = self.shown(scop, values).values()
         found = []
         for level in self.axes:
@@ -63,7 +63,7 @@ class View:
 
 
 def at_least(points: isl.Set) -> int:
-    """The number of points, or that of a box around them where there are many."""
+    """Count the points, or those of a box around them where there are many."""
     if points.is_empty():
         return 0
     box = 1

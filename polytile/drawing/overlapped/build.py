@@ -38,7 +38,7 @@ LOOKED_AT = 5  # tiles that may be highlighted
 
 
 def drawing_of(state: Compilation, parameters: Mapping[str, int] | None = None) -> StreamDrawing:
-    """The picture of the first block of iterations; raises UserError where there is none."""
+    """Build the drawing of the first block of iterations; raises UserError where there is none."""
     space = _space(state, {**state.options.parameters, **(parameters or {})})
     plan, everything = space.plan, list(range(len(space.plan.steps)))
     tile = _chosen(space)
@@ -81,7 +81,7 @@ class _Space:
     cells: Mapping[str, isl.Set] = field(compare=False)
 
     def view(self, indices: list[int], window: Box, at: int | None = None) -> StreamView:
-        """Some steps in a part of space, or over the dimensions behind the first, which is cut `at` a place."""
+        """Select some steps in a part of space, or over the dimensions after the first, which is cut `at` a place."""
         if at is not None:
             window = ((at, at), *window[1:])
         steps = [self.plan.steps[k] for k in indices]
@@ -103,13 +103,13 @@ class _Space:
         return tuple(found)
 
     def _around(self) -> Box:
-        """The box around all cells that tiles load or make."""
+        """Return the box around all cells that tiles load or compute."""
         boxes = [self._memory(step) for step in self.plan.inputs]
         sides = ([box[k] for box in boxes] for k in range(self.plan.dims))
         return tuple((min(low for low, _ in side), max(last for _, last in side)) for side in sides)
 
     def _memory(self, step: StreamStep) -> Box:
-        """The cells of an input that some tile loads."""
+        """Return the box of the cells of an input that some tile loads."""
         sides = zip(self.grid.axes, self.tiles.memory(step, self.values), step.lower, step.upper, strict=True)
         return tuple(
             (max(first, axis[0].of(low, up)[0]), min(last, axis[-1].of(low, up)[1]))
@@ -181,7 +181,7 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
 
 
 def _axis_names(loop: TimeLoop, plan: StreamPlan) -> tuple[str, ...]:
-    """The iterators along each dimension of space, in all statements."""
+    """Name the iterators along each dimension of space, in all statements."""
     of_statements = [names_along(loop.scop.statement(name), placed)[1:] for name, placed in loop.at.items()]
     named = (dict.fromkeys(names[k] for names in of_statements if names[k]) for k in range(plan.dims))
     return tuple(", ".join(found) or "element" for found in named)
@@ -192,8 +192,7 @@ def _iterator(space: _Space) -> str:
 
 
 def _chosen(space: _Space) -> TileIndex:
-    """The tile that owns most cells of the last step, of some in the middle, with neighbours on all sides if it can
-    be."""
+    """Choose the middle tile that owns most cells of the last step, with neighbours on all sides if possible."""
     axes = space.grid.axes
     middle = [(len(axis) - 1) / 2 for axis in axes]
     cells = [space.cells[name] for name in space.plan.steps[-1].statements]

@@ -33,7 +33,7 @@ def cone_of(plan: StreamPlan, loop: TimeLoop, made: Made, focus: tuple[StreamSte
 
 
 def _sources(plan: StreamPlan, made: Made, cell: Cell) -> Iterator[Cell]:
-    """What it is computed from. A cell that no statement makes keeps what its element has, so it needs nothing."""
+    """Yield the cells that a cell is computed from: none where no statement writes it, as it keeps its value."""
     index, place = cell
     step = plan.steps[index]
     if step.is_input:

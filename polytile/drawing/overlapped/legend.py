@@ -52,7 +52,7 @@ def _mark(svg: Svg, area: Area, mark: str, drawing: StreamDrawing) -> None:
 
 
 def _several(drawing: StreamDrawing) -> tuple[TileIndex, ...]:
-    """Some tiles that compute a cell together, the highlighted one among them if that has a halo."""
+    """Choose some tiles that compute one cell redundantly, the highlighted tile among them if that has a halo."""
     views = (drawing.section.view, drawing.space) if drawing.section else (drawing.space,)
     for steps in (view.steps for view in views):
         if found := {tiles for step in steps for tiles in step.tiles.values() if len(tiles) > 1}:
@@ -61,7 +61,7 @@ def _several(drawing: StreamDrawing) -> tuple[TileIndex, ...]:
 
 
 def marks(drawing: StreamDrawing) -> list[tuple[str, str]]:
-    """What is drawn, and how."""
+    """List what is drawn, as pairs of the mark and its meaning."""
     tile, several = tile_name(drawing, drawing.tile), _several(drawing)
     arrays = ", ".join(dict.fromkeys(step.array for step in drawing.plan.inputs))
     found = [("alone", "computed by one tile, in the tile's colour")]

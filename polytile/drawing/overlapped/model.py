@@ -21,7 +21,7 @@ class TileSpan:
     cells: Span
 
     def of(self, lower: int, upper: int) -> Span:
-        """What it claims of a step whose box has these sides around the owner box."""
+        """Return the cells that a tile loads or computes of a step whose box has these sides around the owner box."""
         return max(self.owned[0] + lower, self.cells[0]), min(self.owned[1] + upper, self.cells[1])
 
 
@@ -32,11 +32,11 @@ class TileGrid:
     axes: tuple[tuple[TileSpan, ...], ...]
 
     def owner(self, tile: TileIndex) -> Box:
-        """What a tile stores, where statements write it."""
+        """Return the cells that a tile stores, where statements write them."""
         return tuple(axis[k].owned for axis, k in zip(self.axes, tile, strict=True))
 
     def box(self, tile: TileIndex, step: StreamStep) -> Box:
-        """What a tile claims of a step."""
+        """Return the box of the cells that a tile loads or computes of a step."""
         sides = zip(self.axes, tile, step.lower, step.upper, strict=True)
         return tuple(axis[k].of(lower, upper) for axis, k, lower, upper in sides)
 

@@ -27,7 +27,7 @@ def tile_colour(tile: TileIndex) -> str:
 
 
 def paint_cells(svg: Svg, panel: Panel, cells: Mapping[At, Tiles], loaded: Iterable[At] = ()) -> None:
-    """The cells, those that are loaded faintly, with lines between cells and around those of the same tiles."""
+    """Paint the cells, those that are loaded faintly, with lines between cells and around those of the same tiles."""
     faint = set(loaded)
     groups: dict[tuple[Tiles, bool], dict[At, None]] = defaultdict(dict)
     for at, tiles in cells.items():
@@ -63,13 +63,13 @@ def area(panel: Panel, found: Rectangle) -> Area:
 
 
 def outline(svg: Svg, panel: Panel, cells: Iterable[At]) -> None:
-    """A thick line around cells of the highlighted tile."""
+    """Draw a thick line around cells of the highlighted tile."""
     own = dict.fromkeys(cells, 0)
     svg.path(panel.tracing(borders(own)), stroke=INK, stroke_width=2.6, stroke_linecap="square", fill="none")
 
 
 def dashed(svg: Svg, panel: Panel, columns: Span, rows: Span, within: Iterable[At]) -> None:
-    """A dashed rectangle around some columns and rows, as far as cells are drawn there."""
+    """Draw a dashed rectangle around some columns and rows, as far as cells are drawn there."""
     inside = [(x, y) for x, y in within if columns[0] <= x <= columns[1] and rows[0] <= y <= rows[1]]
     if inside:
         left, right = min(x for x, _ in inside), max(x for x, _ in inside)
@@ -78,7 +78,7 @@ def dashed(svg: Svg, panel: Panel, columns: Span, rows: Span, within: Iterable[A
 
 
 def planes(svg: Svg, panel: Panel, own: Iterable[At], plane: int, slots: int) -> None:
-    """The plane of a tile that is made at a moment of the stream, and those before that are kept."""
+    """Shade the plane that a tile computes at a moment of the stream, and the planes before that are kept."""
     rows = {row: [(x, y) for x, y in own if y == row] for row in range(plane - slots + 1, plane + 1)}
     for row, cells in rows.items():
         shape = "".join(covering(area(panel, r)) for r in rectangles(cells))
@@ -86,7 +86,7 @@ def planes(svg: Svg, panel: Panel, own: Iterable[At], plane: int, slots: int) ->
 
 
 def downwards(svg: Svg, panel: Panel, own: Iterable[At], plane: int) -> None:
-    """An arrow from a plane on in the direction of the stream."""
+    """Draw an arrow from a plane on in the direction of the stream."""
     columns = [x for x, y in own if y == plane]
     if columns:
         x, y = panel.across((min(columns) + max(columns) + 1) / 2), panel.down(plane + 1)
@@ -95,7 +95,7 @@ def downwards(svg: Svg, panel: Panel, own: Iterable[At], plane: int) -> None:
 
 
 def name_tiles(svg: Svg, panel: Panel, drawing: StreamDrawing, cells: Mapping[At, Tiles], row: float) -> None:
-    """The number of each tile in the middle of its own cells of a row, if there is room."""
+    """Label each tile with its number in the middle of its own cells of a row, if there is room."""
     for tile, columns in _alone(cells, int(row)).items():
         text, left, right = tile_name(drawing, tile), min(columns), max(columns) + 1
         if (right - left) * panel.width >= width_of(text, 13) + 4:
@@ -104,7 +104,7 @@ def name_tiles(svg: Svg, panel: Panel, drawing: StreamDrawing, cells: Mapping[At
 
 
 def _alone(cells: Mapping[At, Tiles], row: int) -> dict[TileIndex, list[int]]:
-    """The columns that one tile alone computes in a row."""
+    """Return the columns that one tile alone computes in a row."""
     found: dict[TileIndex, list[int]] = defaultdict(list)
     for (column, own_row), tiles in cells.items():
         if own_row == row and len(tiles) == 1:

@@ -91,7 +91,7 @@ def _shade(svg: Svg, panel: Panel, cone: StreamCone, view: StreamView) -> None:
 
 
 def _point(svg: Svg, panel: Panel, cone: StreamCone, view: StreamView) -> None:
-    """The cell that the cone belongs to, with lines to those that it reads."""
+    """Mark the cell that the cone belongs to, with lines to those that it reads."""
     for column, row in _places(cone, view, frozenset({(cone.step, cone.place)})):
         x, y = panel.across(column + 0.5), panel.down(row + 0.5)
         for to_column, to_row in _places(cone, view, cone.sources):
@@ -103,7 +103,7 @@ def _point(svg: Svg, panel: Panel, cone: StreamCone, view: StreamView) -> None:
 
 # Steps over two axes ----------------------------------------------------------------------------------
 def _panels(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tuple[float, float]:
-    """Steps one after another; returns where they end."""
+    """Draw steps one after another; return where they end."""
     grid = PanelGrid(top, _range(view, 0), _range(view, 1), tuple(step.label for step in view.steps))
     for number, step in enumerate(view.steps):
         panel = grid.panel(svg, number)
@@ -116,7 +116,7 @@ def _panels(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> t
 
 
 def _panel(svg: Svg, panel: Panel, drawing: StreamDrawing, step: StepCells) -> None:
-    """A step with the box that one tile claims of it, its owner box, and the planes of the stream."""
+    """Draw a step with the box that one tile loads or computes of it, its owner box, and the planes of the stream."""
     cells = {(place[1], place[0]): tiles for place, tiles in step.tiles.items()}
     paint_cells(svg, panel, cells, cells if step.step.is_input else ())
     own = [at for at, tiles in cells.items() if drawing.tile in tiles]

@@ -11,12 +11,12 @@ Area = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 def stripe(area: Area, position: int, count: int) -> str:
-    """The stripes number `position`, `position + count` and so on of a rectangle, as a path."""
+    """Return stripes number `position`, `position + count` and so on of a rectangle, as a path."""
     return "".join(_closed(polygon) for polygon in _stripes(area, position, count))
 
 
 def edges(area: Area) -> str:
-    """The lines between stripes, as a path."""
+    """Return the lines between stripes, as a path."""
     left, top, right, bottom = area
     parts = []
     for k in range(ceil((left + top) / WIDTH), floor((right + bottom) / WIDTH) + 1):
@@ -37,7 +37,7 @@ def _stripes(area: Area, position: int, count: int) -> Iterator[list[Corner]]:
 
 
 def _above(polygon: list[Corner], limit: float, sign: int) -> list[Corner]:
-    """The part of a polygon in which x + y is at least the limit (at most: -1)."""
+    """Clip a polygon to the part in which x + y is at least the limit (at most: -1)."""
     found: list[Corner] = []
     for (x, y), (to_x, to_y) in zip(polygon, [*polygon[1:], *polygon[:1]], strict=True):
         here, there = sign * (x + y - limit), sign * (to_x + to_y - limit)

@@ -39,7 +39,7 @@ class StreamTiles:
         return StreamTiles(scop, plan, cells, axes(plan, cells))
 
     def times(self, sizes: Sizes) -> Span:
-        """The first and the last iteration of the time loop."""
+        """Return the first and the last iteration of the time loop."""
         return _span(self.cells.times, sizes)
 
     def blocks(self, sizes: Sizes) -> int:
@@ -69,7 +69,7 @@ class StreamTiles:
         return TileGrid((tuple(self._planes(sizes)), *across) if self.plan.streamed else across)
 
     def _across(self, axis: Axis, sizes: Sizes) -> list[TileSpan]:
-        """The first and the last tile own what is beside them."""
+        """List the tiles along an axis; the first and the last one own what is beside them."""
         count, found = evaluate(axis.count, sizes), []
         for k in range(count):
             edge = evaluate(axis.origin, sizes) + k * axis.width
@@ -86,7 +86,7 @@ class StreamTiles:
         return [TileSpan(own, (own[0] - before, own[1] + behind)) for own in owned]
 
     def memory(self, step: StreamStep, sizes: Sizes) -> Box:
-        """The cells of an input whose elements are in memory."""
+        """Return the box of the cells of an input whose elements are in memory."""
         bounds = extents_of(self.scop, self.scop.array(step.array), self.cells.integer)[-self.plan.dims :]
         return tuple(_span(bound, sizes) for bound in bounds)
 

@@ -71,7 +71,7 @@ def _points(
     ranks: Iterable[int],
     steps: int,
 ) -> tuple[tuple[int, float], ...]:
-    """The efficiency for each number of ranks whose parts are as thick as halos."""
+    """Predict the efficiency for each number of ranks whose parts are as thick as halos."""
     found = []
     for count in ranks:
         try:

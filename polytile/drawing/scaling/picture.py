@@ -54,7 +54,7 @@ def to_svg(picture: ScalingPicture) -> Svg:
 
 
 def _least(picture: ScalingPicture) -> float:
-    """The lower end of the scale of efficiencies, a multiple of a tenth."""
+    """Choose the lower end of the scale of efficiencies, a multiple of a tenth."""
     values = [v for curve in picture.weak for _, v in curve.points] + [b.low for b in picture.beside]
     return min(LEAST, max(0.0, int(10 * min(values) - 0.5) / 10))
 
@@ -78,7 +78,7 @@ def _strong(svg: Svg, chart: Chart, curves: Sequence[Curve]) -> None:
 
 
 def _frame(svg: Svg, chart: Chart, marks: Iterable[tuple[float, str]]) -> None:
-    """The axes with their numbers; ranks below."""
+    """Draw the axes with their numbers; ranks below."""
     bottom = chart.y + HEIGHT
     for value, text in marks:
         y = chart.down(value)
@@ -97,13 +97,13 @@ def _ideal(svg: Svg, ends: Sequence[tuple[int, float]], chart: Chart) -> None:
 
 
 def _trace(chart: Chart, points: Iterable[tuple[int, float]]) -> str:
-    """A line through points, as a path."""
+    """Return a line through points, as a path."""
     places = (f"{number(chart.across(ranks))} {number(chart.down(value))}" for ranks, value in points)
     return "M" + "L".join(places)
 
 
 def _curve(svg: Svg, chart: Chart, curve: Curve, points: Sequence[tuple[int, float]]) -> None:
-    """A line with a mark for each number of ranks; marks of dashed ones are open."""
+    """Draw a line with a mark for each number of ranks; marks of dashed ones are open."""
     if not points:
         return
     colour = COLOURS[curve.colour % len(COLOURS)]
@@ -118,7 +118,7 @@ def _dot(svg: Svg, x: float, y: float, colour: str, is_open: bool) -> None:
 
 
 def _beside(svg: Svg, chart: Chart, x: float, picture: ScalingPicture) -> float:
-    """Published efficiencies on the scale of the chart, and predicted ones; returns where they end."""
+    """Draw published efficiencies on the scale of the chart, and predicted ones; return where they end."""
     for k, found in enumerate(picture.beside):
         middle = x + (k + 0.5) * STRIP
         svg.add("line", x1=middle, y1=chart.y, x2=middle, y2=chart.y + HEIGHT, stroke=SOFT, stroke_opacity=0.25)
@@ -146,7 +146,7 @@ def _predicted(svg: Svg, x: float, y: float) -> None:
 
 
 def _legend(svg: Svg, y: float, picture: ScalingPicture) -> float:
-    """What lines and marks mean: solid ones, dashed ones and all others in columns; returns where it ends."""
+    """Draw the meaning of lines and marks: solid, dashed and all others in columns; return where the legend ends."""
     ends = []
     x = float(MARGIN)
     for dashed in (False, True):

@@ -43,7 +43,7 @@ def counter(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def _advancing(writer: StatementWriter, at: Context, name: str, by: int, body: Statements) -> Statements:
-    """The body of a loop with the step at its end, at its beginning, or in both branches of a condition."""
+    """Add the step to a loop body: at its end, at its beginning, or in both branches of a condition."""
     step = Advance(name, by)
     match writer.draw.pick("last", "last", "last", "first", "both"):
         case "first":

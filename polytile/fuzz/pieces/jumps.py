@@ -27,7 +27,7 @@ _DECLARATIONS = (Declare, DeclareArray)
 
 
 def skip_rest(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """A loop with `if (...) continue;` in the middle of its body."""
+    """Draw a loop with `if (...) continue;` in the middle of its body."""
     free = free_iterators(at)
     if not free or depth < 1:
         return ()
@@ -69,7 +69,7 @@ def _outermost(writer: StatementWriter, at: Context) -> bool:
 
 
 def search(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """A loop with `if (...) break;`."""
+    """Draw a loop with `if (...) break;`."""
     free = free_iterators(at)
     if not free or _outermost(writer, at):
         return ()

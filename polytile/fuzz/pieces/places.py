@@ -14,12 +14,12 @@ Statements = tuple[Statement, ...]
 
 
 def with_base(at: Context, base: Index) -> Context:
-    """The place where subscripts are also built from this expression."""
+    """Return the place where subscripts are also built from this expression."""
     return replace(at, bases=(*at.bases, base))
 
 
 def inside(at: Context, loop: Loop) -> Context:
-    """The place in the body of a loop."""
+    """Return the place in the body of a loop."""
     return replace(at, names=below(loop, at.names), iterators=(*at.iterators, loop.iterator))
 
 
@@ -29,7 +29,7 @@ def free_iterators(at: Context) -> list[str]:
 
 
 def entry(writer: StatementWriter, at: Context, holds: str) -> Entry | None:
-    """An element of an array of indices or of bounds, where the program has one."""
+    """Draw an element of an array of indices or of bounds, where the program has one."""
     found = [a for a in writer.arrays if a.holds == holds]
     if not found:
         return None
@@ -38,7 +38,7 @@ def entry(writer: StatementWriter, at: Context, holds: str) -> Entry | None:
 
 
 def sized(writer: StatementWriter, kinds: str, *, written: bool, rank: int = 0) -> Array | None:
-    """An array of a plain type of one of these kinds, of known size, and of this rank where one is given."""
+    """Draw an array of a plain type of one of these kinds, of known size, and of this rank where one is given."""
     found = [
         a
         for a in writer.arrays

@@ -31,7 +31,8 @@ from polytile.fuzz.tree import (
 
 
 def outer_scalar(writer: StatementWriter, kinds: str) -> tuple[Element, str] | None:
-    """A scalar of one of these kinds that is declared before the SCoP and written in it, with its kind."""
+    """Draw a scalar of one of these kinds that is declared before the SCoP and written in it; return it with its
+    kind."""
     found = [a for a in writer.arrays if not a.rank and a.written and kind(a.type) in kinds]
     if not found:
         return None
@@ -60,7 +61,7 @@ def set_again(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def exact_condition(writer: StatementWriter, at: Context) -> Condition:
-    """A condition on integers or on inputs, which rounding does not change."""
+    """Draw a condition on integers or on inputs, which rounding does not change."""
     wanted = writer.draw.pick("i", "u", "f")
     left = writer.read(at, wanted, lambda a: not a.written) or writer.leaf(at, "i")
     right = Literal({"i": "2", "u": "3u", "f": "0.25f"}[wanted])

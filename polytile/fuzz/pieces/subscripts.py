@@ -28,7 +28,7 @@ from polytile.fuzz.tree import (
 
 
 def set_variable(writer: StatementWriter, at: Context, let: Let, depth: int) -> Statements:
-    """A variable for an index expression, and statements whose subscripts use it."""
+    """Draw statements whose subscripts use a variable for an index expression, after the one that sets it."""
     inner = with_base(replace(at, names={**at.names, let.name: set_by(let, at.names)}), Name(let.name))
     return (let, *writer.block(inner, depth))
 
@@ -105,7 +105,7 @@ def _runs_below(at: Context, iterator: str, size: str) -> bool:
 
 
 def nest_below_sizes(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """A loop from 0 to below a size, as most are, around one of the others."""
+    """Draw a loop from 0 to below a size, as most are, around one of the others."""
     free = free_iterators(at)
     if not free or depth < 1:
         return ()
