@@ -126,14 +126,14 @@ def run(command: Sequence[str], log: Path, checkout: Path = CHECKOUT, cache: str
 def measure(
     program: str, action: str, command: Sequence[str], folder: Path, repeat: int, *, cached: bool = False
 ) -> Figure:
-    """The figure of one command, with `cached` of runs behind one that has filled a cache."""
+    """Measure one command, with `cached` of runs after one that has filled a cache."""
     cache = str(folder / "cache") if cached else NO_CACHE
     runs = [run(command, folder / "log", cache=cache) for _ in range(repeat + cached)]
     return figure(program, action, runs[cached:])
 
 
 def figure(program: str, action: str, runs: Sequence[Run]) -> Figure:
-    """The medians of runs."""
+    """Compute the medians of runs."""
     failed = next((r for r in runs if r.status != 0), None)
     failure = ""
     if failed is not None:
@@ -174,7 +174,7 @@ def commands(programs: Sequence[str], folder: Path, *, validate: bool) -> Iterat
 
 
 def suite() -> dict[str, Path]:
-    """The C file of every program: `gemm` of the suite, `family/name` of the other families."""
+    """Return the C file of every program: `gemm` of the suite, `family/name` of the other families."""
     found: dict[str, Path] = {}
     for table in sorted(FAMILIES.glob("*/programs*.toml")):
         family = table.parent.name
@@ -184,12 +184,12 @@ def suite() -> dict[str, Path]:
 
 
 def selected(programs: Sequence[str], *, every: bool) -> list[str]:
-    """The programs that are named, or all families, or the suite."""
+    """Return the programs that are named, or all families, or the suite."""
     return list(programs) or [name for name in suite() if every or "/" not in name]
 
 
 def line(figure: Figure) -> str:
-    """A row of the table."""
+    """Print a row of the table."""
     beyond = figure.failure or (f"over {' and '.join(figure.exceeded)}" if figure.exceeded else "")
     row = f"{figure.program:22} {figure.action:9} {figure.seconds:8.2f} s {figure.megabytes:8.0f} MB  {beyond}"
     return row.rstrip()
@@ -211,7 +211,7 @@ def report(figures: Sequence[Figure], repeat: int) -> str:
 
 
 def changes(old: Sequence[Mapping[str, object]], new: Sequence[Figure]) -> list[Change]:
-    """The factors between the figures of a report and new ones, of the commands that succeeded in both."""
+    """Compute the factors between the figures of a report and new ones, of the commands that succeeded in both."""
     before = {(f["program"], f["action"]): f for f in old if not f["failure"]}
     found = []
     for now in new:
@@ -225,14 +225,14 @@ def changes(old: Sequence[Mapping[str, object]], new: Sequence[Figure]) -> list[
 
 
 def change_line(change: Change) -> str:
-    """A row of the table of changes."""
+    """Print a row of the table of changes."""
     processor = "" if change.processor is None else f"  processor x {change.processor:.3f}"
     times = f"{change.before:8.2f} s -> {change.after:.2f} s"
     return f"{change.program:22} {change.action:9} {times}  x {change.factor:.3f}{processor}"
 
 
 def means(found: Sequence[Change]) -> Iterator[str]:
-    """A line for each action: the geometric mean of the factors."""
+    """Yield a line for each action: the geometric mean of the factors."""
     for action in LIMITS:
         own = [c for c in found if c.action == action]
         processor = [c.processor for c in own if c.processor is not None]
@@ -280,7 +280,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _read(parser: argparse.ArgumentParser, path: Path) -> list[dict[str, object]]:
-    """The figures of a report."""
+    """Read the figures of a report."""
     try:
         figures: list[dict[str, object]] = json.loads(path.read_text())["figures"]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -289,7 +289,7 @@ def _read(parser: argparse.ArgumentParser, path: Path) -> list[dict[str, object]
 
 
 def _measured(chosen: argparse.Namespace, folder: Path) -> tuple[list[Figure], list[Change]]:
-    """The figures of this checkout, and how they differ from the other one's; each is shown as it is known."""
+    """Measure the figures of this checkout, and how they differ from the other one's; each is shown as it is known."""
     figures: list[Figure] = []
     found: list[Change] = []
     programs = selected(chosen.programs, every=chosen.all)

@@ -83,7 +83,7 @@ def compared(source: Path, asked: Asked) -> Row:
 
 
 def _reference(source: Path, asked: Asked, folder: Path) -> Result | str:
-    """What the C compiler's program does, or why nothing can be compared with it. Raises RunawayError."""
+    """Return what the C compiler's program does, or why nothing can be compared with it. Raises RunawayError."""
     reason = _built(c_compiler(), source, folder / "c", asked)
     if reason:
         return reason
@@ -131,7 +131,7 @@ def _polytile_cc() -> list[str]:
 
 
 def programs(inputs: Sequence[str]) -> Iterator[Path]:
-    """The C files that are named, and those in the folders that are."""
+    """Yield the C files that are named, and those in the folders that are."""
     for name in inputs:
         path = Path(name)
         yield from sorted(path.rglob("*.c")) if path.is_dir() else (path,)

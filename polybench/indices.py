@@ -75,7 +75,7 @@ class Case:
 
 
 def program(what: str, type: str) -> polytile.Program:
-    """The compiled SCoP of a kind, `gather`, `histogram` or `csr`, for `float` or `double`."""
+    """Compile the SCoP of a kind, `gather`, `histogram` or `csr`, for `float` or `double`."""
     return polytile.compile(SOURCES[what].format(type=type), name=f"{what}.c")
 
 
@@ -135,7 +135,7 @@ def _dtype(cupy: Any, type: str) -> Any:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """A row: both times in milliseconds, and the largest difference in parts of the largest element."""
+    """Measure a row: both times in milliseconds, and the largest difference in parts of the largest element."""
     cupy = require_cupy()
     scop = program(case.what, case.type).scops[0]
     engine, shapes = engine_of(scop), layouts(scop.scop, case.sizes)

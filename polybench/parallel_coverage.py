@@ -81,7 +81,7 @@ def _is_one_thread(kernel: Mapping[str, Any]) -> bool:
 
 
 def kernel_text(text: str, name: str) -> str:
-    """The text of a kernel's body in that of a .cu file."""
+    """Return the text of a kernel's body in that of a .cu file."""
     found = re.search(rf"\b{re.escape(name)}\([^;{{]*\)\s*\{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL)
     return found.group(1) if found else ""
 

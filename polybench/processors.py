@@ -19,7 +19,7 @@ def usable_processors(process: Path = Path("/proc/self")) -> int:
 
 
 def _allowed(process: Path) -> Iterator[float]:
-    """The processors that each control group around a process may use: time in a period, by that period."""
+    """Yield the processors that each control group around a process may use: time in a period, by that period."""
     with contextlib.suppress(OSError):
         mounts = [line.split() for line in (process / "mountinfo").read_text().splitlines()]
         for group in (process / "cgroup").read_text().splitlines():

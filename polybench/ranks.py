@@ -48,7 +48,7 @@ def compiled(program: str, dtype: str, *, strict: bool, comm: Any) -> CompiledSc
 
 
 def _places(arrays: Any, bounds: Sequence[tuple[int, int]], factor: int) -> Any:
-    """A number for each element, made from its indices in the whole array."""
+    """Compute a number for each element from its indices in the whole array."""
     found = arrays.zeros([end - first for first, end in bounds], arrays.uint64)
     for d, (first, end) in enumerate(bounds):
         shape = [-1 if k == d else 1 for k in range(len(bounds))]

@@ -74,7 +74,7 @@ def ablation(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 
 
 def key(row: Row) -> tuple[str, str, str]:
-    """What a row is about."""
+    """Return what a row is about."""
     return row["program"], row["dtype"], row["without"]
 
 
@@ -127,7 +127,7 @@ def ablated(program: Program, text: str, folder: Path, whole: str = "") -> Row:
 
 
 def jobs(found: Sequence[Row]) -> list[Row]:
-    """The jobs of `sweep` for rows, those of each program and type whose kernels no row before has."""
+    """List the jobs of `sweep` for rows, those of each program and type whose kernels no row before has."""
     made: list[Row] = []
     seen: set[tuple[str, str, str]] = set()
     for row in found:
@@ -142,7 +142,7 @@ def jobs(found: Sequence[Row]) -> list[Row]:
 
 # The table ----------------------------------------------------------------------------------------
 def cell(row: Row) -> str:
-    """Registers of each kernel, and spilled bytes where there are any."""
+    """Print the registers of each kernel, and spilled bytes where there are any."""
     launched = [kernel for kernel in row["capped"] if not kernel["kernel"].endswith(WIDE)]
     spilled = (f" ({n})" if (n := kernel["spill_bytes"]) else "" for kernel in launched)
     return ", ".join(f"{kernel['registers']}{more}" for kernel, more in zip(launched, spilled, strict=True))

@@ -64,7 +64,7 @@ def load_anchors(folder: Path = ANCHORS) -> list[Anchor]:
 
 
 def ceiling(gpu: str, folder: Path = ANCHORS) -> Ceiling | None:
-    """The ceilings of the GPU of this name, or None when they are not known."""
+    """Return the ceilings of the GPU of this name, or None when they are not known."""
     for values in _toml(folder / "ceilings.toml")["gpu"]:
         if values["name"] in gpu:
             return Ceiling(values["copy_bytes_per_s"], values["flops_per_s"])
@@ -72,7 +72,7 @@ def ceiling(gpu: str, folder: Path = ANCHORS) -> Ceiling | None:
 
 
 def rates(folder: Path = ANCHORS) -> dict[tuple[str, str, str], float]:
-    """The best rate of every (peer, benchmark, type), prototypes too, in 1e9 points a second."""
+    """Return the best rate of every (peer, benchmark, type), prototypes too, in 1e9 points a second."""
     found: dict[tuple[str, str, str], float] = {}
     for file in RATES:
         for row in _csv(folder / file):
@@ -123,7 +123,7 @@ def _csv(path: Path) -> list[dict[str, str]]:
 
 
 def _number(text: str | None) -> float | None:
-    """A positive number; what did not run has none."""
+    """Parse a positive number; what did not run has none."""
     try:
         value = float(text or "")
     except ValueError:

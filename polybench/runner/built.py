@@ -35,7 +35,7 @@ def kernels(paths: Sequence[Path], markdown: Path | None = None, folder: Path = 
 
 
 def _read(paths: Sequence[Path]) -> list[Row]:
-    """The last row of each kernel and problem."""
+    """Read the last row of each kernel and problem."""
     found: dict[str, Row] = {}
     for path in paths:
         for place, line in lines_of(path, HINT):

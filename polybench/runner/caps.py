@@ -34,7 +34,7 @@ Key = tuple[str, str, str, str, int]
 
 
 def key(row: Row) -> Key:
-    """What a row is about."""
+    """Return what a row is about."""
     return row["program"], row["dtype"], row["fp"], row["order"], row["cap"]
 
 
@@ -83,7 +83,7 @@ def job_of(
 
 
 def capped(program: Program, strict: bool, folder: Path) -> Row:
-    """What ptxas says of each kernel of a program, beside the estimates; runs in the process of its job."""
+    """Return what ptxas says of each kernel of a program, beside the estimates; runs in the process of its job."""
     machine = machine_of(ARCH)
     kernels = [kernel for one in program.programs for kernel in one.kernels]
     _, unit, _ = program.write(folder)
@@ -104,7 +104,7 @@ def capped(program: Program, strict: bool, folder: Path) -> Row:
 
 # Tables -------------------------------------------------------------------------------------------
 def line(row: Row) -> str:
-    """What is printed when a row is known."""
+    """Print the line that is shown when a row is known."""
     about = f"{row['program']} {row['dtype']} {row['fp']} {row['order']} {row['cap'] or 'no cap'}"
     if rows.failed(row):
         return f"{about}: FAILED {row['error']}"
@@ -112,7 +112,7 @@ def line(row: Row) -> str:
 
 
 def _cell(kernel: Mapping[str, Any]) -> str:
-    """Registers by ptxas / by estimate, MAXLIVE, and spilled bytes where there are any."""
+    """Print registers by ptxas / by estimate, MAXLIVE, and spilled bytes where there are any."""
     spilled = f" **({kernel['spill_bytes']})**" if kernel["spill_bytes"] else ""
     return f"{kernel['registers']} / {kernel['estimate']}, {kernel['max_live']}{spilled}"
 

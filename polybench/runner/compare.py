@@ -98,7 +98,7 @@ def _row(about: Key, old: Row, new: Row) -> Iterator[Worse]:
 
 
 def _comparable(old: Row, new: Row) -> Sequence[str]:
-    """The figures that both rows have and that can be set against each other."""
+    """Return the figures that both rows have and that can be compared."""
     same = old.get("nvcc_release") == new.get("nvcc_release")
     both = [f for f in BOUNDS if _number(old.get(f)) and _number(new.get(f))]
     return [f for f in both if same or f not in PTXAS]

@@ -34,7 +34,8 @@ class Pair:
         return 1.0 + TIME_SLACK + max(float(row.get("spread", 0.0)) for row in (self.old, self.new))
 
     def line(self, name: str) -> Line:
-        """What the plot draws: the second run, and the first one under its `name` as what it is compared with."""
+        """Return what the plot draws: the second run, and the first one under its `name` as what it is compared
+        with."""
         return Line(self.new, float(self.new["median_ms"]), anchors=((name, float(self.old["median_ms"])),))
 
 
@@ -77,7 +78,7 @@ def report_runs(
 
 
 def _names(old: Path, new: Path) -> tuple[str, str]:
-    """The files' names, or their paths where the names are the same."""
+    """Return the files' names, or their paths where the names are the same."""
     return (old.name, new.name) if old.name != new.name else (str(old), str(new))
 
 
@@ -132,7 +133,7 @@ def _where(runs: Runs) -> str:
 
 
 def _summary(runs: Runs) -> str:
-    """The geometric mean for each type, and how many changed by more than their spread."""
+    """Print the geometric mean for each type, and how many changed by more than their spread."""
     groups: dict[str, list[Pair]] = {}
     for pair in runs.pairs:
         groups.setdefault(str(pair.new["dtype"]), []).append(pair)

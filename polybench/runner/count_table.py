@@ -86,7 +86,7 @@ class Total:
 
 
 def lines_of(folder: Path, program: Mapping[str, Any]) -> Iterator[Line]:
-    """The lines of one program, with what was measured where there is a page of ncu."""
+    """Yield the lines of one program, with what was measured where there is a page of ncu."""
     page, unit = folder / program["folder"] / PAGE, folder / program["folder"] / program["file"]
     if not page.exists():
         return _lines(program, None, {})
@@ -174,7 +174,8 @@ def totals_of(folder: Path, program: Mapping[str, Any]) -> Iterator[Total]:
 
 
 def markdown(lines: Sequence[Line], totals: Sequence[Total]) -> str:
-    """A table for each program (one for schedules that give the same), and one of all kernels; bold: what differs."""
+    """Print a table for each program (one for schedules that give the same), and one of all kernels; bold: what
+    differs."""
     titles: dict[str, list[str]] = {}
     for title, own in groupby(lines, lambda line: line.program):
         titles.setdefault(_table(list(own)), []).append(title)
@@ -199,7 +200,7 @@ def _table(lines: Sequence[Line]) -> str:
 
 
 def _kernels(totals: Sequence[Total]) -> str:
-    """A row for each kernel: one figure where both agree, else both."""
+    """Print a row for each kernel: one figure where both agree, else both."""
     rows = [
         f"| program | kernel | {' | '.join(_counter_name(*key) for key in COUNTERS)} |",
         f"| --- | --- |{' --: |' * len(COUNTERS)}",
@@ -227,7 +228,7 @@ def _emulated(line: Line) -> str:
 
 
 def _measured(line: Line) -> tuple[str, str, str, str]:
-    """The same of ncu: of all instructions of the line, and of single ones where they differ."""
+    """Print the same figures of ncu: of all instructions of the line, and of single ones where they differ."""
     found, cost = line.measured, line.measured_cost
     if found is None:
         return ("", "", "", "")

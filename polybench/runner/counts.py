@@ -40,7 +40,7 @@ def counts(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 
 
 def _summary(what: str, compared: Sequence[Line] | Sequence[Total]) -> int:
-    """Prints how many are measured; returns how many of these differ."""
+    """Print how many are measured; return how many of these differ."""
     measured = [one for one in compared if one.is_measured]
     differ = sum(not one.equal for one in measured)
     print(f"{len(measured)} of {len(compared)} {what} are measured, {differ} of them differ")
@@ -48,7 +48,7 @@ def _summary(what: str, compared: Sequence[Line] | Sequence[Total]) -> int:
 
 
 def write(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
-    """An export with the emulator's counts and the script that profiles the same programs on a GPU."""
+    """Write an export with the emulator's counts and the script that profiles the same programs on a GPU."""
     from polybench.runner.export import export
 
     chosen.folder = chosen.folder.resolve()
@@ -98,7 +98,8 @@ def _count(chosen: argparse.Namespace, entry: Entry, dtype: str, schedule: str) 
 
 
 def script_text(programs: Sequence[Mapping[str, Any]]) -> str:
-    """A shell script: a build with line information, and for each program one profiled run of each of its kernels."""
+    """Print a shell script: a build with line information, and for each program one profiled run of each of its
+    kernels."""
     calls = []
     for program in programs:
         kernels = [kernel for scop in program["scops"] for kernel in scop["kernels"]]
@@ -128,7 +129,7 @@ exit ${{failed:-0}}
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """The programs of a folder of counts."""
+    """Load the programs of a folder of counts."""
     try:
         table = json.loads((folder / TABLE).read_text())
     except OSError as error:

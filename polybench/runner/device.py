@@ -33,7 +33,7 @@ _KERNELS = re.compile(r"kernels ([0-9.]+) ms")
 
 
 def measure(program: Program, job: Mapping[str, Any], folder: Path) -> Row:
-    """The fields of a row: each way's time, validation and cold time; `median_ms` is the fastest way's."""
+    """Measure the fields of a row: each way's time, validation and cold time; `median_ms` is the fastest way's."""
     on_gpu("gpu")
     expectations = [s.expect(values_of(s, job["parameters"]), SEED) for s in program.scops]
     row: Row = {}
@@ -95,7 +95,7 @@ def _measure_way(
 
 
 def _seconds(validations: Sequence[Validation]) -> float:
-    """The first runs, transfers included."""
+    """Sum the seconds of the first runs, transfers included."""
     return sum(v.seconds for v in validations)
 
 
@@ -116,7 +116,7 @@ def _own_time(engine: Engine, given: Expectation) -> float:
 
 
 def _stderr_of(action: Callable[[], None]) -> str:
-    """What the native code called by `action` writes to standard error."""
+    """Return what the native code called by `action` writes to standard error."""
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as file:
@@ -149,7 +149,7 @@ def _transfers(scops: Sequence[CompiledScop], expectations: Sequence[Expectation
 
 
 def _once(cupy: Any, action: Callable[[], Any]) -> float:
-    """The median of three."""
+    """Measure an action three times; return the median in milliseconds."""
     found = []
     for _ in range(3):
         cupy.cuda.Device().synchronize()

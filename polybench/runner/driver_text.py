@@ -22,7 +22,7 @@ UNITS = {4: 1.1920928955078125e-07, 8: 2.220446049250313e-16}
 
 
 def references(program: Program) -> tuple[str, str]:
-    """The sequential C of all SCoPs, and the same in long double, each function under a name of its own."""
+    """Print the sequential C of all SCoPs, and the same in long double, each function under a name of its own."""
     narrow, wide = [], []
     for number, scop in enumerate(program.scops):
         text, name = scop._sequential(), f"{scop.name}_reference"
@@ -32,7 +32,7 @@ def references(program: Program) -> tuple[str, str]:
 
 
 def driver(program: Program, sizes: Mapping[str, int], runs: int, data: Mapping[str, str] | None = None) -> str:
-    """The C++ file that checks and times a program: it includes the generated .cu.
+    """Print the C++ file that checks and times a program: it includes the generated .cu.
 
     `data` says how the elements of an array are drawn, as a formula over a random number x of [0.5, 1.5) and the
     indices i0, i1, and so on. Raises RunnerError for one that names anything else.
@@ -72,7 +72,7 @@ def _wide(number: int) -> str:
 
 
 def _scop(number: int, scop: CompiledScop, values: Mapping[str, int], data: Mapping[str, str]) -> str:
-    """The declarations of the references and the function that runs one SCoP."""
+    """Print the declarations of the references and the function that runs one SCoP."""
     assert scop.program is not None
     shapes = layouts(scop.scop, values)
     arrays = list(shapes.values())
@@ -131,7 +131,7 @@ def _draw(layout: Layout, data: Mapping[str, str]) -> str:
 
 
 def _scalar(array: Array) -> str:
-    """The C++ type of an element, or of all members of a struct."""
+    """Return the C++ type of an element, or of all members of a struct."""
     if array.element.kind != "struct":
         return type_name(array.element, cpp=True)
     kinds = {t for _, t in array.fields}
@@ -145,7 +145,7 @@ def _argument(scalar: str, by_value: bool) -> str:
 
 
 def _passed(variable: str, name: str, scop: CompiledScop) -> str:
-    """What the entry point gets for one array: structs as pointers to void."""
+    """Print the argument of the entry point for one array: structs as pointers to void."""
     assert scop.program is not None
     found = next(a for a in arguments(scop.program) if a.array.name == name)
     if found.value and not found.opaque:
@@ -154,6 +154,6 @@ def _passed(variable: str, name: str, scop: CompiledScop) -> str:
 
 
 def _unit(scop: CompiledScop) -> float:
-    """The unit of rounding of the narrowest floating type that the SCoP stores."""
+    """Return the unit of rounding of the narrowest floating type that the SCoP stores."""
     types: Sequence[CType] = [t for a in scop.scop.arrays for t in ([t for _, t in a.fields] or [a.element])]
     return UNITS[4] if any(t.kind == "float" and t.size == 4 for t in types) else UNITS[8]

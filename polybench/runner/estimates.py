@@ -73,7 +73,7 @@ def estimates(paths: Sequence[Path], entries: Mapping[str, Entry], wanted: Itera
 
 
 def _rows(paths: Sequence[Path]) -> list[Mapping[str, Any]]:
-    """The last row of each program with its settings."""
+    """Read the last row of each program with its settings."""
     found: dict[str, Mapping[str, Any]] = {}
     for path in paths:
         for place, line in lines_of(path, HINT):
@@ -85,7 +85,7 @@ def _rows(paths: Sequence[Path]) -> list[Mapping[str, Any]]:
 
 
 def _checked(row: Mapping[str, Any], place: str) -> Mapping[str, Any]:
-    """The row of a measurement; raises RunnerError where it lacks something, or has it in another form."""
+    """Check the row of a measurement; raises RunnerError where it lacks something, or has it in another form."""
     forms: Mapping[str, Any] = {"program": str, "strategy": str, "settings": dict, "median_ms": float | int}
     known = {"dtype": tuple(SIZES), "dataset": DATASETS}
     wrong = [name for name, form in forms.items() if not isinstance(row.get(name), form)]
@@ -96,7 +96,7 @@ def _checked(row: Mapping[str, Any], place: str) -> Mapping[str, Any]:
 
 
 def compared(row: Mapping[str, Any], entry: Entry) -> Compared | None:
-    """The estimate of a row's program, compiled for its sizes; None where it is refused, or stays on the host."""
+    """Estimate a row's program, compiled for its sizes; None where it is refused, or stays on the host."""
     sizes = {**entry.sizes(row["dataset"]), **row.get("sizes", {})}
     settings = {**row["settings"], "parameters": sizes}
     defines = [*entry.defines(row["dataset"], row["dtype"]), *row.get("defines", ())]

@@ -47,7 +47,7 @@ def export(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 
 
 def prepare(folder: Path, root: Path) -> Path:
-    """A new folder with what all programs share; raises RunnerError when it is not empty."""
+    """Create a new folder with what all programs share; raises RunnerError when it is not empty."""
     target = folder.resolve()
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ def count_launches(program: HostProgram, sizes: Mapping[str, int], limit: int = 
 
 
 def device_bytes(program: HostProgram, sizes: Mapping[str, int]) -> int:
-    """The device memory of all buffers, temporary arrays included."""
+    """Sum the device memory of all buffers, temporary arrays included, in bytes."""
     return sum(max(0, evaluate(b.elements, sizes)) * element_dtype(b.array).itemsize for b in program.buffers)
 
 
@@ -70,13 +70,13 @@ def figures(program: Program, sizes: Mapping[str, int]) -> Row:
 
 
 def strategy(scop: CompiledScop) -> str:
-    """The name of the schedule that was chosen."""
+    """Return the name of the schedule that was chosen."""
     chosen = scop.compilation.schedule
     return chosen.strategy if scop.program is not None and chosen is not None else "sequential"
 
 
 def values_of(scop: CompiledScop, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The values of the parameters of one SCoP."""
+    """Return the values of the parameters of one SCoP."""
     missing = [p.name for p in scop.scop.parameters if p.name not in sizes]
     if missing:
         raise RunnerError(f"the table has no value for the parameter {missing[0]} of {scop.name}")
@@ -84,7 +84,7 @@ def values_of(scop: CompiledScop, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def ptxas(program: Program, folder: Path) -> Row:
-    """Registers of the largest kernel, spilled bytes of all; nothing without nvcc, or without kernels."""
+    """Return registers of the largest kernel, spilled bytes of all; nothing without nvcc, or without kernels."""
     compiler = nvcc()
     if compiler is None or not program.programs:
         return {}

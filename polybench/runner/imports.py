@@ -30,7 +30,7 @@ def import_results(folder: Path, target: Path | None, files: Sequence[Path] = ()
 
 
 def collect(folder: Path, files: Sequence[Path] = ()) -> list[Row]:
-    """A row for every program of the export; one that has no result failed.
+    """Collect a row for every program of the export; one that has no result failed.
 
     The results are in the folder, or in `files` where that was run elsewhere. Of several runs of a program, the last
     one that passed counts; one without a validation has not passed.
@@ -45,7 +45,8 @@ def collect(folder: Path, files: Sequence[Path] = ()) -> list[Row]:
 
 
 def _held_to_its_validation(row: Row) -> Row:
-    """The row, failed where it says of no array that it was compared: the drivers compare before they measure."""
+    """Mark the row as failed where it says of no array that it was compared: the drivers compare before they
+    measure."""
     if rows.failed(row) or row.get("validated"):
         return row
     return {**row, "error": "not validated: no array was compared with the sequential C"}

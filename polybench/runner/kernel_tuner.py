@@ -27,8 +27,10 @@ from polytile.autotuning.replay import recorded_space
 
 
 def simulated_times(outcomes: Sequence[Outcome], strategy: str, seeds: int, most: int) -> list[list[float]]:
-    """The times of all points that a strategy evaluates, in milliseconds, infinite where there is none, for each seed;
-    `most` points, by which some strategies plan ahead.
+    """Return the times of all points that a strategy evaluates, in milliseconds, infinite where there is none, per
+    seed.
+
+    There are `most` points, by which some strategies plan ahead.
 
     Raises RunnerError where Kernel Tuner is not installed, or has no such strategy.
     """
@@ -75,7 +77,7 @@ def _simulated(tune: Any, names: Sequence[str], strategy: str, seed: int) -> lis
 
 
 def _in_order(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[float]:
-    """The time of each point when it was first evaluated."""
+    """Return the time of each point when it was first evaluated."""
     found: dict[str, float] = {}
     for one in results:
         time = one.get("time")

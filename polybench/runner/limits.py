@@ -106,7 +106,7 @@ def _profiled(profiler: str, head: Row, job: Row, timeout: float) -> Row:
 
 
 def read_raw_page(text: str) -> list[dict[str, str]]:
-    """The launches of `ncu --csv --page raw`: metric -> value, without the row of units."""
+    """Read the launches of `ncu --csv --page raw`: metric -> value, without the row of units."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
     found = [row for row in rows if row.get("ID", "").isdigit()]

@@ -62,7 +62,7 @@ def is_record(path: Path) -> bool:
 
 
 def estimated_points(paths: Iterable[Path]) -> list[Estimated]:
-    """The points of records that have both; raises RunnerError where there are none."""
+    """Read the points of records that have both; raises RunnerError where there are none."""
     found: dict[tuple[str, Point], Estimated] = {}
     for path in paths:
         try:
@@ -89,7 +89,7 @@ def _estimated(record: str, outcome: Outcome) -> Estimated | None:
 
 
 def mispredictions(found: Sequence[Estimated]) -> str:
-    """The two tables, as Markdown."""
+    """Print the two tables, as Markdown."""
     records = [row for record, points in _groups(found, lambda one: one.record) for row in _of_record(record, points)]
     causes = [row for strategy, points in _groups(found, lambda one: one.strategy) for row in _causes(strategy, points)]
     tables = [_table(RECORDS, records)]
@@ -136,7 +136,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """The place of each value among all, from 0; of equal ones the mean of theirs."""
+    """Rank each value among all, from 0; of equal ones the mean of theirs."""
     order = sorted(range(len(values)), key=values.__getitem__)
     found = [0.0] * len(values)
     place = 0
@@ -149,7 +149,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def _causes(strategy: str, points: Sequence[Estimated]) -> list[tuple[str, ...]]:
-    """What explains the errors of a strategy, the most important cause first."""
+    """Return what explains the errors of a strategy, the most important cause first."""
     if len(points) < LEAST_POINTS:
         return []
     names = dict.fromkeys(name for one in points for name, _ in one.point if name != SCHEDULE)
@@ -168,7 +168,8 @@ def _value(name: str, one: Estimated) -> object:
 
 
 def explained(points: Sequence[Estimated], key: Callable[[Estimated], object]) -> float:
-    """The share of the errors' squares that lies between groups with the same key, beyond what chance explains."""
+    """Compute the share of the errors' squares that lies between groups with the same key, beyond what chance
+    explains."""
     groups = [[one.error for one in group] for _, group in _groups(points, key)]
     mean = fmean(one.error for one in points)
     total = sum((one.error - mean) ** 2 for one in points)

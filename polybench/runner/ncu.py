@@ -79,7 +79,8 @@ class Measured:
 
 
 def read_source_page(text: str, file: str) -> tuple[Measured, ...]:
-    """The accesses of the file called `file`; raises RunnerError when the text is no such page, or has no lines."""
+    """Read the accesses of the file called `file`; raises RunnerError when the text is no such page, or has no
+    lines."""
     found: dict[Key, Measured] = {}
     sections = list(_sections(_rows(text)))
     if not sections:
@@ -170,7 +171,7 @@ def _kind(instruction: str) -> tuple[str, str] | None:
 
 
 def _number(row: Sequence[str], header: Sequence[str], names: Sequence[str]) -> int | None:
-    """The value of the first of these columns that the page has; None when it has none of them."""
+    """Return the value of the first of these columns that the page has; None when it has none of them."""
     at = _column(header, names)
     if at is None:
         return None

@@ -24,7 +24,7 @@ TAIL = 3  # lines of its standard error that the reason quotes
 
 
 def of_children() -> dict[str, str]:
-    """The environment in which `python -m polybench.runner.X` finds this checkout."""
+    """Return the environment in which `python -m polybench.runner.X` finds this checkout."""
     path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path}
 
@@ -39,7 +39,7 @@ class Pool:
         self._stopped = threading.Event()
 
     def run(self, heads: Sequence[tuple[Row, Row]]) -> Iterator[Row]:
-        """The rows of (head, job) in the order in which they end."""
+        """Yield the rows of (head, job) in the order in which they end."""
         with ThreadPoolExecutor(self._jobs) as threads:
             futures = [threads.submit(self._one, head, job) for head, job in heads]
             try:

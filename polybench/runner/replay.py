@@ -45,7 +45,7 @@ class Needed:
     evaluations: dict[int, list[int]] = field(default_factory=dict)
 
     def quartiles(self, percent: int) -> tuple[float, float, float]:
-        """The first, the median and the third, over seeds."""
+        """Return the first quartile, the median and the third, over seeds."""
         found = self.evaluations[percent]
         first, middle, third = quantiles(found, n=4, method="inclusive") if len(found) > 1 else 3 * found
         return first, middle, third
@@ -61,8 +61,9 @@ class Needed:
 
 
 def recorded(path: Path, source: str = "") -> list[Outcome]:
-    """The outcomes of a record, or of a `.json` in the T4 format, the last of each point. Of a record, those of the
-    source whose SHA-256 begins so; without one, of that with the most evaluations.
+    """Read the outcomes of a record, or of a `.json` in the T4 format, the last of each point.
+
+    Of a record, those of the source whose SHA-256 begins so; without one, of that with the most evaluations.
 
     Raises RunnerError for files that are neither, that have no time, and where there is no such source.
     """
@@ -86,19 +87,19 @@ def _of_source(path: Path, source: str) -> list[Outcome]:
 
 
 def _sources(path: Path) -> str:
-    """The first digits of the sources of a record."""
+    """Return the first digits of the sources of a record."""
     return ", ".join(dict.fromkeys(one.source[:8] for one in read_record(path)))
 
 
 def needed(name: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
-    """What a search needs on these outcomes; raises UsageError for searches that there are none of."""
+    """Replay a search on these outcomes and return what it needs; raises UsageError for an unknown search."""
     space, replayed, estimates = recorded_space(outcomes), Replay(outcomes), recorded_estimates(outcomes)
     searches = (search_named(name, space, seed, estimates) for seed in range(seeds))
     return _needed(name, outcomes, [islice(_times(search, replayed), most(len(space.points))) for search in searches])
 
 
 def needed_by_kernel_tuner(strategy: str, outcomes: Sequence[Outcome], seeds: int) -> Needed:
-    """What a strategy of Kernel Tuner needs on these outcomes; raises RunnerError where it cannot be run."""
+    """Return what a strategy of Kernel Tuner needs on these outcomes; raises RunnerError where it cannot be run."""
     points = sum(one.point != () for one in outcomes)
     return _needed(f"Kernel Tuner: {strategy}", outcomes, simulated_times(outcomes, strategy, seeds, most(points)))
 
@@ -109,7 +110,7 @@ def most(points: int) -> int:
 
 
 def _times(search: Search, replayed: Replay) -> Iterator[float]:
-    """The time of each point that a search asks for, in milliseconds; infinite where there is none."""
+    """Yield the time of each point that a search asks for, in milliseconds; infinite where there is none."""
     while (point := search.ask()) is not None:
         outcome = replayed.outcome(point)
         search.tell(outcome)
@@ -136,7 +137,7 @@ def _counts(times: Iterable[float], best: float, never: int) -> dict[int, int]:
 
 
 def table(found: Sequence[Needed]) -> str:
-    """The table, as Markdown."""
+    """Print the table, as Markdown."""
     rows = [COLUMNS, ("---",) * len(COLUMNS), *(one.cells() for one in found)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

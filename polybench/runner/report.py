@@ -69,7 +69,7 @@ def report(
 
 
 def measured(found: Sequence[Row], entries: Mapping[str, Entry], anchors: Sequence[Anchor]) -> list[Line]:
-    """The rows with a time: those of the GPU, and those of the sequential C where there is none of the GPU."""
+    """Return the rows with a time: those of the GPU, and those of the sequential C where there is none of the GPU."""
     timed = [r for r in found if not rows.failed(r) and r.get("median_ms")]
     sequential = {_about(r): r["median_ms"] for r in timed if r["on"] == "cpu"}
     on_gpu = [r for r in timed if r["on"] == "gpu"]
@@ -112,7 +112,7 @@ def table(lines: Sequence[Line], failures: Sequence[Row]) -> str:
 
 
 def _sections(lines: Sequence[Line]) -> Iterator[str]:
-    """A grid for each family and type, under a heading where there are several."""
+    """Yield a grid for each family and type, under a heading where there are several."""
     kinds = list(dict.fromkeys((x.family, str(x.row["dtype"])) for x in lines))
     for family, dtype in kinds:
         title = f"## {family}, {dtype}\n\n" if len(kinds) > 1 else ""
@@ -152,7 +152,7 @@ def _grid(lines: Sequence[Line]) -> str:
 
 
 def markdown_grid(columns: Sequence[str], body: Sequence[Sequence[str]], left: int) -> str:
-    """A table in Markdown, padded for reading as text; the first `left` columns are words, the others numbers."""
+    """Print a table in Markdown, padded for reading as text; the first `left` columns are words, the others numbers."""
     widths = [max(map(len, column)) for column in zip(columns, *body, strict=True)]
 
     def row(cells: Sequence[str]) -> str:
@@ -186,13 +186,13 @@ def _cells(line: Line, systems: Sequence[str]) -> list[str]:
 
 
 def chosen_schedule(row: Row) -> str:
-    """What was asked for, and what was chosen where the choice was free: `auto: superposed`."""
+    """Return what was asked for, and what was chosen where the choice was free: `auto: superposed`."""
     asked, chosen = str(row["schedule"]), str(row.get("strategy", "")).partition(" ")[0]
     return f"{asked}: {chosen}" if asked == "auto" and chosen else asked
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """The geometric mean of the speed-ups over each system, by family, type, schedule and size."""
+    """Print the geometric mean of the speed-ups over each system, by family, type, schedule and size."""
     groups: dict[str, list[Line]] = {}
     for line in sorted(lines, key=lambda x: (x.family, x.row["dtype"], x.row["dataset"], x.row["schedule"])):
         about = f"{line.family} {line.row['dtype']}, {line.row['dataset']}, {line.row['schedule']}"

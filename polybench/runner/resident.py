@@ -30,7 +30,8 @@ REGISTERS, LOCAL_BYTES = 4, 3  # CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_L
 
 
 def measure_resident(program: Program, job: Mapping[str, Any], folder: Path) -> Row:
-    """The fields of a row: time, launches, registers and local bytes of each kernel, and the largest difference.
+    """Measure the fields of a row: time, launches, registers and local bytes of each kernel, and the largest
+    difference.
 
     Raises RunnerError where a result differs by more than rounding makes it, or is not finite.
     """
@@ -70,7 +71,8 @@ def engine_of(scop: CompiledScop) -> CupyEngine:
 
 
 def checked(scop: str, runs: ResidentRuns, name: str, difference: float) -> float:
-    """The difference of an array from the classic schedule's; raises RunnerError where rounding does not explain it."""
+    """Check the difference of an array from the classic schedule's; raises RunnerError where rounding does not explain
+    it."""
     if isnan(difference):
         raise RunnerError(f"{scop}: {name} is not finite")
     if difference > allowed_difference(runs.inputs.layouts[name].dtype):
@@ -81,7 +83,7 @@ def checked(scop: str, runs: ResidentRuns, name: str, difference: float) -> floa
 
 
 def _resources(cupy: Any, engines: Sequence[CupyEngine]) -> Row:
-    """Registers, local and shared bytes of each kernel, as the driver loaded it."""
+    """Return registers, local and shared bytes of each kernel, as the driver loaded it."""
     found: dict[str, list[int]] = {"registers": [], "local_bytes": [], "shared_bytes": []}
     query = cupy.cuda.driver.funcGetAttribute
     for engine in engines:

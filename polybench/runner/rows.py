@@ -17,13 +17,13 @@ _KEYS = ("program", "dtype", "schedule", "dataset", "on")
 
 
 def key(row: Row) -> Key:
-    """What a row is about."""
+    """Return what a row is about."""
     program, dtype, schedule, dataset, on = (str(row[name]) for name in _KEYS)
     return program, dtype, schedule, dataset, on
 
 
 def head(program: str, dtype: str, schedule: str, dataset: str, on: str) -> Row:
-    """The beginning of every row."""
+    """Return the beginning of every row."""
     return {"format": FORMAT, **dict(zip(_KEYS, (program, dtype, schedule, dataset, on), strict=True))}
 
 
@@ -41,7 +41,7 @@ def append(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a file; raises RunnerError with the line that is broken or of another version."""
+    """Read the rows of a file; raises RunnerError with the line that is broken or of another version."""
     return [parse(line, place) for place, line in lines_of(path, "name a file that `run` or `sweep` wrote by --json")]
 
 
@@ -58,12 +58,12 @@ def parse(line: str, place: str) -> Row:
 
 
 def latest(rows: Iterable[Row]) -> dict[Key, Row]:
-    """The last row for each key: a repeated measurement replaces the one before."""
+    """Return the last row for each key: a repeated measurement replaces the one before."""
     return {key(row): row for row in rows}
 
 
 def read_all(paths: Sequence[Path]) -> list[Row]:
-    """The rows of several files, the last of each key."""
+    """Read the rows of several files, the last of each key."""
     rows = latest(row for path in paths for row in read(path))
     if not rows:
         raise RunnerError(f"{', '.join(map(str, paths))}: no results", hint="measure some: `python -m polybench run`")

@@ -19,7 +19,10 @@ from polybench.runner.tables import Entry
 
 
 def run(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
-    """The exit status is 1 when a row failed, or when a figure is worse than in the results to compare with."""
+    """Run programs and show their rows.
+
+    The exit status is 1 when a row failed, or when a figure is worse than in the results to compare with.
+    """
     if not entries:
         raise RunnerError("there is no program to run")
     if chosen.sanitize and chosen.on != "emulator":

@@ -17,7 +17,7 @@ ENOUGH = 20.0  # seconds after which it is not run again
 
 
 def time_sequential(path: Path, defines: Sequence[str], folder: Path, runs: int) -> Row:
-    """The median of up to `runs` runs of the SCoP on one core, and their spread."""
+    """Measure the median of up to `runs` runs of the SCoP on one core, and their spread."""
     executable = folder / "program"
     options = [*FLAGS, "-DPOLYBENCH_TIME", *(f"-D{define}" for define in defines)]
     command = [*c_compiler(), *options, str(path), "-o", str(executable), "-lm"]

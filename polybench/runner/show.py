@@ -64,7 +64,7 @@ class Progress:
 
 @contextmanager
 def progress(total: int) -> Iterator[Progress]:
-    """A bar over `total` rows on a terminal; rich is imported only there."""
+    """Yield a bar over `total` rows on a terminal; rich is imported only there."""
     if not sys.stdout.isatty():
         yield Progress()
         return

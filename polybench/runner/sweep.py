@@ -50,7 +50,7 @@ def sweep(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
 
 
 def read_jobs(path: Path, entries: Mapping[str, Entry]) -> list[Row]:
-    """The jobs of a file, with what they leave out filled in; raises RunnerError with the line that is wrong."""
+    """Read the jobs of a file, with what they leave out filled in; raises RunnerError with the line that is wrong."""
     found = [_parse(line, place, entries) for place, line in lines_of(path, HINT)]
     if not found:
         raise RunnerError(f"{path}: there is no job", hint=HINT)

@@ -48,13 +48,13 @@ class Entry:
         return {variable: int(values[dataset]) for variable, values in self.parameters.items()}
 
     def defines(self, dataset: str, dtype: str) -> list[str]:
-        """What the C file is compiled with: the data set, its sizes and the element type."""
+        """Return the macros that the C file is compiled with: the data set, its sizes and the element type."""
         sizes = [f"{values['macro']}={values[dataset]}" for values in self.parameters.values()]
         return [f"{dataset.upper()}_DATASET=1", f"DATA_TYPE={dtype}", *sizes]
 
 
 def figure(formula: str, sizes: Mapping[str, int], dtype: str) -> float:
-    """The value of a formula over the parameters; `sizeof` is the size of an element."""
+    """Evaluate a formula over the parameters; `sizeof` is the size of an element."""
     scope = {**sizes, "sizeof": SIZES[dtype], "min": min, "max": max}
     return float(eval(formula, {"__builtins__": {}}, scope))
 
@@ -103,7 +103,8 @@ def _entry(table: Path, name: str, values: Any) -> Entry:
 
 
 def select(entries: Mapping[str, Entry], patterns: Sequence[str]) -> list[Entry]:
-    """The programs that the patterns name: `family/name`, `name`, `family`, or globs of these; none means all."""
+    """Select the programs that the patterns name: `family/name`, `name`, `family`, or globs of these; none means
+    all."""
     if not patterns:
         return list(entries.values())
     chosen: dict[str, Entry] = {}

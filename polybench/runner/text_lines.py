@@ -12,8 +12,10 @@ from polybench.runner.errors import RunnerError
 
 
 def lines_of(path: Path, hint: str) -> Iterator[tuple[str, str]]:
-    """The lines that are not empty, each behind its place, `FILE:LINE`; raises RunnerError for a file that cannot be
-    read, or is no text."""
+    """Yield the lines that are not empty, each after its place, `FILE:LINE`.
+
+    Raises RunnerError for a file that cannot be read, or is no text.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -24,8 +26,11 @@ def lines_of(path: Path, hint: str) -> Iterator[tuple[str, str]]:
 
 
 def object_of(place: str, line: str, hint: str, *, key: str = "", otherwise: str) -> dict[str, Any]:
-    """The JSON object of a line; raises RunnerError for broken JSON, and saying `otherwise` for what is no object, or
-    does not have a key that is named."""
+    """Parse the JSON object of a line.
+
+    Raises RunnerError for broken JSON, and saying `otherwise` for what is no object, or does not have a key that is
+    named.
+    """
     try:
         found = json.loads(line)
     except ValueError as error:

@@ -113,7 +113,7 @@ def moving_iterator(relation: isl.Map, dimension: int) -> int | None:
 
 
 def _classes(scop: Scop, timed: bool) -> Iterator[frozenset[Dimension]]:
-    """The dimensions of arrays that move with one another, of arrays that are written."""
+    """Yield the classes of dimensions that move with one another, of arrays that are written."""
     dimensions = [(a.name, d) for a in scop.arrays for d in range(a.rank)]
     edges = [
         (("array", access.array, d), ("statement", s.name, m))
@@ -130,7 +130,7 @@ def _classes(scop: Scop, timed: bool) -> Iterator[frozenset[Dimension]]:
 
 
 def _axis(scop: Scop, dimensions: frozenset[Dimension], flow: Flow, timed: bool) -> CutAxis | NotCut:
-    """The axis of a class of dimensions, with the position of each statement."""
+    """Return the axis of a class of dimensions, with the position of each statement, or why it is not cut."""
     positions: dict[str, isl.Map] = {}
     iterators: dict[str, int] = {}
     by_array = dict(sorted(dimensions))
@@ -152,8 +152,10 @@ def _axis(scop: Scop, dimensions: frozenset[Dimension], flow: Flow, timed: bool)
 
 
 def _deciding(scop: Scop, statement: Statement, dimensions: Mapping[str, int]) -> list[AccessRelation]:
-    """The accesses that say where a statement runs: its writes of cut arrays, else the first of its reads; none where
-    it only sets locals, which their readers say."""
+    """Return the accesses that say where a statement runs: its writes of cut arrays, else the first of its reads.
+
+    There are none where it only sets locals, which their readers say.
+    """
     writes = [a for a in statement.accesses if a.writes and a.array in dimensions]
     reads = [a for a in statement.relations(AccessKind.READ) if a.array in dimensions]
     return writes or ([] if _sets_locals(scop, statement) else reads[:1])
@@ -188,7 +190,7 @@ def _add_writers_of_locals(
 
 
 def _name(scop: Scop, dimensions: Mapping[str, int], timed: bool) -> str:
-    """What the loops over an axis are called, as the first statement has it."""
+    """Return the name of the loops over an axis, as the first statement has it."""
     for statement in scop.statements:
         for access in statement.accesses:
             if access.array in dimensions:

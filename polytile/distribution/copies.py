@@ -69,7 +69,7 @@ class _Copies:
     names: Names
 
     def copy(self, direction: str) -> Scop:
-        """The SCoP of one direction."""
+        """Build the SCoP of one direction."""
         dimensions = [d for d in range(self.array.rank) if d != self.plane]
         iterators = tuple(self.names.shared(f"x{d}") for d in dimensions)
         at = dict(zip(dimensions, iterators, strict=True))
@@ -140,7 +140,7 @@ class _Copies:
 
 
 def _isl(extent: Expr | None) -> str:
-    """An extent in isl's notation: a size, or a number."""
+    """Print an extent in isl's notation: a size, or a number."""
     match extent:
         case Name(name=name):
             return name

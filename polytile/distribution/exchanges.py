@@ -44,7 +44,7 @@ def exchanges(
 
 
 def _directions(reaches: Iterable[Sequence[Reach]]) -> tuple[Direction, ...]:
-    """The neighbours from which something is read: no corners where each read goes along one axis alone."""
+    """Return the neighbours from which something is read: no corners where each read goes along one axis alone."""
     found = {
         d
         for reach in reaches
@@ -75,8 +75,10 @@ def _by_step(scop: Scop, read: Read, dimension: int) -> isl.Map:
 
 
 def _planes(scop: Scop, reads: Sequence[Read], dimension: int, steps: int) -> tuple[tuple[int, ...], ...]:
-    """The planes of which a period reads what was written before it, by the first step of the period modulo the number
-    of planes."""
+    """Return the planes of which a period reads what was written before it.
+
+    They are listed by the first step of the period modulo the number of planes.
+    """
     extent = scop.array(reads[0].access.array).extents[dimension]
     assert extent is not None
     modulus = evaluate(extent, {})
@@ -92,7 +94,7 @@ def _planes(scop: Scop, reads: Sequence[Read], dimension: int, steps: int) -> tu
 
 
 def _values(points: isl.Set) -> set[int]:
-    """The integers in a bounded set, whatever the parameters."""
+    """Enumerate the integers in a bounded set, whatever the parameters."""
     every = points.project_out(isl.dim_type.param, 0, points.dim(isl.dim_type.param))
     found: set[int] = set()
     every.foreach_point(lambda p: found.add(p.get_coordinate_val(isl.dim_type.set, 0).to_python()))

@@ -53,7 +53,7 @@ def _of_source(plan: DistributionPlan, here: Statement, there: Statement, space:
 
 
 def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space, steps: str) -> isl.Set:
-    """The instances of the source at positions first + offset .. end + offset - 1, in these steps."""
+    """Return the instances of the source at positions first + offset .. end + offset - 1, in these steps."""
     domain = statement.domain.align_params(space)
     names = _names(space)
     if steps:
@@ -78,7 +78,7 @@ def _elements(plan: DistributionPlan, array: str, local: Scop, space: isl.Space)
 
 
 def _names(space: isl.Space) -> str:
-    """The parameters of a space."""
+    """List the parameters of a space."""
     return ", ".join(space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param)))
 
 

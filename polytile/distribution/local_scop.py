@@ -70,7 +70,7 @@ class LocalPositions:
         )
 
     def context(self) -> isl.Set:
-        """What is known of the parameters: boxes lie within the rank's arrays, steps within the time loop."""
+        """Return what is known of the parameters: boxes lie within the rank's arrays, steps within the time loop."""
         within = [f"0 <= {b.first} and {b.end} <= {b.extent} and 0 <= {b.offset}" for b in self.boxes]
         within += [f"{self.count} >= 1"] if self.count else []
         more = isl.Set(f"[{self.known}] -> {{ : {' and '.join(within)} }}")
@@ -78,15 +78,18 @@ class LocalPositions:
         return found.intersect(self.steps_are_iterations(found)) if self.step else found
 
     def steps_are_iterations(self, known: isl.Set) -> isl.Set:
-        """`[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a step."""
+        """Build `[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a
+        step."""
         steps = isl.Set.from_basic_set(step_range(self.scop))
         run = f"{self.step} <= t < {self.step} + {self.count}" if self.count else f"t = {self.step}"
         outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(steps)
         return outside.params().complement()
 
     def array(self, array: Array) -> Array:
-        """An array with the extents that a rank has of it. What one phase writes the next one reads: arrays of the
-        SCoP's own live as long as others do."""
+        """Give an array the extents that a rank has of it.
+
+        What one phase writes the next one reads: arrays of the SCoP's own live as long as others do.
+        """
         by_pointer = array.by_pointer or (array.rank == 0 and self.scop.written(array.name))
         kept = replace(array, origin=Origin.EXTERNAL, live_in=True, live_out=True, by_pointer=by_pointer)
         cut = {axis.dimensions[array.name]: k for k, axis in enumerate(self.axes) if array.name in axis.dimensions}
@@ -114,7 +117,7 @@ class LocalPositions:
         return " + ".join((counted, *offsets))
 
     def statement(self, statement: Statement) -> Statement:
-        """A statement on the rank's positions, within a box."""
+        """Restrict a statement to the rank's positions, within a box."""
         shift = self.shift(statement)
         domain = statement.domain.align_params(shift.get_space().params()).preimage_multi_aff(shift)
         for axis, box in zip(self.axes, self.boxes, strict=True):
@@ -143,7 +146,7 @@ class LocalPositions:
         )
 
     def _access(self, access: AccessRelation, shift: isl.MultiAff) -> AccessRelation:
-        """An access by the rank's instances to the rank's elements."""
+        """Translate an access to one by the rank's instances to the rank's elements."""
         relation = access.relation.align_params(shift.get_space().params()).preimage_domain_multi_aff(shift)
         cut = {axis.dimensions[access.array]: k for k, axis in enumerate(self.axes) if access.array in axis.dimensions}
         if cut:
@@ -154,7 +157,7 @@ class LocalPositions:
         return replace(access, relation=relation)
 
     def schedule(self, statements: Sequence[Statement]) -> isl.Schedule:
-        """The source's order of what the phase runs."""
+        """Return the source's order of what the phase runs."""
         domain = isl.UnionSet.empty(statements[0].domain.get_space().params())
         shifts = isl.UnionPwMultiAff.empty(domain.get_space())
         for statement in statements:
@@ -169,7 +172,9 @@ class LocalPositions:
         return self.scop.schedule.intersect_domain(source).pullback_union_pw_multi_aff(shifts).intersect_domain(domain)
 
     def _body(self, statement: Statement, stmt: Stmt) -> Stmt:
-        """A statement's text: iterators of cut loops are `i + offset` but where they subscript what is cut as they are.
+        """Rewrite a statement's text: iterators of cut loops become `i + offset`.
+
+        They stay as they are where they subscript what is cut.
 
         before: B[t % 2][i + 1][3] = i * A[i];
         after:  B[step % 2][i + 1][3 - offset_j] = (i + offset) * A[i];
@@ -193,7 +198,7 @@ class LocalPositions:
         return made
 
     def _element(self, statement: Statement, access: Access, localised: Callable[..., Any]) -> Access:
-        """An element of the rank's arrays: what counts positions stays, what names one is less the offset.
+        """Rewrite an access to the rank's arrays: what counts positions stays, what names one is less the offset.
 
         before: A[t % 2][i - 1][j + i % 2][3]
         after:  A[step % 2][i - 1][j + (i + i_offset) % 2][3 - k_offset]

@@ -174,8 +174,10 @@ class _Planner:
         return replace(plan, boundary=self._boundary(between, plan.split_phase))
 
     def _receivers(self) -> frozenset[str]:
-        """The statements that write nothing but arrays which an axis does not cut along which they have a position:
-        such an array, or a line of it, belongs to the rank at that position."""
+        """Return the statements that write only arrays not cut by an axis along which the statements have a position.
+
+        Such an array, or a line of it, belongs to the rank at that position.
+        """
         found = set()
         for statement in self.scop.statements:
             written = [a.array for a in statement.accesses if a.writes]
@@ -186,7 +188,7 @@ class _Planner:
         return frozenset(found)
 
     def _private(self) -> frozenset[str]:
-        """The arrays of the SCoP's own whose values stay in one phase and one step."""
+        """Return the arrays of the SCoP's own whose values stay in one phase and one step."""
         own = {a.name for a in self.scop.arrays if a.origin is not Origin.EXTERNAL}
         phase = {s: k for k, group in enumerate(self.groups) for s in group}
         for array, (pairs, _) in self.flow.items():
@@ -242,8 +244,10 @@ class _Planner:
         )
 
     def _stored(self, name: str, halo: tuple[Reach, ...]) -> tuple[Reach, ...]:
-        """The halo with what a rank computes and reads of an array beyond its part: in time tiles with what any phase
-        computes, and as far around it as any access goes."""
+        """Widen the halo by what a rank computes and reads of an array beyond its part.
+
+        In time tiles that is what any phase computes, and as far around it as any access goes.
+        """
         own = {s: g[-1] for group, g in zip(self.groups, self.growth, strict=True) for s in group}
         for read in self.reads:
             if read.access.array == name:
@@ -289,7 +293,7 @@ class _Planner:
 
 
 def _order(scop: Scop) -> list[str]:
-    """The statements in the order in which an iteration of the time loop runs them."""
+    """Order the statements as an iteration of the time loop runs them."""
     dates = {m.get_tuple_name(isl.dim_type.in_): m for m in _maps(scop)}
     return sorted(dates, key=lambda name: _first_date(dates[name]))
 
@@ -301,7 +305,7 @@ def _maps(scop: Scop) -> list[isl.Map]:
 
 
 def _first_date(date: isl.Map) -> tuple[int, ...]:
-    """The numbers of the sequences that a statement is in, in front of loops that others may share."""
+    """Return the numbers of the sequences that a statement is in, in front of loops that others may share."""
     values = []
     points = date.range()
     for k in range(points.dim(isl.dim_type.set)):

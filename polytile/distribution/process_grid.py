@@ -134,7 +134,7 @@ def fitting_shapes(ranks: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]
 
 
 def _neighbourhood(grid: ProcessGrid) -> int:
-    """The ranks around an inner one, itself included."""
+    """Count the ranks around an inner one, itself included."""
     return prod(min(parts, 3) for parts in grid.shape)
 
 

@@ -127,7 +127,7 @@ class _Rank:
                     yield every.intersect(isl.Set("{ [p] : p < 0 }"))
 
     def _within_arrays(self, statement: Statement) -> isl.Set:
-        """The instances that access no element beyond the sizes of arrays, which C leaves undefined."""
+        """Return the instances that access no element beyond the sizes of arrays, which C leaves undefined."""
         domain = statement.domain.intersect_params(self.scop.context)
         names = ", ".join(p.name for p in self.scop.parameters)
         for access in statement.accesses:
@@ -139,7 +139,7 @@ class _Rank:
         return domain
 
     def runs(self, statement: str, steps: int) -> isl.Set:
-        """The instances that the rank runs in a period of so many steps."""
+        """Return the instances that the rank runs in a period of so many steps."""
         growth = self.plan.phases[self.phase[statement]].growth
         found = self.within(statement, growth[0]) if not self.timed else None
         if found is not None:
@@ -151,13 +151,13 @@ class _Rank:
         return total.coalesce()
 
     def at_step(self, statement: str, condition: str) -> isl.Set:
-        """The instances of a statement whose step t meets a condition."""
+        """Return the instances of a statement whose step t meets a condition."""
         rank = self.scop.statement(statement).domain.dim(_SET)
         coordinates = ", ".join(["t", *(f"x{k}" for k in range(1, rank))])
         return isl.Set(f"[{self.known}] -> {{ {statement}[{coordinates}] : {condition} }}")
 
     def within(self, statement: str, growth: Sequence[Reach]) -> isl.Set:
-        """The instances of a statement at positions of the part, and `growth` around it."""
+        """Return the instances of a statement at positions of the part, and `growth` around it."""
         domain = self.scop.statement(statement).domain.intersect_params(self.context)
         sides = zip(self.plan.placement(statement).positions, self.lower, self.upper, growth, strict=True)
         for position, lower, upper, (below, above) in sides:
@@ -167,8 +167,10 @@ class _Rank:
         return domain
 
     def useful(self, statement: str, steps: int) -> isl.Set:
-        """The instances of a period whose results may be read: of those that write nothing but what one rank owns
-        altogether (what a receiver writes), those of that rank."""
+        """Return the instances of a period whose results may be read.
+
+        Of those that write nothing but what one rank owns altogether (what a receiver writes), those of that rank.
+        """
         writes = [a.array for a in self.scop.statement(statement).accesses if a.writes]
         runs = self.runs(statement, steps)
         if all(self._owned_by_position(self.plan.array(a)) for a in writes):
@@ -180,13 +182,13 @@ class _Rank:
         return not array.is_cut and any(p is not None for p in array.position)
 
     def flows(self) -> Iterator[tuple[DistributedArray, isl.Map]]:
-        """The pairs of writers and readers, for each array and two statements."""
+        """Yield the pairs of writers and readers, for each array and two statements."""
         for array in self.plan.arrays:
             for pairs in maps(self.by_array[array.name].flow):
                 yield array, pairs
 
     def stale(self) -> Iterator[isl.Map]:
-        """Reads of what this period computes elsewhere."""
+        """Yield reads of what this period computes elsewhere."""
         for array, pairs in self.flows():
             source, sink = pairs.get_tuple_name(_IN), pairs.get_tuple_name(_OUT)
             yield from self._foreign(array, pairs)
@@ -197,7 +199,7 @@ class _Rank:
                 yield taken.subtract_domain(self.runs(source, steps))
 
     def _foreign(self, array: DistributedArray, pairs: isl.Map) -> Iterator[isl.Map]:
-        """Reads, at positions that others own, of what only their owner has: arrays that an axis does not cut."""
+        """Yield reads, at positions that others own, of what only their owner has: arrays that an axis does not cut."""
         source, sink = (pairs.get_tuple_name(kind) for kind in (_IN, _OUT))
         for axis, position in enumerate(self.plan.placement(source).positions):
             if position is not None and axis not in array.axes and not self._is_per_call(array.name):
@@ -206,7 +208,7 @@ class _Rank:
                     yield pairs.intersect_range(self.useful(sink, steps).subtract(self.within(sink, nothing)))
 
     def missing(self) -> Iterator[isl.Map]:
-        """Reads of what is not there when the period begins."""
+        """Yield reads of what is not there when the period begins."""
         if self.timed:
             for array, pairs in self.flows():
                 yield from self._from_earlier(array, pairs)
@@ -238,7 +240,7 @@ class _Rank:
                 yield pairs.subtract(same)
 
     def _elements(self, statement: Statement, array: str, reads: bool) -> isl.Map:
-        """What a statement reads, or writes, of an array."""
+        """Return what a statement reads, or writes, of an array."""
         own = [a.relation for a in statement.accesses if a.array == array and (a.kind is AccessKind.READ) == reads]
         total = own[0]
         for relation in own[1:]:
@@ -246,7 +248,7 @@ class _Rank:
         return total.intersect_domain(statement.domain)
 
     def available(self, array: DistributedArray, exchange: HaloExchange | None) -> isl.Set:
-        """The elements that are right when the period begins: what the rank owns, and what it has received."""
+        """Return the elements that are right when the period begins: what the rank owns, and what it has received."""
         elements = [f"e{d}" for d in range(len(array.axes) + bool(self.scop.array(array.name).fields))]
         owned = ["true"]
         owned += [f"{self.lower[x]} <= e{d} < {self.upper[x]}" for d, x in enumerate(array.axes) if x is not None]
@@ -297,7 +299,7 @@ class _Rank:
                             yield within
 
     def beyond(self) -> Iterator[isl.Map]:
-        """Accesses to what lies outside of the part and the halos around it."""
+        """Yield accesses to what lies outside of the part and the halos around it."""
         for statement in self.scop.statements:
             runs = self.runs(statement.name, self.plan.steps)
             for access in statement.accesses:
@@ -342,7 +344,7 @@ class _Rank:
         return bool(own) and all(origin is not Origin.EXTERNAL for origin in own)
 
     def astray(self) -> Iterator[isl.Map]:
-        """Writes of elements that another rank owns."""
+        """Yield writes of elements that another rank owns."""
         for statement in self.scop.statements:
             positions = self.plan.placement(statement.name).positions
             for access in statement.accesses:

@@ -136,24 +136,24 @@ def _inner_sides(grid: ProcessGrid, rank: int, halo: Sequence[Reach]) -> tuple[R
 
 
 def _computed(cluster: Cluster, boxes: Sequence[Box], kernel: KernelRate) -> float:
-    """The seconds of a launch for each box."""
+    """Compute the seconds of a launch for each box."""
     launches = sum(volume(box) > 0 for box in boxes)
     return launches * cluster.device.launch + kernel.steps * kernel.cell * sum(map(volume, boxes))
 
 
 def _bytes(transfers: Sequence[Transfer], element: int) -> int:
-    """The bytes that go one way: those that are sent or those that are received, whichever are more."""
+    """Compute the bytes that go one way: those that are sent or those that are received, whichever are more."""
     sent = sum(volume(b.box) for t in transfers for b in t.sends)
     return element * max(sent, sum(volume(b.box) for t in transfers for b in t.receives))
 
 
 def _packed(cluster: Cluster, messages: int, size: int) -> float:
-    """The seconds of a launch for each message, in which each byte is read and written."""
+    """Compute the seconds of a launch for each message, in which each byte is read and written."""
     return messages * cluster.device.launch + 2 * size / cluster.device.bandwidth
 
 
 def _exchanged(cluster: Cluster, rank: int, transfers: Sequence[Transfer], element: int) -> float:
-    """The seconds of one round: messages within a host and those between hosts go on at once."""
+    """Compute the seconds of one round: messages within a host and those between hosts overlap."""
     near = [t for t in transfers if cluster.same_host(rank, t.neighbour)]
     far = [t for t in transfers if not cluster.same_host(rank, t.neighbour)]
     each = ((cluster.within, near), (cluster.between, far))
@@ -253,7 +253,7 @@ def scaling_table(
 
 
 def _where_it_fits(kind: Callable[..., ScalingPoint], *arguments: object) -> ScalingPoint | None:
-    """The prediction, or None where parts would be thinner than halos."""
+    """Return the prediction, or None where parts would be thinner than halos."""
     try:
         return kind(*arguments)
     except UsageError:

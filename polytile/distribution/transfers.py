@@ -117,7 +117,7 @@ def _sent(owned: Range, direction: int, halo: Reach) -> Range:
 
 
 def _along(grid: ProcessGrid, rank: int, exchanges: Sequence[HaloExchange], axis: int) -> tuple[Transfer, ...]:
-    """The messages along an axis, with the halos of earlier axes where corners are read."""
+    """Return the messages along an axis, with the halos of earlier axes where corners are read."""
     found = []
     for side in (-1, 1):
         direction = tuple(side if k == axis else 0 for k in range(len(grid.shape)))
@@ -134,8 +134,11 @@ def _along(grid: ProcessGrid, rank: int, exchanges: Sequence[HaloExchange], axis
 def _boxes_along(
     grid: ProcessGrid, rank: int, exchanges: Sequence[HaloExchange], axis: int, side: int, sent: bool
 ) -> tuple[ArrayBox, ...]:
-    """What whoever receives it takes from `side` of an axis: halos of this rank, or elements that it has, where they
-    are `sent` to the neighbour at the other side. Both have the same part of all other axes."""
+    """Return the boxes that a receiver takes from `side` of an axis.
+
+    These are halos of this rank, or elements that it has, where they are `sent` to the neighbour at the other side.
+    Both have the same part of all other axes.
+    """
     owned = grid.owned(rank)
     domain = tuple((0, extent) for extent in grid.extents)
     found = []
@@ -173,5 +176,5 @@ def merged_directions(found: set[Direction]) -> list[tuple[Range, ...]]:
 
 
 def _spanned(owned: Range, span: Range, halo: Reach) -> Range:
-    """The positions from those of the first component of a direction to those of the last one."""
+    """Return the positions from those of the first component of a direction to those of the last one."""
     return _received(owned, span[0], halo)[0], _received(owned, span[1], halo)[1]

@@ -57,7 +57,10 @@ class Outcome:
 
 
 def damage(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
-    """The exit status is 1 when a kernel was damaged everywhere and validation did not notice."""
+    """Damage the kernels of programs and validate them.
+
+    The exit status is 1 when a kernel was damaged everywhere and validation did not notice.
+    """
     found: list[Outcome] = []
     failed = 0
     for entry in entries:
@@ -111,7 +114,7 @@ def outcomes(program: str, scop: CompiledScop, jobs: int) -> list[Outcome]:
 
 
 def _said(engines: Sequence[EmulatorEngine], inputs: Sequence[Expectation], number: int, strict: bool) -> str:
-    """What validation says of one damage."""
+    """Return what validation says of one damage."""
     for engine, expectation in product(engines, inputs):
         try:
             validate(expectation, _Numbered(engine, number), strict=strict)
@@ -138,7 +141,7 @@ class _Numbered:
 
 
 def _places_that_run(damaged: Damaged, programs: Iterable[HostProgram], inputs: Iterable[Expectation]) -> set[Damage]:
-    """The damages of places that there are: a block within, a second time tile."""
+    """Return the damages of places that there are: a block within, a second time tile."""
     found: set[tuple[str, str]] = set()
 
     def launch(kernel: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> None:

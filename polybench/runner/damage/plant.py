@@ -47,7 +47,7 @@ class Damaged:
 
 
 def planted(program: HostProgram, scop: Scop) -> Damaged:
-    """The program with all damages planted; the number is its last parameter."""
+    """Plant all damages in the program; the number is its last parameter."""
     number = Parameter(NUMBER, INT)
     damages: list[Damage] = []
     kernels = tuple(_kernel(kernel, damages) for kernel in program.kernels)
@@ -62,7 +62,7 @@ def planted(program: HostProgram, scop: Scop) -> Damaged:
 
 
 def _told_of_the_second(stmt: Stmt) -> Stmt:
-    """The outermost loops of the host say when they are in their second iteration."""
+    """Make the outermost loops of the host record when they are in their second iteration."""
     if not isinstance(stmt, For):
         return with_bodies(stmt, lambda body: tuple(map(_told_of_the_second, body)))
     assert isinstance(stmt.step, int)
@@ -71,7 +71,7 @@ def _told_of_the_second(stmt: Stmt) -> Stmt:
 
 
 def _kernel(kernel: Kernel, damages: list[Damage]) -> Kernel:
-    """A kernel that stores wrong values where the number says so."""
+    """Make a kernel store wrong values where the number says so."""
 
     def numbered(what: str) -> Expr:
         damages.append(Damage(len(damages) + 1, kernel.name, what))

@@ -26,7 +26,10 @@ SECONDS = 600.0  # for the variants of one program
 
 
 def digests(chosen: argparse.Namespace) -> int:
-    """The exit status is 1 when something differs from the file that is compared with."""
+    """Compute digests, and print, write or compare them.
+
+    The exit status is 1 when something differs from the file that is compared with.
+    """
     old = chosen.compare or chosen.update
     if old is not None:
         return _compare(chosen, old)
@@ -77,7 +80,8 @@ def computed(
     chosen: argparse.Namespace,
     seen: Callable[[Digests], None] = lambda _: None,
 ) -> Stored:
-    """The digests of variants, each program and type in a process of its own; `seen` gets those of each as it ends."""
+    """Compute the digests of variants, each program and type in a process of its own; `seen` gets those of each as it
+    ends."""
     gone = sorted({v.program for v in variants} - entries.keys())
     missing = [program for program in gone if not program.startswith(f"{RANDOM}/")]
     if missing:
@@ -101,7 +105,7 @@ def _failed(source: Source, ended: Ended) -> dict[Variant, dict[str, str]]:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal, drawn without a thread, since processes are forked from this one."""
+    """Yield a progress bar on a terminal, drawn without a thread, since processes are forked from this one."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

@@ -40,7 +40,7 @@ class _Running(Generic[T]):
 
 
 def forked(works: Sequence[Callable[[], T]], jobs: int, seconds: float) -> Iterator[tuple[int, T | Ended]]:
-    """The number and the result of each work, as they end; `jobs` run at a time, each for `seconds` at most."""
+    """Yield the number and the result of each work, as they end; `jobs` run at a time, each for `seconds` at most."""
     waiting = iter(enumerate(works))
     running: dict[Any, _Running[T]] = {}
     try:

@@ -36,7 +36,7 @@ class Stored:
 
 
 def read(path: Path) -> Stored:
-    """Raises RunnerError for a file that is none of this format."""
+    """Read a file of digests; raises RunnerError for a file that is none of this format."""
     try:
         head, *lines = path.read_text().splitlines()
         facts = dict(item.split(" ") for item in head.removeprefix("# ").split(", "))
@@ -81,7 +81,8 @@ class Difference:
 
 
 def differences(old: Digests, new: Digests) -> Iterator[Difference]:
-    """What differs in the variants of both; a text that depends on the time that a process had is not compared."""
+    """Yield what differs in the variants of both; a text that depends on the time that a process had is not
+    compared."""
     for variant in sorted(old.keys() & new.keys()):
         a, b = old[variant], new[variant]
         if TIMED in a or TIMED in b:

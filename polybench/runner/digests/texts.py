@@ -42,7 +42,7 @@ class Source:
     keep: Path | None = None
 
     def digests(self) -> dict[Variant, dict[str, str]]:
-        """The digest of each text of each variant; runs in a process of its own.
+        """Compute the digest of each text of each variant; runs in a process of its own.
 
         Works in the folder of the families, so that texts hold no path of this machine.
         """
@@ -146,5 +146,5 @@ def keep(folder: Path, variant: Variant, texts: Texts) -> None:
 def sources(
     grouped: Mapping[Any, Sequence[Variant]], entries: Mapping[str, Entry], dataset: str, root: Path, kept: Path | None
 ) -> list[Source]:
-    """What to do, a process each."""
+    """List the sources whose digests are computed, a process each."""
     return [Source(tuple(own), entries.get(own[0].program), dataset, root, kept) for own in grouped.values()]

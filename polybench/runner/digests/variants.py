@@ -46,7 +46,7 @@ def table_variants(entries: Iterable[Entry], dtypes: Sequence[str], schedules: S
 
 
 def random_variants(seed: int, programs: int) -> list[Variant]:
-    """The first random programs of a seed, with the strategies that were drawn for them."""
+    """Return the first random programs of a seed, with the strategies that were drawn for them."""
     from polytile.fuzz.case import case_of
 
     found = []

@@ -80,7 +80,7 @@ class Distributed:
         return tuple(p for p in self.plan.scop.parameters if p not in sizes)
 
     def number(self, array: str) -> int:
-        """The number of an array in tables."""
+        """Return the number of an array in tables."""
         return next(k for k, a in enumerate(self.plan.arrays) if a.name == array)
 
     def lives_here(self, array: DistributedArray) -> bool:
@@ -133,7 +133,7 @@ def sole_writer(plan: DistributionPlan, array: DistributedArray) -> tuple[Expr |
 
 
 def _accessed(plan: DistributionPlan, array: str, dimension: int) -> Expr:
-    """The greatest index of a dimension that is accessed, and one more."""
+    """Return the greatest index of a dimension that is accessed, and one more."""
     scop = plan.scop
     reached = isl.Set.empty(isl.Set("{ [i] }").get_space().align_params(scop.context.get_space()))
     for statement in scop.statements:

@@ -55,7 +55,7 @@ def driver_files(made: Sequence[Distributed], stem: str, title: Sequence[str]) -
 
 
 def _kernels(made: Sequence[Distributed], stem: str, title: Sequence[str], prefix: str) -> str:
-    """The kernels, whose entry points do not wait, and what the driver needs of CUDA."""
+    """Print the kernels, whose entry points do not wait, and what the driver needs of CUDA."""
     entries = [program for one in made for program in one.programs]
     unit = print_unit(entries, header=f"{stem}_mpi_kernel.h", title=title, deferred=True)
     return f"{unit.rstrip()}\n{render_from(_TEMPLATES, 'device.cu.j2', stem=stem, prefix=prefix)}"
@@ -66,7 +66,7 @@ def _word(stem: str) -> str:
 
 
 def _values(made: Distributed, kernels: str) -> dict[str, Any]:
-    """What the template of a SCoP's functions is filled with."""
+    """Return the values that the template of a SCoP's functions is filled with."""
     plan = made.plan
     told = tables.tables(made)
     digest = hashlib.sha256(f"{kernels}{told}{made.wish}".encode()).digest()
@@ -97,7 +97,7 @@ def _function(made: signatures.Function, numbers: list[tuple[int, str]]) -> dict
 
 
 def _whole(made: Distributed) -> dict[str, Any]:
-    """What the function that does everything passes on."""
+    """Return the values that the function that does everything passes on."""
     written = made.plan.scop.written
     later = [*(p.name for p in made.others), *(a.name for a in made.scalars)]
     return {

@@ -95,7 +95,7 @@ def _extent(axis: int) -> str:
 
 
 def _call(program: HostProgram, known: Mapping[str, str], memory: Mapping[str, str]) -> list[str]:
-    """The call of an entry point; `known` has the values of parameters, `memory` arrays and scalars."""
+    """Print the call of an entry point; `known` has the values of parameters, `memory` arrays and scalars."""
     passed = [f"({p.type.name})({known[p.name]})" for p in program.parameters]
     for argument in arguments(program):
         kind = "" if argument.value else f"({argument.type_text(cpp=False)})"
@@ -104,7 +104,7 @@ def _call(program: HostProgram, known: Mapping[str, str], memory: Mapping[str, s
 
 
 def _values(plan: DistributionPlan) -> dict[str, str]:
-    """The parameters of the SCoP, in the table of their values."""
+    """Return the expressions of the SCoP's parameters in the table of their values."""
     return {p.name: f"values[{k}]" for k, p in enumerate(plan.scop.parameters)}
 
 

@@ -79,7 +79,7 @@ def _argument(made: Distributed, array: Array) -> Argument:
 
 
 def _function(made: Distributed, ending: str, given: list[Argument]) -> Function:
-    """A function; names that are ours give way to the user's."""
+    """Print a function; generated names give way to the user's."""
     start = f"int {made.name}{ending}("
     own = {p.name for p in made.plan.scop.parameters} | {a.name for a in made.plan.scop.external_arrays}
     names = [fresh(a.name, own) if a.ours else identifier(a.name) for a in given]

@@ -105,5 +105,5 @@ def _reaches(reach: Iterable[Reach]) -> str:
 
 
 def _list(kind: str, name: str, entries: Iterable[str]) -> list[str]:
-    """A table; one without entries has an unused one, as C wants."""
+    """Print a table; one without entries has an unused one, as C wants."""
     return wrapped(f"static const {kind} {name}[] = {{", list(entries) or ["{0}"], "};")
