@@ -44,7 +44,8 @@ MAX_OPERATIONS = 30_000_000  # for the tiles of one array: many seconds; most ta
 
 
 def problems(scop: Check) -> Iterator[str]:
-    """What is wrong with one SCoP of a certificate, a line each. Raises isl.Error, KeyError for what is not one."""
+    """Yield what is wrong with one SCoP of a certificate, a line each. Raises isl.Error or KeyError for what is not
+    one."""
     context, program = isl.Set(scop["context"]), scop.get("run") or scop["program"]
     tree, order = isl.Schedule(scop["mapped"]), isl.Schedule(program["order"])
     domain = union([s["domain"] for s in program["statements"].values()], isl.UnionSet).intersect_params(context)
@@ -107,7 +108,8 @@ def _wrong_claims(claimed: Check, array: str, uses: _Uses, context: isl.Set) -> 
 def _disorder(
     scop: Check, program: Check, tree: isl.Schedule, placed: list[Check], uses: _Uses, first: frozenset[str]
 ) -> Iterator[str]:
-    """The instances that conflict through an array, or through the places that it lives in, and are not ordered."""
+    """Yield the instances that conflict through an array, or through the places that it lives in, and are not
+    ordered."""
     context, order, array = isl.Set(scop["context"]), isl.Schedule(program["order"]), uses.array
     here = tuple(a.intersect_params(context) for a in (uses.reads, uses.writes, uses.may))
     flow = uses.flow.intersect_params(context)
@@ -132,7 +134,7 @@ def _disorder(
 
 
 def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check], list[str]]:
-    """The placements that can be checked, and why others cannot."""
+    """Return the placements that can be checked, and why others cannot."""
     found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop, tree)]
     found = [(p, why or (misplaced(p, tree, program) if is_tile(p) else "")) for p, why in found]
     return [p for p, why in found if not why], [why for _, why in found if why]
@@ -141,7 +143,7 @@ def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check
 def _tiles_of_kernels(
     placed: list[Check], tree: isl.Schedule, domain: isl.UnionSet, program: Check, context: isl.Set
 ) -> list[Check]:
-    """The tiles that blocks keep for a whole launch, and that change no value of a tree that is in order."""
+    """Return the tiles that blocks keep for a whole launch, and that change no value of a tree that is in order."""
     tiles = [p for p in placed if is_tile(p)]
     loops = dict(labelled_loops(tree.intersect_domain(domain))) if tiles else {}
     hosts = [int(kernel.get_schedule_depth()) for kernel in kernels(tree)]
@@ -257,8 +259,8 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
 
 
 def _wrong_copies(program: Check, shared: Groups, context: isl.Set) -> Iterator[str]:
-    """A statement of none of the source's takes one element to one other that holds values of the same array, or of one
-    in its group."""
+    """Yield the added statements that are no copies: a copy takes one element to one other that holds values of the
+    same array, or of one in its group."""
     group = {array: number for number, arrays in enumerate(shared) for array in arrays}
     for name, statement in program["statements"].items():
         roots = {program["arrays"][a["array"]] for a in statement["accesses"]}
@@ -268,7 +270,7 @@ def _wrong_copies(program: Check, shared: Groups, context: isl.Set) -> Iterator[
 
 
 def _check_transfers(scop: Check, context: isl.Set) -> Iterator[str]:
-    """Copies between host and device: what is read or left from before must come in, what is seen must go out."""
+    """Check copies between host and device: what is read or left from before must come in, what is seen must go out."""
     for array, transfer in scop["transfers"].items():
         flow = seen(scop["program"], array, array, array in scop["visible"]).intersect_params(context)
         senders = {m.get_tuple_name(IN) for m in maps(flow)}

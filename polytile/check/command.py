@@ -65,7 +65,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _trusted(made: Check) -> str:
-    """What a reduction in partial results does to single values, which is not in a certificate."""
+    """Return the line on what a reduction in partial results does to single values, which is not in a certificate."""
     gathering = made.get("gathering") or {"initial": None, "total": None}
     names = [*(made[k] for k in ("initial", "update", "combine", "finish")), gathering["initial"], gathering["total"]]
     statements = (name for name in names if name)
@@ -81,7 +81,7 @@ def _say(what: str, lines: list[str]) -> int:
 
 
 def _lines(file: str, found: Iterator[str]) -> list[str]:
-    """What is wrong; raises UserError where the certificate is not made as certificates are."""
+    """Return what is wrong, a line each. Raises UserError where the certificate is not made as certificates are."""
     try:
         return list(found)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:

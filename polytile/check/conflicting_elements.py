@@ -11,7 +11,7 @@ from polytile.check.relations import IN, Check, maps, union
 
 
 def read_first(scop: Check, program: Check) -> frozenset[str]:
-    """The statements that read before they write: certificates say so of single assignments."""
+    """Return the statements that read before they write: certificates say so of single assignments."""
     source = scop["source"]["statements"]
     return frozenset(
         name
@@ -23,8 +23,9 @@ def read_first(scop: Check, program: Check) -> frozenset[str]:
 
 
 def conflicting_elements(reads: isl.UnionMap, writes: isl.UnionMap, first: frozenset[str]) -> isl.UnionMap:
-    """The pairs of different elements in one cell of which an instance writes one and writes or, perhaps afterwards,
-    reads the other. Uses are `{ [S[i] -> A[j]] -> cell }`; the statements `first` read before they write."""
+    """Return the pairs of different elements in one cell of which an instance writes one and writes or, perhaps
+    afterwards, reads the other. Uses are `{ [S[i] -> A[j]] -> cell }`; the statements `first` read before they
+    write."""
     written = _by_cell(writes)
     later = [m for m in maps(reads) if m.domain().unwrap().get_tuple_name(IN) not in first]
     used = written.union(_by_cell(union([isl.UnionMap.from_map(m) for m in later], isl.UnionMap)))

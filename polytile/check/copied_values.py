@@ -19,7 +19,7 @@ Groups = list[frozenset[str]]
 
 
 def left_out(source: Check, program: Check) -> list[str]:
-    """The statements of the source that write something and that no statement of the program runs."""
+    """Return the statements of the source that write something and that no statement of the program runs."""
     runs = {part for s in program["statements"].values() for part in s["parts"]}
     runs |= {entry["statement"] for entry in program.get("privatised", ())}
     gone = {name: s for name, s in source["statements"].items() if name not in runs}
@@ -27,7 +27,7 @@ def left_out(source: Check, program: Check) -> list[str]:
 
 
 def groups(source: Check, gone: list[str]) -> Groups:
-    """The arrays that copies connect."""
+    """Group the arrays that copies connect."""
     found: Groups = []
     for name in gone:
         own = frozenset(a["array"] for a in source["statements"][name]["accesses"])
@@ -37,7 +37,7 @@ def groups(source: Check, gone: list[str]) -> Groups:
 
 
 def not_copies(source: Check, gone: list[str], context: isl.Set) -> Iterator[str]:
-    """A line for each statement that is left out and does more than to copy."""
+    """Yield a line for each statement that is left out and does more than copy."""
     for name in gone:
         statement = source["statements"][name]
         if not statement.get("copy") or not takes_one_element(statement, context):
@@ -102,8 +102,8 @@ def _after(before: str) -> str:
 
 
 def _by_access(side: Check, array: str, flow: isl.UnionMap, apart: list[str]) -> isl.UnionMap:
-    """The flow through an array to each access of the statements that are `apart`, to others as a whole, and to those
-    who look at this array afterwards."""
+    """Return the flow through an array to each access of the statements in `apart`, to other statements as a whole, and
+    to those who look at this array afterwards."""
     writes = union([accesses(side, array, kind) for kind in ("write", "may-write")], isl.UnionMap)
     total = isl.UnionMap("{ }")
     for pairs in maps(flow):

@@ -35,7 +35,7 @@ class Loop:
     threads: tuple[int, ...]
 
     def units(self, owner: str) -> int:
-        """The coordinates of a thread behind those of the loops."""
+        """Return the number of coordinates of a thread after those of the loops."""
         return len(self.kernel.sizes) if owner == "thread" and not self.threads else 0
 
     def places(self, owner: str) -> isl.UnionMap:
@@ -58,7 +58,7 @@ class Kernel:
 
 
 def labelled_loops(tree: isl.Schedule) -> Iterator[tuple[Key, Loop]]:
-    """The loops of a tree that have a label; a label that stands twice is there twice."""
+    """Yield the labelled loops of a tree; a label that occurs twice is yielded twice."""
     for number, node in enumerate(kernels(tree)):
         place = blocks(node)
         rank = dimensions(place)
@@ -158,7 +158,7 @@ class Run:
 
 
 def runs(placements: Sequence[Check], loops: dict[Key, Loop]) -> list[Run]:
-    """The copies of placements, in their order."""
+    """Return the copies of placements, in their order."""
     found = []
     for placement in placements:
         for kind in ("fill", "drain"):
@@ -185,7 +185,7 @@ def _stride(loop: Loop) -> int:
 
 
 def _copied(name: str, placement: Check, copy: Check, loop: Loop) -> isl.UnionMap:
-    """The elements in iterations that there are."""
+    """Return the elements that a copy moves, in the iterations that exist."""
     elements = isl.UnionMap(copy["elements"])
     there = loop.places(placement["owner"]).range().coalesce()
     if not elements.domain().is_subset(there):  # else isl would keep what makes them there beside the same from before
@@ -195,8 +195,8 @@ def _copied(name: str, placement: Check, copy: Check, loop: Loop) -> isl.UnionMa
 
 
 def layers(found: Sequence[Run]) -> list[list[Run]]:
-    """The copies at a loop, from the outside in: a barrier stands around those of a block, so that they are apart from
-    those of threads; and the outer placement of an array is filled before the inner one, which reads it."""
+    """Group the copies at a loop, from the outside in. A barrier stands around those of a block, so that they are apart
+    from those of threads; and the outer placement of an array is filled before the inner one, which reads it."""
     groups: list[list[Run]] = []
     for run in found:
         own = next((g for g in groups if any(r.placement is run.placement for r in g)), None)

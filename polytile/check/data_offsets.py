@@ -41,7 +41,7 @@ def separate(program: Check, array: str) -> isl.UnionMap:
 
 
 def _apart(one: _Access, other: _Access, written: set[str]) -> isl.UnionMap:
-    """The pairs for which a subscript of two accesses is different."""
+    """Return the pairs of instances for which a subscript of two accesses differs."""
     found = []
     for a, b in zip(one, other, strict=True) if len(one) == len(other) else ():
         if a is None or b is None or not a["data"] or a["data"] != b["data"] or a["wraps"] != b["wraps"]:

@@ -38,8 +38,8 @@ def flow(
     kills: isl.UnionMap = NOTHING,
     conditions: Sequence[isl.UnionMap] = (),
 ) -> Flow:
-    """What uses `{ S[i] -> A[x] }` find at the times of instances, `{ S[i] -> [0, i] }`. `conditions` are the accesses
-    of the program that these are made from, where cells and places have quotients of their own."""
+    """Compute what uses `{ S[i] -> A[x] }` find at the times of instances, `{ S[i] -> [0, i] }`. `conditions` are the
+    accesses of the program that these are made from, where cells and places have quotients of their own."""
     if have_several_remainders(conditions or (uses, writes, may, kills)):
         return _by_differences(uses, writes, may, kills, times)
     info = isl.UnionAccessInfo.from_sink(uses).set_must_source(writes).set_may_source(may)

@@ -60,7 +60,7 @@ def holds(placement: Check, loop: Loop, hosts: int, program: Check, context: isl
 
 
 def _box(used: isl.UnionSet) -> isl.UnionSet:
-    """The elements each of whose subscripts is between two that are used."""
+    """Return the elements each of whose subscripts lies between two that are used."""
     total = isl.UnionSet("{ }")
     for elements in maps(used.identity()):
         array, rank = elements.get_tuple_name(IN), elements.dim(IN)
@@ -75,7 +75,7 @@ def _box(used: isl.UnionSet) -> isl.UnionSet:
 
 
 def _copied(copy: Check | None) -> isl.UnionMap:
-    """What is copied at any place: blocks that run nothing else may copy."""
+    """Return what is copied at any place: blocks that run nothing else may copy."""
     return isl.UnionMap(copy["elements"] if copy else "{ }")
 
 
@@ -101,7 +101,8 @@ def _others(mine: isl.UnionMap, theirs: isl.UnionMap, hosts: int) -> isl.UnionMa
 
 
 def _left(uses: Relations, filled: isl.UnionMap, array: str, program: Check, of: Relations) -> isl.UnionMap:
-    """The reads, `{ [place] -> [S[i] -> A[e]] }`, of what was neither filled nor surely written before by the block."""
+    """Return the reads, `{ [place] -> [S[i] -> A[e]] }`, of what was neither filled nor surely written before by the
+    block."""
     reads = uses["read"]
     left = reads.subtract(filled.apply_range(of["read"].range_map().reverse()))
     kills = accesses(program, array, "kill")

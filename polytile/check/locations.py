@@ -74,7 +74,7 @@ class Uses:
         return replace(self, routes=routes)
 
     def flow(self, vectors: isl.UnionMap) -> Flow:
-        """What each use finds, by the times of executions."""
+        """Compute what each use finds, by the times of executions."""
         reads, writes, may = (self.routes[kind] for kind in KINDS)
         when = self.executions().apply_range(_framed(vectors)).detect_equalities()
         reads, writes, may = (kind.detect_equalities() for kind in (reads, writes, may))
@@ -94,7 +94,7 @@ class Flow:
 
 
 def _framed(vectors: isl.UnionMap) -> isl.UnionMap:
-    """The times with those before and after all."""
+    """Extend the times by those before and after all instances."""
     rank = dimensions(vectors)
     inside = isl.UnionMap.from_domain_and_range(vectors.domain(), isl.UnionSet("{ [1] }"))
     zeros = ", 0" * rank
@@ -103,7 +103,7 @@ def _framed(vectors: isl.UnionMap) -> isl.UnionMap:
 
 
 def in_program(array: str, program: Check, visible: bool, context: isl.Set) -> Uses:
-    """The program's own uses: each element is its location."""
+    """Return the program's own uses of an array: each element is its location."""
     none = isl.UnionMap("{ }")
     routes = {kind: accesses(program, array, kind).intersect_params(context).range_map() for kind in KINDS}
     kills = accesses(program, array, "kill").intersect_params(context).range_map()

@@ -82,13 +82,13 @@ def unknown(placement: Check, tree: isl.Schedule, arrays: Check) -> str:
 
 
 def cells(tree: isl.Schedule, placement: Check, accesses: isl.UnionMap) -> isl.UnionMap:
-    """The cells that instances of the kernel use, `{ S[i] -> [[place] -> [cell]] }`."""
+    """Return the cells that instances of the kernel use, `{ S[i] -> [[place] -> [cell]] }`."""
     place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
     return place.range_product(place.range_product(accesses).apply_range(isl.UnionMap(placement["cell"])))
 
 
 def _routes(tree: isl.Schedule, placement: Check, accesses: isl.UnionMap) -> isl.UnionMap:
-    """The same by element, `{ [S[i] -> A[j]] -> [[place] -> [cell]] }`."""
+    """Return the cells that instances of the kernel use, by element: `{ [S[i] -> A[j]] -> [[place] -> [cell]] }`."""
     place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
     owner = accesses.domain_map().apply_range(place)
     return owner.range_product(owner.range_product(accesses.range_map()).apply_range(isl.UnionMap(placement["cell"])))
@@ -114,7 +114,7 @@ def without_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> Iterator[
 def check_home(
     tree: isl.Schedule, placement: Check, uses: Uses, flow: isl.UnionMap, visible: bool, first: frozenset[str]
 ) -> tuple[list[str], isl.UnionMap]:
-    """What is wrong with an array that lives in a kernel alone, and the conflicts through its cells."""
+    """Check an array that lives in a kernel alone; return what is wrong, and the conflicts through its cells."""
     array, here = placement["array"], kernels(tree)[placement["kernel"]].get_domain()
     found = list(without_cells(tree, placement, tuple(a.intersect_domain(here) for a in uses)))
     found += elements_mixed(tree, placement, uses, first)
@@ -129,7 +129,8 @@ def check_home(
 def check_forwarding(
     tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: Uses, flow: isl.UnionMap, first: frozenset[str]
 ) -> tuple[list[str], isl.UnionMap]:
-    """What one kernel reads of an array comes from its own writes, by the cells of a block's copy."""
+    """Check that what one kernel reads of an array comes from its own writes, by the cells of a block's copy; return
+    what is wrong, and the conflicts through these cells."""
     array, number = copy["array"], copy["kernel"]
     domain = kernels(tree)[number].get_domain()
     here = tuple(a.intersect_domain(domain) for a in uses)
@@ -148,15 +149,15 @@ def check_forwarding(
 
 
 def through_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow through cells in the mapped order, and the other conflicts there."""
+    """Return the flow through cells in the mapped order, and the other conflicts there."""
     reads, writes, may = (cells(tree, placement, a) for a in uses)
     here = kernels(tree)[placement["kernel"]].get_domain()
     return dependences(tree.intersect_domain(here), reads, writes, may, NOTHING, uses)
 
 
 def elements_mixed(tree: isl.Schedule, placement: Check, uses: Uses, first: frozenset[str]) -> Iterator[str]:
-    """Reads that find another element in their cell than their own, or nothing: instances that use several elements
-    may, though each gets values from the right instances. The statements `first` read before they write."""
+    """Yield the reads that find another element in their cell than their own, or nothing. Instances that use several
+    elements may, though each gets values from the right instances. The statements `first` read before they write."""
     reads, writes, may = (_routes(tree, placement, u) for u in uses)
     array, where = placement["array"], f"the {memory(placement)} of kernel {placement['kernel']}"
     if not conflicting_elements(reads, writes.union(may), first).is_empty():

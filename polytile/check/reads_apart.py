@@ -15,7 +15,7 @@ from polytile.check.relations import IN, OUT, Check, maps
 
 
 def with_reads_apart(side: Check, names: Iterable[str]) -> Check:
-    """A side with these statements in two. Raises ValueError where one uses its array otherwise."""
+    """Split these statements of a side in two. Raises ValueError where one uses its array otherwise."""
     for name in names:
         side = _apart(side, name)
     return side

@@ -30,7 +30,7 @@ class Result:
 
 
 def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
-    """What was regrouped. Raises ValueError where a statement is not that of a reduction."""
+    """Return the results that were regrouped. Raises ValueError where a statement is not that of a reduction."""
     found = []
     for entry, array in _entries(program):
         update, group, root = program["statements"][entry["update"]], entry["group"], program["arrays"][array]
@@ -73,7 +73,7 @@ def _keys(side: Check, statement: str, kept: list[int] | range, name: str, conte
 
 
 def settled(source: Check, found: list[Result]) -> Check:
-    """The source, with reductions that write back what they read where they do not change it."""
+    """Return the source, with reductions that write back what they read where they do not change it."""
     parts = {part: r.root for r in found for part in r.parts}
     statements = dict(source["statements"])
     for name, root in parts.items():
@@ -86,7 +86,7 @@ def settled(source: Check, found: list[Result]) -> Check:
 
 
 def condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
-    """The flow between results and others: what goes on inside a result is left out."""
+    """Return the flow between results and others; what goes on inside a result is left out."""
     rest = flow.domain().union(flow.range()).subtract(results.domain())
     names = results.union(rest.identity())
     return flow.apply_domain(names).apply_range(names).subtract(results.range().identity())
@@ -95,7 +95,7 @@ def condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
 def wrong_results(
     source: Check, program: Check, visible: list[str], found: list[Result], context: isl.Set
 ) -> Iterator[str]:
-    """What is wrong with partial results, a line each."""
+    """Yield what is wrong with partial results, a line each."""
     for r in found:
         where = f"the results of {' and '.join(r.parts)} in {r.entry.get('partial', r.array)}"
         theirs, ours = (
@@ -133,7 +133,7 @@ def _is_chain(flow: isl.UnionMap, results: isl.UnionMap) -> bool:
 
 
 def _steps(entry: Check) -> Iterator[tuple[str, str, list[str], list[str]]]:
-    """The arrays on the way: the statement whose values they hold, and all that write and read them."""
+    """Yield the arrays of partial results: the statement whose values they hold, and all that write and read them."""
     if "partial" not in entry:
         return
     update, combine, finish = entry["update"], entry["combine"], entry["finish"]

@@ -16,7 +16,7 @@ Check = dict[str, Any]  # a part of a certificate, as JSON gives it
 
 
 def accesses(side: Check, array: str, kind: str) -> isl.UnionMap:
-    """The accesses of one kind to an array, from instances that run."""
+    """Return the accesses of one kind to an array, from instances that run."""
     relations = [
         isl.UnionMap(access["relation"]).intersect_domain(isl.UnionSet(statement["domain"]))
         for statement in side["statements"].values()
@@ -34,7 +34,7 @@ def dependences(
     kills: isl.UnionMap,
     conditions: Sequence[isl.UnionMap] = (),
 ) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow, and the anti and output dependences, of accesses in an order. `conditions` as for flow.flow."""
+    """Compute the flow, and the anti and output dependences, of accesses in an order. `conditions` as for flow.flow."""
     others = _sources(order, writes.union(may), writes, may.union(reads), NOTHING, conditions)
     return _sources(order, reads, writes, may, kills, conditions), others
 
@@ -54,8 +54,8 @@ def _sources(
     kills: isl.UnionMap,
     conditions: Sequence[isl.UnionMap] = (),
 ) -> isl.UnionMap:
-    """The last accesses before those of `sinks`. isl is told the order as a map of those that take part: from a tree it
-    takes up to ten times as long for stencils over several dimensions."""
+    """Compute the last accesses before those of `sinks`. isl is given the order as a map of the instances that take
+    part: from a tree it takes up to ten times as long for stencils over several dimensions."""
     users = sinks.union(writes).union(may).union(kills).domain()
     return flow(sinks, writes, order.intersect_domain(users).get_map(), may, kills, conditions).values
 
@@ -80,8 +80,8 @@ def seen(side: Check, array: str, root: str, visible: bool) -> isl.UnionMap:
 
 @lru_cache(maxsize=64)
 def _seen(uses: tuple[tuple[str, str, str], ...], text: str, array: str, root: str, visible: bool) -> isl.UnionMap:
-    """The same for (kind, relation, domain) of each access: several checks ask it of one program, and of the source,
-    which most often has the same text."""
+    """Compute `seen` for (kind, relation, domain) of each access: several checks ask it of one program, and of the
+    source, which most often has the same text."""
     reads, writes, may, kills = (
         _joined(isl.UnionMap(how).intersect_domain(isl.UnionSet(who)) for k, how, who in uses if k == one)
         for one in ("read", "write", "may-write", "kill")
@@ -98,24 +98,24 @@ def _seen(uses: tuple[tuple[str, str, str], ...], text: str, array: str, root: s
 
 
 def union(parts: Iterable[Any], kind: Any) -> Any:
-    """The union of relations or sets, of which some may be text."""
+    """Return the union of relations or sets, of which some may be text."""
     return reduce(lambda a, b: a.union(b), (kind(p) if isinstance(p, str) else p for p in parts), kind("{ }"))
 
 
 def dimensions(vectors: isl.UnionMap) -> int:
-    """The length of the longest vectors."""
+    """Return the length of the longest vectors."""
     return max((int(m.dim(OUT)) for m in maps(vectors)), default=0)
 
 
 def _joined(relations: Iterable[isl.UnionMap]) -> isl.UnionMap:
-    """The union of accesses in few pieces: 125 reads of a box are one, in a moment; isl would compare each piece with
-    every other one in all that follows."""
+    """Unite accesses in few pieces: 125 reads of a box are one, in a moment; isl would compare each piece with every
+    other one in all that follows."""
     found: isl.UnionMap = union(relations, isl.UnionMap)
     return found.coalesce()
 
 
 def padded(vectors: isl.UnionMap, rank: int) -> isl.UnionMap:
-    """The vectors with zeros behind, to one length."""
+    """Pad the vectors with trailing zeros to one length."""
     total = isl.UnionMap("{ }")
     for m in maps(vectors):
         zeros = isl.UnionSet(f"{{ [{', '.join('0' * (rank - m.dim(OUT)))}] }}")
@@ -125,7 +125,7 @@ def padded(vectors: isl.UnionMap, rank: int) -> isl.UnionMap:
 
 
 def maps(relation: isl.UnionMap) -> list[isl.Map]:
-    """The maps of a union."""
+    """Return the maps of a union."""
     found: list[isl.Map] = []
     relation.foreach_map(found.append)
     return found

@@ -45,7 +45,7 @@ def _uses(side: Check, array: str, context: isl.Set) -> list[isl.UnionMap]:
 
 
 def _changed(program: Check, run: Check, parts: isl.UnionMap, array: str, context: isl.Set) -> Iterator[str]:
-    """Accesses and values of the parts together, against those of the whole."""
+    """Compare the accesses and values of all parts of instances with those of the whole."""
     before, after = _uses(program, array, context), _uses(run, array, context)
     if not all(mine.apply_domain(parts).is_equal(whole) for mine, whole in zip(after, before, strict=True)):
         yield f"the parts of instances access other elements of {array}"
@@ -122,7 +122,7 @@ def _sizes(node: isl.ScheduleNode) -> list[int]:
 
 
 def _without_threads(tree: isl.Schedule) -> isl.Schedule:
-    """The tree with the turns of each thread in place of the points that it runs."""
+    """Return the tree with the turns of each thread in place of the points that it runs."""
 
     def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
         sizes = _sizes(node) if node.get_type() == NODE.mark else []

@@ -16,7 +16,7 @@ Offsets = list[tuple[int, ...]]
 
 
 def shape_problems(plan: Check) -> Iterator[str]:
-    """What is wrong with tiles of such a plan, which make no cell twice, a line each."""
+    """Yield what is wrong with tiles of a plan that makes no cell twice, a line each."""
     steps = plan["steps"]
     inputs = {s["index"] for s in steps if not s["statements"]}
     if any(r["source"] not in inputs for r in plan["reads"]):
@@ -49,7 +49,7 @@ def places(plan: Check, source: Check, offsets: Offsets) -> Iterator[tuple[Offse
 
 
 def _reader(plan: Check, source: Check) -> Check:
-    """The step of the first read beside the column."""
+    """Return the step of the first read outside the column."""
     number = next(r["step"] for r in plan["reads"] if r["source"] == source["index"] and any(r["offset"][1:]))
     found: Check = plan["steps"][number]
     return found

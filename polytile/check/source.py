@@ -76,7 +76,7 @@ def _in_place(statement: Statement) -> Check | None:
 
 
 def _layout_differences(claimed: Sequence[str], scop: Scop) -> Iterator[str]:
-    """What a SCoP rests on of types that this machine's compiler answers otherwise."""
+    """Yield the type layouts that a SCoP rests on and that differ for this machine's compiler."""
     for condition in claimed:
         if condition not in scop.layouts:
             yield f"{scop.name} rests on {condition}, which is not so here"
@@ -94,5 +94,5 @@ def _same(claimed: Check, statement: Statement) -> bool:
 
 
 def _reread(relation: isl.UnionMap) -> isl.UnionMap:
-    """The same relation with the tuples that isl's parser makes."""
+    """Return the same relation with the tuples that isl's parser makes."""
     return isl.UnionMap(str(relation))

@@ -26,7 +26,7 @@ class SplitError(Exception):
 
 
 def split_problems(program: Check, plan: Check, context: isl.Set) -> Iterator[str]:
-    """What is wrong with a plan of a program's tiles, a line each."""
+    """Yield what is wrong with a plan of a program's tiles, a line each."""
     try:
         tiles = _Tiles(program, plan, context)
         tiles.check_parts()
@@ -77,13 +77,13 @@ class _Tiles:
         return time.project_out(OUT, 1, time.dim(OUT) - 1).flat_range_product(place)
 
     def _colours(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """The phase and number of each colour, and along which dimensions it grows."""
+        """Yield the phase and number of each colour, and along which dimensions it grows."""
         for colour in product((0, 1), repeat=self.dims):
             number = sum(bit << k for k, bit in enumerate(reversed(colour)))
             yield (sum(colour) if self.plan.get("merged", True) else number), number, colour
 
     def _between(self, write: Check, colour: tuple[int, ...], reach: list[tuple[int, int]]) -> list[str]:
-        """The places of a statement in a tile at time t, or so far from there, as conditions."""
+        """Return the places of a statement in a tile at time t, or within `reach` of them, as conditions."""
         found = []
         for k, cut in enumerate(self.plan["cuts"]):
             u, x = f"(t - {self.plan['height']}*b)", f"(x{k} - {cut['period']}*K{k})"
@@ -178,7 +178,7 @@ class _Tiles:
         return isl.Map(f"{{ [t, x0, x1] -> {one['array']}[{', '.join(at)}] }}")
 
     def _check_box(self) -> None:
-        """The cells that a tile touches at all of its steps are no more than its threads have."""
+        """Check that the cells that a tile touches at all of its steps are no more than its threads have."""
         points, lanes, warps = self.plan["points"], WARP_SIZE * self.plan["points"][-1], self.plan["warps"]
         beside = warps if self.plan.get("together", False) else 1
         box = [lanes * beside] if self.dims == 1 else [points[0] * warps, lanes]
@@ -196,7 +196,7 @@ class _Tiles:
         return [(min(o), max(o)) for o in zip(*offsets, strict=True)] if offsets else None
 
     def _when(self, one: Check, version: int | None) -> isl.UnionSet:
-        """The places and steps at which an access is of a version of its array, or of any."""
+        """Return the places and steps at which an access is of a version of its array, or of any."""
         if version is None:
             return isl.UnionSet("{ [t, x, y] }")
         versions = dict(self.plan["versions"])[one["array"]]

@@ -27,7 +27,8 @@ from polytile.check.time_loop import Cells, StreamError, cells_of
 
 
 def stream_problems(program: Check, plan: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
-    """What is wrong with a plan of blocks of a program, a line each; `visible` are arrays that are seen behind it."""
+    """Yield what is wrong with a plan of blocks of a program, a line each; `visible` are arrays that are seen after
+    it."""
     try:
         _check_form(program, plan)
         cells = cells_of(program, plan, context)
@@ -102,7 +103,7 @@ def _held(cells: Cells, plan: Check, step: Check) -> isl.UnionMap:
 
 
 def _maker(plan: Check, step: Check) -> Check:
-    """The step that makes, in a kernel before, what an input of the same iteration loads, and stores it."""
+    """Return the step that makes, in an earlier kernel, what an input of the same iteration loads, and stores it."""
     readers = [r["step"] for r in plan["reads"] if r["source"] == step["index"]]
     stored = [plan["steps"][s["step"]] for s in plan["stores"]]
     found = [s for s in stored if s["array"] == step["array"] and s["iteration"] == 0 and s["index"] < min(readers)]
@@ -148,7 +149,8 @@ def _reads(cells: Cells, step: Check, name: str, reads: list[Check], held: isl.U
 
 
 def _first_block(cells: Cells, plan: Check, held: list[isl.UnionMap]) -> Iterator[str]:
-    """It stores what the program has at t0 + T for each cell that ever changes; the others are constant at home."""
+    """Check that the first block stores what the program has at t0 + T for each cell that ever changes; the other cells
+    are constant in device memory."""
     count = plan["iterations"]
     for store in (s for s in plan["stores"] if s.get("becomes") is not None):
         step, becomes = plan["steps"][store["step"]], plan["steps"][store["becomes"]]
@@ -164,8 +166,8 @@ def _first_block(cells: Cells, plan: Check, held: list[isl.UnionMap]) -> Iterato
 
 
 def _block_in_place(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str]:
-    """It leaves at home what an iteration writes of arrays that are read later, or seen; other elements keep what the
-    program has there. None of them is one that the block reads."""
+    """Check a block that stores in place: it leaves in device memory what an iteration writes of arrays that are read
+    later, or seen; other elements keep what the program has there. None of them is one that the block reads."""
     steps = plan["steps"]
     stored = [(steps[s["step"]], _made(cells, steps[s["step"]], 0)) for s in plan["stores"]]
     for (one, first), (other, then) in combinations(stored, 2):
@@ -194,7 +196,8 @@ def _block_in_place(cells: Cells, plan: Check, visible: list[str]) -> Iterator[s
 
 
 def _last_block(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str]:
-    """The second one, or the only one: it leaves at home what the program has behind it; nothing is stored twice."""
+    """Check the second block, or the only one: it leaves in device memory what the program has after it; nothing is
+    stored twice."""
     count, steps = plan["iterations"], plan["steps"]
     before = 0 if plan.get("once") else count
     end = before + count

@@ -21,7 +21,7 @@ MADE, READ = "made", "read"
 
 
 def slot_problems(plan: Check) -> Iterator[str]:
-    """What is wrong with the boxes, lags, and slots of a plan, a line each."""
+    """Yield what is wrong with the boxes, lags, and slots of a plan, a line each."""
     yield from _tiles(plan)
     known: dict[tuple[object, ...], bool] = {}
     for step in plan["steps"]:
@@ -116,9 +116,9 @@ def _finds_at(
     put: int = 0,
     late: int = 0,
 ) -> bool:
-    """The same for a step that runs at a place among the steps of a plane, or, `soon` planes after its source made what
-    it reads. There may be other `slots` than the source's own, where planes are put so many rows after they came, and a
-    reader that comes too late."""
+    """Return whether a step finds what it reads when it runs at a place among the steps of a plane, or, `soon` planes
+    after its source made what it reads. There may be other `slots` than the source's own, where planes are put so many
+    rows after they came, and a reader that comes too late."""
     streamed = dims > 1
     c, w = ([f"{v}{k}" for k in range(dims)] for v in "cw")
     of = f"[{', '.join(f'o{k}, e{k}' for k in range(dims))}]"

@@ -87,7 +87,7 @@ def _wrong_layout(placement: Check) -> str:
 def wrong_tiles(
     placed: Placed, array: str, program: Check, first: frozenset[str], visible: bool, context: isl.Set
 ) -> Iterator[str]:
-    """What is wrong with the placements of one array, a line each."""
+    """Yield what is wrong with the placements of one array, a line each."""
     routing = Routing(placed, array, program, context)
     used = routing.uses()
     yield from routing.lines
@@ -124,7 +124,7 @@ def _wrong_values(array: str, used: Uses, flow: Flow, wanted: Uses, program: Che
 
 
 def _without_copies(values: isl.UnionMap, copies: isl.UnionSet, limit: int) -> isl.UnionMap:
-    """The flow with what copies read in their place.
+    """Replace copies in the flow by what they read.
 
     before: [before -> A[i]] -> [A_fill[b] -> A[i]]; [A_fill[b] -> A[i]] -> [S0[i] -> A[i]]
     after:  [before -> A[i]] -> [S0[i] -> A[i]]
@@ -139,7 +139,7 @@ def _without_copies(values: isl.UnionMap, copies: isl.UnionSet, limit: int) -> i
 
 
 def _wrong_order(array: str, used: Uses, flow: Flow, placed: Placed) -> Iterator[str]:
-    """Uses that meet in a location, one of them to write, and that the GPU does not keep in order."""
+    """Yield uses that meet in a location, one of them to write, and that the GPU does not keep in order."""
     frame = isl.UnionSet(f"{{ {BEFORE}[]; {AFTER}[] }}")
     executions = used.executions()
     outside = executions.intersect_range(frame).domain()

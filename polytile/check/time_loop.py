@@ -68,7 +68,7 @@ class Cells:
         return both.set_tuple_name(OUT, str(elements.get_tuple_name()))
 
     def changing(self, array: str) -> isl.UnionSet:
-        """The cells of an array that some instance makes."""
+        """Return the cells of an array that some instance makes."""
         return self._elements(array).apply(self.cell_of_element)
 
     def constant(self, array: str) -> isl.UnionMap:
@@ -115,7 +115,7 @@ class Cells:
         return last.union(rest).intersect_params(self.t0)
 
     def written_before(self, array: str, after: int) -> Value:
-        """What instances have left in an array at t0 + `after`."""
+        """Return what instances have left in an array at t0 + `after`."""
         return self.memory(array, after).intersect_range(self.when.domain())
 
     def read_later(self, array: str, after: int) -> Value:
@@ -170,7 +170,8 @@ def _before(array: str, cell_of_element: isl.UnionMap) -> isl.UnionMap:
 
 
 def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
-    """The cells of a program that is one time loop, or a single iteration of none; raises StreamError."""
+    """Return the cells of a program that is one time loop, or a single iteration of none. Raises StreamError
+    otherwise."""
     dims, once = plan["dims"], plan.get("once", False)
     writes: isl.UnionMap = union([accesses(program, array, "write") for array in program["arrays"]], isl.UnionMap)
     writes = writes.intersect_params(context)
@@ -190,7 +191,8 @@ def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
 
 
 def _loaded(program: Check, plan: Check, written: Mapping[str, int]) -> dict[str, int]:
-    """The arrays that a plan's steps load and nothing writes, which have an element for each cell."""
+    """Return the arrays that a plan's steps load and nothing writes, which have an element for each cell. Raises
+    StreamError for one that has not."""
     wanted = {s["array"] for s in plan["steps"] if not s["statements"]} - {*written}
     read = [a for s in program["statements"].values() for a in s["accesses"] if a["array"] in wanted]
     found = {a["array"]: int(isl.Map(a["relation"]).dim(OUT)) for a in read}
@@ -227,7 +229,8 @@ def _cell_of_element(array: str, rank: int, dims: int) -> isl.UnionMap:
 
 
 def _starts(when: isl.UnionMap, last: int) -> isl.Set:
-    """The t0 from which blocks run to t0 + `last`; all iterations from the first to the last one are there."""
+    """Return the t0 from which blocks run to t0 + `last`. Raises StreamError where iterations between the first and the
+    last one are left out."""
     times = isl.Set.from_union_set(when.range()).coalesce()
     later, earlier = (order(times.get_space()) for order in (isl.Map.lex_lt, isl.Map.lex_gt))
     if not times.apply(later).intersect(times.apply(earlier)).is_subset(times):

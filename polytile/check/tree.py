@@ -39,7 +39,8 @@ def thread_of(kernel: isl.ScheduleNode) -> isl.UnionMap:
 
 
 def _folded(points: isl.UnionMap, sizes: list[int]) -> isl.UnionMap:
-    """The points modulo the sizes; as they are where no point is beyond, as isl would keep the remainders."""
+    """Fold the points modulo the sizes; they stay as they are where no point is beyond, as isl would keep the
+    remainders."""
     names = [f"p{i}" for i in range(len(sizes))]
     within = " and ".join(f"0 <= {p} < {size}" for p, size in zip(names, sizes, strict=True))
     if points.range().is_subset(isl.UnionSet(f"{{ [{', '.join(names)}] : {within} }}")):
@@ -49,7 +50,7 @@ def _folded(points: isl.UnionMap, sizes: list[int]) -> isl.UnionMap:
 
 
 def kernels(tree: isl.Schedule) -> list[isl.ScheduleNode]:
-    """The kernel marks, in their order."""
+    """Return the kernel marks, in their order."""
     return [n for n, _ in nodes(tree.get_root(), ()) if mark(n) == "kernel"]
 
 
