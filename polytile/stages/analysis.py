@@ -28,7 +28,8 @@ def join_locals(state: Compilation) -> Compilation:
 
 
 def _fused(scop: Scop, strict: bool) -> Scop:
-    """Updates of one element are one statement as well, where sums may be made in partial results."""
+    """Fuse local statements; updates of one element are one statement as well, where sums may be made in partial
+    results."""
     return fuse_locals(scop) if strict else combine_updates(fuse_locals(scop, sums=True))
 
 
@@ -39,7 +40,7 @@ def find_dependences(state: Compilation) -> Compilation:
 
 
 def separate_purposes(state: Compilation) -> Compilation:
-    """A variable for each purpose that one serves; the dependences are found anew."""
+    """Split a variable that serves several purposes into one for each; the dependences are found anew."""
     assert state.dependences is not None
     scop = split_live_ranges(state.scop, state.dependences)
     return state if scop is state.scop else find_dependences(replace(state, scop=_fused(scop, state.options.strict)))

@@ -39,7 +39,7 @@ class _Placed:
 
 
 def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Candidate, Executions, Plans]:
-    """A candidate with what would run of it, which the stages below leave alone then."""
+    """Return a candidate with what would run of it, which later stages then leave alone."""
     assert candidate.schedule is not None
     known, found = _realisation(candidate, shared_memory, machine)
     schedule = _with_barriers(candidate.schedule, found)
@@ -49,7 +49,7 @@ def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tupl
 
 
 def _realisation(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Known, _Placed]:
-    """What runs of a candidate, found once for estimates with different sizes."""
+    """Compute what runs of a candidate, once for estimates with different sizes."""
     assert candidate.schedule is not None
     asked = (candidate.scop, candidate.dependences, candidate.given, candidate.split, machine)
     before = candidate.schedule.remembered.get("realisation")
@@ -62,7 +62,7 @@ def _realisation(candidate: Candidate, shared_memory: int, machine: Machine) -> 
 
 
 def _with_barriers(schedule: MappedSchedule, found: _Placed) -> MappedSchedule:
-    """The schedule of instances with the barriers of tiles, as the one of executions has them."""
+    """Return the schedule of instances with the barriers of tiles, as the one of executions has them."""
     tree = with_tile_barriers(schedule.tree, tile_plans(found.plans.kernels))
     return schedule if tree is schedule.tree else replace(schedule, tree=tree)
 
@@ -96,8 +96,8 @@ def _combined(run: Executions) -> tuple[Executions, Known]:
 
 
 def _with_given_barriers(run: Executions, schedule: MappedSchedule, given: tuple[KernelPlan, ...]) -> Executions:
-    """What runs with the barriers of tiles that the schedule has: no dependence of the SCoP needs them, so that they
-    are lost where lanes combine partial results."""
+    """Return what runs with the barriers of tiles that the schedule has: no dependence of the SCoP needs them, so that
+    they are lost where threads combine partial results."""
     tiles = tile_plans(given)
     if not tiles or with_tile_barriers(schedule.tree, tiles) is not schedule.tree:
         return run
@@ -135,8 +135,8 @@ def _placed(
 
 
 def without_kernel_tiles(state: Compilation) -> Compilation:
-    """The state with its arrays in memory, in place of tiles that blocks keep for whole kernels: the order is proven
-    for that. The same state where plans were given, or have no such tiles."""
+    """Return the state with its arrays in memory, in place of tiles that blocks keep for whole kernels: the order is
+    proven for that. The same state where plans were given, or have no such tiles."""
     if state.given is not None or state.plans is None or state.proof is None:
         return state
     left, lines = [], []
@@ -156,7 +156,7 @@ def without_kernel_tiles(state: Compilation) -> Compilation:
 
 
 def prove_legality(state: Compilation) -> Compilation:
-    """The proof of legality. Raises IllegalSchedule, and UserError when the budget does not suffice for it."""
+    """Prove legality. Raises IllegalSchedule, and UserError when the budget does not suffice for it."""
     if state.schedule is None:
         return state
     assert state.dependences is not None
@@ -187,7 +187,7 @@ def prove_legality(state: Compilation) -> Compilation:
 def _of_given_plans(
     state: Compilation, error: WrongStorageError | WrongStreamError | WrongSplitError
 ) -> PolytileError:
-    """A UserError where the plans that are wrong were given; else the error itself."""
+    """Return a UserError where the plans that are wrong were given; else the error itself."""
     if isinstance(error, WrongStreamError):
         given = state.options.load_schedule is not None
         hint = "change its line `# stream`, or take it out: all iterations then run one by one"

@@ -59,7 +59,7 @@ def plain_program(state: Compilation, *, promote: bool) -> PlainProgram:
 
 
 def _split(state: Compilation, plan: SplitPlan) -> PlainProgram:
-    """The program of tiles in registers, which needs no loops of isl's."""
+    """Return the program of tiles in registers, which needs no loops of isl's."""
     from polytile.codegen.lowering.split.split_program import split_program
 
     scop = state.run.scop
@@ -70,7 +70,8 @@ def _split(state: Compilation, plan: SplitPlan) -> PlainProgram:
 
 
 def _tree(state: Compilation, first: StreamProgram | None, *, promote: bool) -> PlainProgram:
-    """The program of the schedule's tree, of the iterations that are left behind the `first` ones, if there are any."""
+    """Return the program of the schedule's tree, of the iterations that are left after the `first` ones, if there are
+    any."""
     assert state.proof is not None
     run = state.run
     scop, schedule = run.scop, run.schedule
@@ -97,9 +98,9 @@ def _tree(state: Compilation, first: StreamProgram | None, *, promote: bool) -> 
 
 
 def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
-    """The statements that accumulate partial results, or add them up, where one iterator at most tells results apart,
-    and how many iterations may load at once: threads are few then. More results are more threads, some of which run
-    while others wait for memory; lanes that share out chunks have few each."""
+    """Return the statements that accumulate partial results, or add them up, where results differ by one iterator at
+    most, and how many iterations may load at once: threads are few then. More results are more threads, some of which
+    run while others wait for memory; threads that share out chunks have few each."""
     few = [p for p in scop.privatised if len(p.group) <= 1]
     many = tuning.max_batch_iterations
     sums = {p.update: many for p in few}
@@ -107,7 +108,7 @@ def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
 
 
 def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ...]:
-    """The buffers of arrays that some kernel has in device memory."""
+    """Return the buffers of arrays that some kernel has in device memory."""
     used = {home.array for kernel in first.kernels for home in kernel.storage} if first is not None else set()
     inside = {placement.array for plan in state.kernel_plans for placement in plan.placements if is_home(placement)}
     return buffers(state.run.scop, state.transfers, frozenset(inside - used))
@@ -115,7 +116,7 @@ def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ..
 
 # Kernels for the first iterations -------------------------------------------------------------------------------------
 def _first_iterations(state: Compilation) -> StreamProgram | None:
-    """The kernels of a stream plan, and the host's loop around them."""
+    """Return the kernels of a stream plan, and the host's loop around them."""
     if state.stream is None:
         return None
     from polytile.codegen.lowering.streaming.stream_program import stream_kernels
@@ -126,7 +127,7 @@ def _first_iterations(state: Compilation) -> StreamProgram | None:
 
 
 def _left_over(state: Compilation, first: StreamProgram) -> tuple[Scop, MappedSchedule]:
-    """The iterations behind the first ones, and their part of the schedule."""
+    """Return the iterations after the first ones, and their part of the schedule."""
     from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done, without_any
 
     scop, schedule = state.run.scop, state.run.schedule
@@ -137,7 +138,7 @@ def _left_over(state: Compilation, first: StreamProgram) -> tuple[Scop, MappedSc
 
 
 def _behind(rest: PlainProgram, first: StreamProgram, state: Compilation) -> PlainProgram:
-    """The program of the iterations that are left, behind the first ones, which it starts from."""
+    """Return the program of the iterations that are left, after the first ones, which it starts from."""
     assert state.stream is not None
     scop, program = state.run.scop, rest.program
     homes = {t.array.name: t for t in state.transfers}

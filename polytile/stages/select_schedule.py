@@ -43,8 +43,8 @@ FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that tak
 
 
 def candidates(state: Compilation) -> Iterator[Candidate]:
-    """The candidates in the order in which to try them, each made when it is asked for. There is at least one. Those
-    without staged reads are for where none with them is proven."""
+    """Yield the candidates in the order in which to try them, each made when it is asked for. There is at least one.
+    Those without staged reads are for where none with them is proven."""
     unstaged: list[Candidate] = []
     for one in _candidates(state):
         yield one
@@ -75,8 +75,8 @@ def _loaded(problem: Problem) -> Iterator[Candidate]:
 
 
 def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
-    """The candidates where functions that are defined elsewhere find arrays in device memory, laid out as in C: what
-    other strategies make of arrays is for accesses to their elements alone."""
+    """Yield the candidates where functions that are defined elsewhere find arrays in device memory, laid out as in C:
+    what other strategies make of arrays is for accesses to their elements alone."""
     options, name = problem.options, problem.scop.name
     if options.load_schedule is not None:
         for loaded_one in _loaded(problem):
@@ -92,12 +92,12 @@ def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
 
 
 def find_schedule(state: Compilation) -> Compilation:
-    """The first candidate is taken."""
+    """Take the first candidate."""
     return state.taking(next(candidates(state)))
 
 
 def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[Candidate]]) -> Iterator[Candidate]:
-    """The candidates of a problem, behind the first one with copies of inputs where that is clearly better."""
+    """Yield the candidates of a problem, after the first one with copies of inputs where that is clearly better."""
     if problem.options.points:
         yield from of(problem)
         return
@@ -118,7 +118,7 @@ def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[C
 def _with_any_copies(
     problem: Problem, of: Callable[[Problem], Iterator[Candidate]], plain: Iterator[Candidate]
 ) -> Iterator[Candidate]:
-    """The candidates of a problem; where the first has no kernel, behind one with whatever copies make a loop
+    """Yield the candidates of a problem; where the first has no kernel, after one with whatever copies make a loop
     parallel. Where isl gave up scheduling it would again, as copies are more statements."""
     first = next(plain)
     wanted = first.schedule is None and not is_unscheduled(first.notes)
@@ -140,13 +140,13 @@ def _beside(chosen: Candidate, what: str, other: Candidate) -> Candidate:
 
 
 def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
-    """The best of each of these strategies that has one, without the points of threads that pay."""
+    """Yield the best of each of these strategies that has one, without the points of threads that pay."""
     for name in names:
         yield from islice(each_in_stage(name, strategy(name)(problem)), 1)
 
 
 def _each_once(proposed: Iterable[Candidate]) -> list[Candidate]:
-    """The candidates without those whose schedule one before them has; that one says so."""
+    """Drop the candidates whose schedule one before them has; that one says so."""
     found: list[Candidate] = []
     for one in proposed:
         at = next((k for k, other in enumerate(found) if _is_same(one, other)), None)
@@ -166,8 +166,8 @@ def _is_same(one: Candidate, other: Candidate) -> bool:
 
 
 def _pointed(problem: Problem, proposed: Iterable[Candidate]) -> Iterator[Candidate]:
-    """The candidates with the points of a thread that were asked for, or that pay: UsageError where none of them can
-    have those."""
+    """Yield the candidates with the points of a thread that were asked for, or that pay. Raises UsageError where none
+    of them can have those."""
     failed: UsageError | None = None
     some = False
     for one in proposed:
@@ -184,7 +184,7 @@ def _pointed(problem: Problem, proposed: Iterable[Candidate]) -> Iterator[Candid
 
 
 def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
-    """The candidate whose threads have the points that were asked for, or the blocks and points that pay by
+    """Return the candidate whose threads have the points that were asked for, or the blocks and points that pay by
     estimate."""
     if problem.options.points:
         return asked_points(problem, candidate)
@@ -200,7 +200,8 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
 
 
 def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
-    """The candidate with tiles of what threads do not read along rows, in kernels that are faster so by estimate."""
+    """Return the candidate with tiles of what threads do not read along rows, in kernels that are faster so by
+    estimate."""
     of_time = candidate.split is not None or candidate.stream is not None
     found = {} if of_time else widened(candidate, as_asked=bool(problem.options.block or problem.options.sizes))
     if not found:
@@ -216,7 +217,7 @@ def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
 
 
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
-    """That of one strategy, then those of simpler ones."""
+    """Yield the candidate of one strategy, then those of simpler ones."""
     simpler = list(takewhile(lambda other: other != name, STRATEGIES))
     found = _of_best_sizes(problem) if name == TILED else next(_pointed(problem, _proposed(problem, [name])), None)
     why = problem.remembered.get(name, "")
@@ -241,8 +242,8 @@ def _explained_fusion(problem: Problem) -> tuple[str, ...]:
 
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
-    """The first, or a later one that is clearly better, or one put together from two; behind one with tiles (of
-    time, too) the best one without, then those of simpler strategies than its own, and at last of others."""
+    """Yield the first candidate, or a later one that is clearly better, or one put together from two; after one with
+    tiles (of time, too) the best one without, then those of simpler strategies than its own, and at last of others."""
     plain = [name for name in STRATEGIES if name not in (*OVER_TIME, TILED)]
     found = [_estimated(problem, one) for one in _pointed(problem, _each_once(_proposed(problem, plain)))]
     best = found[0]
@@ -282,8 +283,9 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 
 def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:
-    """The best one so far, or tiles of time that are faster: overlapped ones, unless split ones are clearly faster than
-    these, or, where sizes of planes are not known, not much slower for large ones: they are faster for small ones."""
+    """Choose the best one so far, or tiles of time that are faster: overlapped ones, unless split ones are clearly
+    faster than these, or, where sizes of planes are not known, not much slower for large ones: they are faster for
+    small ones."""
     most = TIME_TILES * best.microseconds
     found = [
         one
@@ -305,8 +307,8 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
 
 
 def _with_small_grids(problem: Problem, chosen: Candidate, over_time: Sequence[Candidate]) -> Candidate:
-    """The candidate with split tiles for small grids, where it has overlapped ones, sizes are not known, and these are
-    faster then."""
+    """Return the candidate with split tiles for small grids, where it has overlapped ones, sizes are not known, and
+    these are faster then."""
     split = [one for one in over_time if one.split is not None]
     if chosen.stream is None or chosen.stream.once or not split or not problem.has_unknown_sizes:
         return chosen
@@ -314,25 +316,26 @@ def _with_small_grids(problem: Problem, chosen: Candidate, over_time: Sequence[C
 
 
 def _for_large_grids(problem: Problem, sized: Problem, candidate: Candidate) -> Candidate:
-    """The candidate with the grids for which it has overlapped tiles, and its time with the sizes that are assumed."""
+    """Return the candidate with the grids for which it has overlapped tiles, and its time with the sizes that are
+    assumed."""
     return _estimated(sized, with_least_cells(problem, _estimated(sized, candidate), _estimated))
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
-    """The candidates whose threads have the points that were asked for, the best one first."""
+    """Yield the candidates whose threads have the points that were asked for, the best one first."""
     yield _explained(_distinct([*found, best]), best)
     yield from (one for one in found if one is not best)
 
 
 def _with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate:
-    """The candidate with the sums split that one of its threads would make, where that is faster."""
+    """Return the candidate with the sums split that one of its threads would make, where that is faster."""
     made = with_parallel_sums(problem, candidate)
     made = None if made is None else _estimated(problem, made)
     return candidate if made is None or made.microseconds >= candidate.microseconds else made
 
 
 def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:
-    """The candidate, with a note where nothing of it is parallel as far as the budget of isl operations goes."""
+    """Return the candidate, with a note where nothing of it is parallel as far as the budget of isl operations goes."""
     why = problem.remembered.get(SUPERPOSED)
     if candidate.schedule is not None or not why:
         return candidate
@@ -345,7 +348,7 @@ def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _with_assumed_sizes(problem: Problem, least_rank: int = LEAST_RANK) -> Problem:
-    """The problem where arrays of many dimensions have extents that fit into memory, unless others are known."""
+    """Return the problem where arrays of many dimensions have extents that fit into memory, unless others are known."""
     assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements, least_rank)
     parameters = {**assumed, **problem.options.parameters}
     if len(parameters) == len(problem.options.parameters):
@@ -355,16 +358,17 @@ def _with_assumed_sizes(problem: Problem, least_rank: int = LEAST_RANK) -> Probl
 
 
 def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
-    """That of the tiled strategy, where threads of the first schedule share what they read; none where isl gave up
-    scheduling for that one: it would again, and what stands in for its schedules takes as long to map and to prove."""
+    """Return the candidate of the tiled strategy, where threads of the first schedule share what they read; None where
+    isl gave up scheduling for that one: it would again, and what stands in for its schedules takes as long to map and
+    to prove."""
     if first.schedule is None or is_unscheduled(first.notes) or not shares_reads(first.scop, first.schedule.tree):
         return None
     return _of_best_sizes(problem)
 
 
 def _of_best_sizes(problem: Problem) -> Candidate | None:
-    """The tiled strategy's first candidate; a later one, where kernels of that wait for more than their arithmetic, as
-    when what threads add up finds no place in registers."""
+    """Return the tiled strategy's first candidate, or a later one, where kernels of the first wait for more than their
+    arithmetic, as when what threads add up finds no place in registers."""
     best: Candidate | None = None
     for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
         one = _estimated(problem, one)
@@ -376,13 +380,13 @@ def _of_best_sizes(problem: Problem) -> Candidate | None:
 
 
 def _with_tiles(problem: Problem, first: Candidate, best: Candidate, tiled: Candidate) -> Candidate:
-    """The best one so far, the tiled one, or one put together from both."""
+    """Choose the best one so far, the tiled one, or one put together from both."""
     parts = (best, tiled) if best is first else (tiled, best)  # reductions are split in the second one
     return _put_together(problem, *parts, tiled if _is_better(tiled, best) else best)
 
 
 def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Candidate) -> Candidate:
-    """The best one of two, or what is better: the schedule of the first for some components and the other's for
+    """Return the best one of two, or what is better: the schedule of the first for some components and the other's for
     others."""
     made = mixed(first, other, best)
     if made is None or made is other:
@@ -436,7 +440,7 @@ def _is_better(candidate: Candidate, best: Candidate) -> bool:
 
 
 def _explained(found: Sequence[Candidate], best: Candidate) -> Candidate:
-    """The best one with lines on what each would take, and on its own kernels."""
+    """Return the best one with lines on what each would take, and on its own kernels."""
     lines = [
         f"{one.schedule.strategy}: {line}{' (chosen)' if one is best else ''}"
         for one in found
