@@ -18,7 +18,7 @@ from polytile.runtime.signature import signature
 
 
 def loop_facts(state: Compilation) -> tuple[LoopFacts, ...]:
-    """The loops of a SCoP, with where they run."""
+    """Return the loops of a SCoP, with where they run."""
     by_place = {(loop.level, loop.statements): loop for loop in source_loops(state.source)}
     found = []
     for facts in loops_of(state):
@@ -28,8 +28,8 @@ def loop_facts(state: Compilation) -> tuple[LoopFacts, ...]:
 
 
 def _data_loop(state: Compilation, facts: LoopFacts) -> LoopFacts:
-    """A loop that data end, inside a statement: one thread runs it where that is in a kernel, or lanes share it where
-    it only adds up."""
+    """Return a loop that data end, inside a statement: one thread runs it where that is in a kernel, or threads of a
+    warp share it where it only adds up."""
     kernels = kernels_of_statement(state, facts.statements[0])
     statement = state.source.statement(facts.statements[0])
     shared = sharing_lanes(state) if facts.level == len(statement.iterators) else frozenset[str]()
@@ -45,8 +45,8 @@ def _data_loop(state: Compilation, facts: LoopFacts) -> LoopFacts:
 
 
 def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedText) -> ScopFacts:
-    """What is known of a SCoP; `loops` as `loop_facts` gives them, `cuda` is the text of its kernels with the lines
-    that it computes."""
+    """Return what is known of a SCoP; `loops` as `loop_facts` gives them, `cuda` is the text of its kernels with the
+    lines that it computes."""
     source, estimate = state.source, estimate_of(state)
     span, known, versions = source.span, state.options.parameters, reversed(state.versions)
     return ScopFacts(

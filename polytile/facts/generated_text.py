@@ -16,7 +16,7 @@ _START = re.compile(r'extern "C" (?P<kernel>__global__ )?(?:void|int) (?:\w+\([^
 
 
 def code_parts(cuda: str) -> tuple[CodePart, ...]:
-    """The kernels and entry points of a .cu with the comments on top of them, in the order of the text."""
+    """Return the kernels and entry points of a .cu with the comments on top of them, in the order of the text."""
     return tuple(_parts(cuda.split("\n")))
 
 

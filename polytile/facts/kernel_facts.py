@@ -22,12 +22,12 @@ from polytile.scheduling.cost.stream_time import stream_estimate
 
 
 def estimate_of(state: Compilation) -> Estimate | None:
-    """The time of a compiled SCoP by the cost model: that of the choice, or made now; None on the host."""
+    """Return the time of a compiled SCoP by the cost model: that of the choice, or made now; None on the host."""
     return None if state.program is None else schedule_estimate(state)
 
 
 def schedule_estimate(state: Compilation) -> Estimate | None:
-    """The time of a schedule by the cost model, whether it is lowered or not; None for the host's."""
+    """Return the time of a schedule by the cost model, whether it is lowered or not; None for the host's."""
     if state.schedule is None:
         return None
     if state.estimate is not None:
@@ -42,7 +42,7 @@ def schedule_estimate(state: Compilation) -> Estimate | None:
 
 
 def kernels_of(state: Compilation, estimate: Estimate | None) -> tuple[KernelFacts, ...]:
-    """The kernels in the order of the text."""
+    """Return the kernels in the order of the text."""
     if state.program is None:
         return ()
     times = _times(state, estimate)
@@ -50,9 +50,9 @@ def kernels_of(state: Compilation, estimate: Estimate | None) -> tuple[KernelFac
 
 
 def _times(state: Compilation, estimate: Estimate | None) -> dict[str, tuple[KernelTime, ...]]:
-    """The estimated times by the name of a kernel, one for each kind of launch. Those of overlapped tiles are of all
-    tiles together, and stand at the first of their kernels; the remaining iterations have one for all of theirs. Of
-    several versions of a kernel the first has it."""
+    """Return the estimated times by the name of a kernel, one for each kind of launch. The time of overlapped tiles is
+    the total of all tiles, and stands at the first of their kernels; the remaining iterations have one for all of
+    theirs. Of several versions of a kernel the first has it."""
     assert state.program is not None
     if estimate is None:
         return {}
@@ -89,7 +89,7 @@ def _access(one: AccessTime) -> AccessFacts:
 
 
 def transfers_of(program: HostProgram | None) -> tuple[TransferFacts, ...]:
-    """What the entry point copies, or has on the device alone."""
+    """Return what the entry point copies, or has on the device alone."""
     if program is None:
         return ()
     return tuple(
@@ -99,7 +99,7 @@ def transfers_of(program: HostProgram | None) -> tuple[TransferFacts, ...]:
 
 
 def arrays_of(scop: Scop) -> Iterator[ArrayFacts]:
-    """What the SCoP takes and leaves."""
+    """Yield the arrays that the SCoP takes and leaves."""
     for array in scop.external_arrays:
         extents = tuple(None if e is None else text_of(e) for e in array.extents)
         yield ArrayFacts(array.name, _type(array), extents, array.live_in, array.live_out and scop.written(array.name))
@@ -112,7 +112,7 @@ def _type(array: Array) -> str:
 
 
 def text_of(expr: Expr) -> str:
-    """An expression of the host's as C text."""
+    """Return an expression of the host's as C text."""
     return Printer(_element, cpp=False, device=lambda inner, _: node_text(inner))(expr)
 
 

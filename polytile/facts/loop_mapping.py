@@ -28,9 +28,9 @@ INNERMOST = 1 << 16
 
 
 def kernel_versions(state: Compilation) -> tuple[tuple[str, ...], ...]:
-    """The names of the kernels of the tree, in its order, each with those of the versions among which the host chooses
-    (`f_k0`, `f_k0_private`). Kernels of overlapped tiles come before them, and leave nothing to them in some programs;
-    split tiles in registers have one kernel for all of the tree."""
+    """Return the names of the kernels of the tree, in its order, each with those of the versions among which the host
+    chooses (`f_k0`, `f_k0_private`). Kernels of overlapped tiles come before them, and leave nothing to them in some
+    programs; split tiles in registers have one kernel for all of the tree."""
     if state.program is None or state.schedule is None:
         return ()
     found: list[tuple[str, ...]] = []
@@ -46,7 +46,7 @@ def kernel_versions(state: Compilation) -> tuple[tuple[str, ...], ...]:
 
 
 def sharing_lanes(state: Compilation) -> frozenset[str]:
-    """The versions of kernels in which lanes of a warp share the loops that data end."""
+    """Return the versions of kernels in which threads of a warp share the loops that data end."""
     if state.program is None:
         return frozenset()
     versions = frozenset(name for names in kernel_versions(state) for name in names[1:])
@@ -166,7 +166,8 @@ def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterat
 
 
 def _in_space(plan: StreamPlan, statement: Statement, position: int) -> tuple[Place, ...]:
-    """The loop along a dimension of space: planes come one after another, the other dimensions lie across lanes."""
+    """Return where the loop along a dimension of space runs: planes come one after another, the other dimensions lie
+    across threads."""
     dimension = _dimension(plan, statement, position)
     if dimension is None:
         return (Place(Where.THREAD),)
@@ -178,7 +179,7 @@ def _in_space(plan: StreamPlan, statement: Statement, position: int) -> tuple[Pl
 
 
 def _dimension(plan: StreamPlan, statement: Statement, position: int) -> int | None:
-    """The dimension of space along which an iterator moves what a statement writes."""
+    """Return the dimension of space along which an iterator moves what a statement writes, or None."""
     written = next(a for a in statement.accesses if a.writes)
     elements = isl.PwMultiAff.from_map(written.relation.intersect_domain(statement.domain))
     rank = elements.dim(isl.dim_type.out)

@@ -37,7 +37,7 @@ def one_thread_remarks(state: Compilation, loops: Sequence[LoopFacts]) -> Iterat
 
 
 def _loops_of_one_thread(state: Compilation, loops: Sequence[LoopFacts]) -> dict[str, list[LoopFacts]]:
-    """The outermost loops over data in each kernel of one thread, by its name."""
+    """Return the outermost loops over data in each kernel of one thread, by its name."""
     found: dict[str, list[LoopFacts]] = {}
     for loop in loops:
         alone = [m.kernel for m in loop.mappings if any(place.where is Where.ONE_THREAD for place in m.places)]
@@ -50,8 +50,8 @@ def _loops_of_one_thread(state: Compilation, loops: Sequence[LoopFacts]) -> dict
 
 
 def _over_data(state: Compilation, loop: LoopFacts) -> frozenset[str]:
-    """The kernels that run a statement in more than a few iterations of a loop, or in as many as sizes or data say: not
-    those that only keep the last value of a scalar."""
+    """Return the kernels that run a statement in more than a few iterations of a loop, or in as many as sizes or data
+    say: not those that only keep the last value of a scalar."""
     many = (name for name in loop.statements if _has_many(state.source, name, loop.level))
     return frozenset(kernel for name in many for kernel in kernels_of_statement(state, name))
 

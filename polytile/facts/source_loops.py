@@ -27,7 +27,7 @@ BUDGET = "not examined: that takes more isl operations than --max-operations all
 
 
 def loops_of(state: Compilation) -> tuple[LoopFacts, ...]:
-    """The loops of a SCoP's source, outer ones first; those that data end behind the loops around them."""
+    """Return the loops of a SCoP's source, outer ones first; those that data end after the loops around them."""
     source = state.source
     known = state.unexpanded or state.analysed
     loops, allowed = source_loops(source), state.options.array_operations
@@ -39,12 +39,12 @@ def loops_of(state: Compilation) -> tuple[LoopFacts, ...]:
 
 
 def _first(source: Scop, loop: LoopFacts) -> int:
-    """The position of the first statement of a loop."""
+    """Return the position of the first statement of a loop."""
     return min(k for k, s in enumerate(source.statements) if s.name in loop.statements)
 
 
 def source_loops(scop: Scop) -> tuple[SourceLoop, ...]:
-    """The loops of the C, or those of the schedule where there is none."""
+    """Return the loops of the C, or those of the schedule where there is none."""
     if scop.loops:
         return scop.loops
     statements: dict[tuple[object, int], list[str]] = {}
@@ -147,7 +147,7 @@ class _Relations:
         return cls(known, kinds, own, unordered_updates(scop, known))
 
     def without_sums(self, kind: int, loop: SourceLoop) -> Iterator[isl.Map]:
-        """The pairs of one kind between statements of a loop, but for those of sums."""
+        """Return the pairs of one kind between statements of a loop, but for those of sums."""
         return (m for m in self._inside(kind, loop) if not self._sums(m))
 
     def of_sums(self, loop: SourceLoop) -> Iterator[isl.Map]:
@@ -200,7 +200,7 @@ class _Carried:
         return bool(self.flow or self.reduction or self.anti or self.output)
 
     def of_kind(self, kind: DependenceKind) -> list[isl.Map]:
-        """Sums that are read on the way are flow, too."""
+        """Return the relations of a kind of dependence; sums that are read on the way are flow, too."""
         match kind:
             case DependenceKind.FLOW:
                 return self.flow or self.reduction

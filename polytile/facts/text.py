@@ -15,7 +15,7 @@ from polytile.facts.source_loops import WHILE
 
 
 def marked_source(scop: ScopFacts, source: str) -> Iterator[str]:
-    """The lines of a SCoP with their numbers; loops say what they are and where they run."""
+    """Yield the lines of a SCoP with their numbers; loops say what they are and where they run."""
     lines = source.splitlines()[scop.first_line - 1 : scop.last_line] if scop.first_line else []
     marks: dict[int, list[str]] = {}
     for loop in scop.loops:
@@ -33,8 +33,8 @@ def _mark(loop: LoopFacts) -> str:
 
 
 def reasons(loops: Iterable[LoopFacts]) -> Iterator[str]:
-    """A line for each loop that is not simply parallel: `why.c:4: loop i is serial: a[i] written at i=1 is read at
-    i=2`."""
+    """Yield a line for each loop that is not simply parallel: `why.c:4: loop i is serial: a[i] written at i=1 is read
+    at i=2`."""
     for loop in loops:
         what = reason_of(loop)
         if what:
@@ -48,7 +48,7 @@ def called(loop: LoopFacts) -> str:
 
 
 def reason_of(loop: LoopFacts) -> str:
-    """What is to be said of a loop that is not simply parallel: `serial: a[i] written at i=1 is read at i=2`."""
+    """Describe a loop that is not simply parallel: `serial: a[i] written at i=1 is read at i=2`."""
     match loop.kind:
         case LoopKind.SERIAL:
             return f"serial: {loop.reason if loop.witness is None else in_sentence(loop.witness)}"
@@ -86,7 +86,7 @@ def mapping_lines(loops: Iterable[LoopFacts]) -> Iterator[str]:
 
 
 def explained(scop: ScopFacts, source: str) -> str:
-    """What --explain opens with."""
+    """Return what --explain opens with."""
     lines = [f"{scop.name}: loops" if not scop.line else f"{scop.file}:{scop.line}: {scop.name}"]
     lines += marked_source(scop, source)
     lines += reasons(scop.loops)

@@ -13,8 +13,8 @@ from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
 
 
 def origins(state: Compilation, statement: Statement) -> frozenset[str]:
-    """The statements of the source that one of the scheduled program runs, be it in parts: what prepares partial
-    results of a reduction and adds them up belongs to it. None for copies."""
+    """Return the statements of the source that one of the scheduled program runs, be it in parts: what prepares partial
+    results of a reduction and adds them up belongs to it. The set is empty for copies."""
     split = {helper: p.statement for p in state.scop.privatised for helper in _helpers(p)}
     name = statement.name
     while name in split:
@@ -23,13 +23,13 @@ def origins(state: Compilation, statement: Statement) -> frozenset[str]:
 
 
 def instances_of(run: Executions) -> dict[str, str]:
-    """The statement whose instances, or parts of them, each execution carries out."""
+    """Return the statement whose instances, or parts of them, each execution carries out."""
     ends = ((m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)) for m in maps(run.instances))
     return {str(execution): str(instance) for execution, instance in ends}
 
 
 def shared_out(state: Compilation) -> frozenset[str]:
-    """The statements of the source whose iterations blocks or threads share out."""
+    """Return the statements of the source whose iterations blocks or threads share out."""
     if state.program is None or state.schedule is None:
         return frozenset()
     if state.stream is not None or state.split is not None:
@@ -45,7 +45,7 @@ def shared_out(state: Compilation) -> frozenset[str]:
 
 
 def _helpers(split: Privatised) -> tuple[str, ...]:
-    """The statements that one reduction became."""
+    """Return the statements that one reduction became."""
     gathering = (split.gathering.initial, split.gathering.total) if split.gathering else ()
     found = (split.initial, split.update, split.combine, split.finish, *gathering)
     return tuple(name for name in found if name is not None and name != split.statement)

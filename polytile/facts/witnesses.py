@@ -47,7 +47,7 @@ class Pair:
 
 
 def carried_by(pairs: Iterable[isl.Map], loop: SourceLoop) -> Iterator[isl.Map]:
-    """The parts of relations between instances that a loop carries."""
+    """Yield the parts of relations between instances that a loop carries."""
     for m in pairs:
         names = m.get_tuple_name(IN), m.get_tuple_name(OUT)
         if all(name in loop.statements for name in names):
@@ -59,8 +59,8 @@ def carried_by(pairs: Iterable[isl.Map], loop: SourceLoop) -> Iterator[isl.Map]:
 
 
 def least_pair(pairs: isl.Map) -> Pair:
-    """The lexicographic minimum of (sizes, source, sink) of a relation that is not empty; sizes are at least 0 where
-    that leaves some."""
+    """Return the lexicographic minimum of (sizes, source, sink) of a relation that is not empty; sizes are at least 0
+    where that leaves some."""
     n_in, n_out, sizes = pairs.dim(IN), pairs.dim(OUT), pairs.dim(PARAM)
     names = [str(pairs.get_dim_name(PARAM, k)) for k in range(sizes)]
     flat = pairs.wrap().flatten().reset_tuple_id()
@@ -76,8 +76,9 @@ def least_pair(pairs: isl.Map) -> Pair:
 
 
 def witness(scop: Scop, array: str, kind: DependenceKind, carried: list[isl.Map], *, exact: bool) -> Witness:
-    """The least pair of what a loop carries through an array; one that is certain before one that may be. Where every
-    conflict counts as a dependence none is certain, and the least pair of one of hundreds of relations will do."""
+    """Return the least pair of what a loop carries through an array; one that is certain before one that may be. Where
+    every conflict counts as a dependence none is certain, and the least pair of one of hundreds of relations will
+    do."""
     if not exact:
         carried = [_simplest(min(carried, key=isl.Map.n_basic_map))]
     found = (_witness(scop, array, kind, pair, exact=exact) for pair in map(least_pair, carried))
@@ -181,7 +182,7 @@ def _place(scop: Scop, touch: _Touch, element: tuple[int, ...]) -> AccessPlace:
 
 
 def _text(touch: _Touch, element: tuple[int, ...], loops: Sequence[SourceLoop]) -> str:
-    """The access in the source's terms: a[i - 1]; its array alone where data leave a choice of several."""
+    """Return the access in the source's terms: a[i - 1]; its array alone where data leave a choice of several."""
     own = list(dict.fromkeys(node for node in accesses_in(touch.statement) if node.array == touch.access.array))
     reached = [(node, element_of(node, touch.values)) for node in own]
     meant = [node for node, found in reached if found == element[: len(node.subscripts)]]
