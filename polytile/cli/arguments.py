@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def long_options() -> frozenset[str]:
-    """The names of all options that have one, without dashes."""
+    """Return the names of all options that have one, without dashes."""
     found = (text for action in _parser()._actions for text in action.option_strings)
     return frozenset(text[2:] for text in found if text.startswith("--"))
 
@@ -149,7 +149,7 @@ def _choice(choice: Choice, said: Any) -> Any:
 
 
 def _written(choice: Choice) -> str:
-    """An option with a number that it takes."""
+    """Return an option with a number that it takes."""
     number = str(STATIC_SHARED_BYTES) if choice.kind is Kind.BYTES else "32"
     few = choice.values or not choice.least <= int(number) <= choice.most
     return f"{choice.option} {choice.example if few and choice.kind is not Kind.BYTES else number}"
@@ -243,7 +243,7 @@ def parse(arguments: Sequence[str]) -> Request:
 
 
 def _check_together(found: argparse.Namespace) -> None:
-    """Raises UsageError where an option needs another one."""
+    """Raise UsageError where an option needs another one."""
     if found.link and found.build is None:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
     if found.managed and found.build is None:
@@ -286,7 +286,7 @@ def _picture(name: str | None) -> str | None:
 
 
 def _passes() -> set[str]:
-    """The names of passes; only who asks for one pays for the import."""
+    """Return the names of passes; only who asks for one pays for the import."""
     from polytile.codegen.passes.driver import pass_names
 
     return set(pass_names())

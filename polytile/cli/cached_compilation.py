@@ -80,7 +80,7 @@ class _Asked:
         return self.text if self.path == STDIN else None
 
     def key(self) -> str | None:
-        """The key of the request but for the names of the files that it writes, which are those of each run."""
+        """Return the key of the request but for the names of the files that it writes, which are those of each run."""
         from polytile.compile_cache.key import key_of
 
         request = self.request
@@ -98,7 +98,7 @@ class _Asked:
         return key_of(repr(same), self.text, around, self._given())
 
     def _given(self) -> list[str]:
-        """What else it depends on: texts of other files, and the GPU that tuned schedules are asked for."""
+        """Return what else the key depends on: texts of other files, and the GPU that tuned schedules are asked for."""
         prepared = self.prepared
         given = [prepared.schedules or "", prepared.device_source]
         if prepared.tuned is None:
@@ -148,7 +148,7 @@ def _lasts(program: Program) -> bool:
 
 
 def _all_made(made: Mapping[str, Callable[[], str]]) -> dict[str, str] | None:
-    """The texts; None where one fails, of which a warning tells who asks for it."""
+    """Make all texts, or return None where one fails; whoever asks for that text is warned."""
     try:
         return {what: make() for what, make in made.items()}
     except Exception:  # nothing is kept; whoever asks for the text is told why, and it costs nobody the kernels

@@ -141,13 +141,13 @@ def compile_input(
 
 
 def files_of(report: Report, program: Program) -> dict[str, str]:
-    """The texts of the written files, by their names."""
+    """Return the texts of the written files, by their names."""
     with report.stage("print"):
         return {path.name: text for path, text in program.files(Path()).items()}
 
 
 def beside(program: Program) -> dict[str, Callable[[], str]]:
-    """What makes the texts that may be written beside them."""
+    """Return functions that make the texts that may be written beside the kernels, by their names."""
     return {SCHEDULES: lambda: program.schedules, CERTIFICATE: lambda: program.certificate}
 
 
@@ -190,7 +190,7 @@ class _Dumps:
 
 
 def _add_facts(request: Request, report: Report, program: Program) -> None:
-    """What JSON says of the SCoPs, and of those that stay C."""
+    """Add the facts of the SCoPs, and of those that stay C, to the JSON."""
     report.add(input=program.path, scops=[_facts_or_name(request, report, s) for s in program.scops])
     idle = [r for r in program.refusals if isinstance(r, NothingRunsError)]
     calls = [r for r in program.refusals if isinstance(r, OpaqueCallError)]
@@ -218,7 +218,7 @@ def what_is_said(request: Request, program: Program) -> Iterator[Said]:
 
 
 def exit_status(request: Request, program: Program) -> int:
-    """The exit status of the compilation: the worst of a refusal that is an error."""
+    """Return the exit status of the compilation: the worst of a refusal that is an error."""
     errors = (r for r in program.refusals if _severity(request, program, r) == "error")
     return max((refusal.exit_status for refusal in errors), default=EXIT_DONE)
 
@@ -240,7 +240,7 @@ def _severity(request: Request, program: Program, refusal: UserError | InternalE
 
 
 def _result(scop: CompiledScop, remark: Diagnostic) -> Said:
-    """A remark is a result, on one line and one for each reason; a warning is a message."""
+    """Format a remark as a result, on one line and one for each reason; a warning stays a message."""
     if remark.severity not in ("remark", "note"):
         return Said(remark)
     place = remark.location
@@ -250,7 +250,7 @@ def _result(scop: CompiledScop, remark: Diagnostic) -> Said:
 
 
 def _facts_or_name(request: Request, report: Report, scop: CompiledScop) -> dict[str, Any]:
-    """What JSON says of a SCoP: where its facts fail no more than what the files show."""
+    """Return the facts of a SCoP for JSON; where these fail, no more than what the files show."""
     from polytile.cli.json_facts import scop_facts
 
     known = {"name": scop.name, "status": "sequential" if scop.program is None else "compiled"}
@@ -291,7 +291,7 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
 
 
 def _unrun(scop: CompiledScop, kernel: str) -> Diagnostic:
-    """That a kernel did not run, and with which sizes it would."""
+    """Warn that a kernel did not run, and say with which sizes it would."""
     sizes = scop.sizes_that_run(kernel)
     given = [name for name in sizes or {} if name in scop.compilation.options.parameters]
     hint = "no sizes were found with which it runs"
@@ -320,7 +320,7 @@ def _run_scop(
 
 
 def _drawing(report: Report, program: Program) -> str:
-    """The picture, and warnings about what is not in it."""
+    """Draw the picture, and warn about what is not in it."""
     from polytile.drawing import draw
 
     text, refused = draw([s.compilation for s in program.scops], {})

@@ -73,7 +73,7 @@ def _row(site: SiteCount) -> tuple[str, ...]:
 
 
 def as_facts(counts: Counts) -> dict[str, Any]:
-    """The counts as JSON holds them."""
+    """Return the counts as JSON holds them."""
     return {"kernels": [_kernel_facts(k) for k in counts.kernels], "sites": [_site_facts(s) for s in counts.sites]}
 
 

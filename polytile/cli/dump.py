@@ -18,7 +18,7 @@ PLAIN = "Kernels as the schedule says, before any pass."
 
 
 def dump(stage: str, result: object) -> str:
-    """The text of the result of `stage`, or "" where the stage has none."""
+    """Return the text of the result of `stage`, or "" where the stage has none."""
     match result:
         case Scop():
             return _scop(result)
@@ -40,13 +40,13 @@ def dump(stage: str, result: object) -> str:
 
 
 def passes() -> str:
-    """The list of passes, in their order, and what each does."""
+    """List the passes in their order, with what each does."""
     listed = ((one.name, one.summary) for one in all_passes())
     return "\n".join(f"{name:27} {summary}" for name, summary in ((LOWERING, PLAIN), *listed))
 
 
 def _after(name: str, state: Compilation) -> Iterator[str]:
-    """The kernels after a pass, and of those that have not been through it why not."""
+    """Yield the kernels after a pass, and for kernels that have not been through it the reason."""
     found = {step.kernel.name: step.kernel for step in state.steps if step.done == name}
     for kernel in found.values():
         yield from kernel_lines(kernel)
@@ -88,7 +88,8 @@ def _program(program: HostProgram) -> Iterator[str]:
 
 
 def kernel_lines(kernel: Kernel) -> Iterator[str]:
-    """A kernel: its parameters, where its arrays live, its coordinates, and a line for each statement."""
+    """Yield the lines of a kernel: its parameters, where its arrays live, its coordinates, and a line for each
+    statement."""
     yield f"kernel {kernel.name}({', '.join(p.name for p in kernel.parameters)}), block {kernel.block}"
     for s in kernel.storage:
         yield f"  {s.array} in {s.space.value} memory as {s.name}"

@@ -34,7 +34,7 @@ def scop_facts(scop: CompiledScop) -> dict[str, Any]:
 
 
 def validation_facts(validation: Validation) -> dict[str, Any]:
-    """What was compared, with which sizes, and how often each kernel was launched."""
+    """Return what was compared, with which sizes, and how often each kernel was launched."""
     return {
         "scop": validation.scop,
         "agreed": True,

@@ -57,7 +57,7 @@ def _flushed(status: int) -> int:
 
 
 def _ended(work: Callable[[], int]) -> int:
-    """The exit status of some work, also where it ends by what says nothing of polytile."""
+    """Return the exit status of some work, also where it ends by what says nothing of polytile."""
     try:
         return work()
     except KeyboardInterrupt:

@@ -21,7 +21,7 @@ class OptionParser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"did you mean {' and '.join(meant)}? {listed}" if meant else listed)
 
     def _meant(self, words: Sequence[str]) -> Iterator[str]:
-        """The options that are most like words which are none."""
+        """Yield the options that are most like words that are no options."""
         from difflib import get_close_matches  # for what ends the run alone
 
         options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]

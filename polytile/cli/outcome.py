@@ -32,7 +32,7 @@ class Outcome:
 
     @classmethod
     def from_text(cls, text: str) -> Outcome:
-        """Raises ValueError for another text."""
+        """Parse an outcome. Raises ValueError for another text."""
         try:
             found = json.loads(text)
             said = [Said(_diagnostic(*facts), line) for line, *facts in found["said"]]

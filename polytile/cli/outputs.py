@@ -57,6 +57,6 @@ def or_warning(request: Request, report: Report, what: str, make: Callable[[], _
 
 
 def beside_kernels(request: Request, report: Report, what: str, make: Callable[[], str]) -> str | None:
-    """The same of a text that is a stage of its own."""
+    """Make a text that is a stage of its own; a failure is a warning, and gives None."""
     with report.stage(what):
         return or_warning(request, report, what, make)

@@ -69,7 +69,7 @@ def _line(made: Distributed) -> str:
 
 
 def _grid(request: Request, made: Distributed) -> ProcessGrid | None:
-    """The grid that is named, where the sizes are, too."""
+    """Return the process grid that is named, where the sizes are, too; else None."""
     named = request.ranks or ()
     known = all(p.name in request.parameters for p in made.sizes)
     if not named or not known:

@@ -40,7 +40,7 @@ class Report:
     told: bool = False  # of each stage to who shows it
 
     def line(self, text: str) -> None:
-        """A result for the reader; JSON holds it as facts instead."""
+        """Print a result for the reader; JSON holds it as facts instead."""
         if not self.as_json and not self.quiet:
             print(text)
 
@@ -50,7 +50,7 @@ class Report:
             print(text.rstrip("\n"))
 
     def diagnostic(self, diagnostic: Diagnostic) -> None:
-        """An error, a warning, a note or a remark, on standard error; -q keeps errors only."""
+        """Print an error, a warning, a note or a remark on standard error; -q keeps errors only."""
         self.diagnostics.append(diagnostic)
         if not self.quiet or diagnostic.severity == "error":
             sys.stdout.flush()
@@ -109,7 +109,8 @@ class Report:
 
 
 def reasons(errors: Sequence[PolytileError], severity: str = "remark") -> Iterator[Said]:
-    """A few of the reasons why loops stay as they are, each with the first place that has it, and how many more."""
+    """Yield a few of the reasons why loops stay as they are, each with the first place that has it, and how many
+    more."""
     places: dict[str, list[PolytileError]] = {}
     for error in errors:
         places.setdefault(error.message, []).append(error)
@@ -123,7 +124,7 @@ def reasons(errors: Sequence[PolytileError], severity: str = "remark") -> Iterat
 
 
 def as_object(diagnostic: Diagnostic) -> Mapping[str, Any]:
-    """A diagnostic for JSON."""
+    """Return a diagnostic as an object of JSON."""
     place = diagnostic.location
     located = {"file": place.file, "line": place.line, "column": place.column} if place and place.line else {}
     return {"severity": diagnostic.severity, "message": diagnostic.message, "hint": diagnostic.hint, **located}

@@ -40,7 +40,7 @@ from polytile.machine import WARP_SIZE
 
 
 def statement_text(stmt: Stmt) -> str:
-    """The line of a statement that holds no others."""
+    """Return the line of a statement that holds no others."""
     match stmt:
         case Assign(target=target, op=op, value=value):
             return f"{expression(target)} {op}= {expression(value)}"
@@ -73,7 +73,7 @@ def _naming(stmt: Stmt) -> str:
 
 
 def _memory(stmt: Stmt) -> str:
-    """Accesses that are more than an assignment."""
+    """Return the line of a memory access that is more than an assignment."""
     match stmt:
         case Load(targets=targets, source=source, cache=cache, guard=guard):
             return f"load {_listed(targets)} = {expression(source)}{_where(guard, zeros=True)}{_cache(cache)}"
@@ -95,7 +95,7 @@ def _memory(stmt: Stmt) -> str:
 
 
 def _order(stmt: Stmt) -> str:
-    """What waits, and for what it is waited."""
+    """Return the line of a statement that waits, or for which others wait."""
     match stmt:
         case Barrier(reason=reason, scope=scope):
             return f"barrier{'' if scope == 'block' else f' of the {scope}'}: {reason}"
@@ -117,7 +117,7 @@ def _order(stmt: Stmt) -> str:
 
 
 def expression(expr: Expr) -> str:
-    """An expression in the spelling of C, what only kernels have as calls."""
+    """Return an expression in the spelling of C, with what only kernels have as calls."""
     return Printer(_element, cpp=False, device=_device)(expr)
 
 

@@ -116,11 +116,11 @@ class _Child:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stuck(self, status: int) -> str | None:
-        """The piece of work that the child did not survive, if there is one."""
+        """Return the piece of work that the child did not survive, or None."""
         return self.piece if status < 0 and not self.signal else None
 
     def exit_status(self, status: int) -> int:
-        """What a shell would say of a status."""
+        """Return the exit status that a shell would give, and print what ended the child."""
         if status >= 0:
             return status
         if self.signal or -status in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -239,7 +239,7 @@ class _Forwarding:
         self.child.send(number)
 
     def _interrupt(self, number: int, _frame: FrameType | None) -> None:
-        """A terminal interrupts the child, too; `kill` interrupts this process alone."""
+        """Pass a signal on: a terminal interrupts the child, too; `kill` interrupts this process alone."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until and not self.child.gone():
             time.sleep(0.01)
@@ -255,7 +255,7 @@ def _processor_time(pid: int) -> float:
 
 
 def _megabytes(pid: int) -> float:
-    """The memory of a process where the system tells, else 0."""
+    """Return the memory of a process in megabytes where the system tells, else 0."""
     try:
         with open(f"/proc/{pid}/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6

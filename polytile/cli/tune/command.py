@@ -77,7 +77,8 @@ def run(request: TuneRequest, report: Report) -> int:
 
 
 def options(request: TuneRequest) -> Options:
-    """The options of all compilations, with the sizes that were given, for the GPU of this machine if there is one."""
+    """Return the options of all compilations, with the sizes that were given, for the GPU of this machine if there is
+    one."""
     from polytile.options import Options
     from polytile.runtime.driver import driver_arch
 
@@ -91,7 +92,7 @@ def options(request: TuneRequest) -> Options:
 
 
 def device_text(request: TuneRequest) -> str:
-    """The CUDA that defines functions with access summaries."""
+    """Return the CUDA that defines functions with access summaries."""
     from polytile.settings import read_device_source
 
     return "" if request.device_source is None else read_device_source(request.device_source)
@@ -116,7 +117,7 @@ def compiled(request: TuneRequest, report: Report) -> Program:
 
 
 def chosen(request: TuneRequest, program: Program) -> Sequence[CompiledScop]:
-    """The SCoP that is named, or all that have kernels; raises UserError where there are none."""
+    """Return the SCoP that is named, or all that have kernels. Raises UserError where there are none."""
     scops = [program[request.scop]] if request.scop is not None else program.scops
     found = [scop for scop in scops if scop.program is not None]
     if not found:
@@ -129,7 +130,7 @@ def chosen(request: TuneRequest, program: Program) -> Sequence[CompiledScop]:
 
 
 def workload(request: TuneRequest, program: Program, scop: CompiledScop) -> Workload:
-    """What is tuned; raises UsageError where sizes are missing."""
+    """Return what is tuned. Raises UsageError where sizes are missing."""
     from polytile.autotuning.workload import Workload
 
     return Workload(
@@ -145,7 +146,8 @@ def workload(request: TuneRequest, program: Program, scop: CompiledScop) -> Work
 
 
 def sizes(request: TuneRequest, scop: CompiledScop) -> Mapping[str, int]:
-    """The values of all parameters of a SCoP, products of others included; raises UsageError where some are missing."""
+    """Return the values of all parameters of a SCoP, products of others included. Raises UsageError where some are
+    missing."""
     from polytile.runtime.parameters import with_products
 
     source = scop.compilation.source
@@ -176,7 +178,7 @@ def require_gpu() -> None:
 
 
 def evaluator(request: TuneRequest, one: Workload, choices: Callable[[Point], Choices]) -> Measuring:
-    """What evaluates points on the GPU."""
+    """Return the evaluator that measures points on the GPU."""
     from polytile.autotuning.gpu_evaluator import GpuEvaluator
 
     return GpuEvaluator(one, choices, width=request.jobs)
@@ -213,7 +215,7 @@ def is_live(report: Report) -> bool:
 
 
 def _display(report: Report, workload: Workload, space: Space, search: Search) -> Observer:
-    """What is shown of a search: on a terminal a line that changes, else a line for each evaluation."""
+    """Return what shows a search: on a terminal a line that changes, else a line for each evaluation."""
     from polytile.autotuning.tuner import Observer
     from polytile.cli.tune.display import Display
 
@@ -246,7 +248,7 @@ def _finish(request: TuneRequest, report: Report, program: Program, found: Seque
 
 
 def result_text(request: TuneRequest, found: Sequence[Searched]) -> str:
-    """The result file, with what it has of other SCoPs already."""
+    """Return the text of the result file, with what it has of other SCoPs already."""
     from polytile.autotuning.tuned import result_file, tuned_entry
 
     entries = [tuned_entry(one.workload, one.choices, one.tuned, request.record) for one in found]

@@ -21,7 +21,7 @@ _MAIN = re.compile(r"^[ \t]*(?:extern[ \t]+)?int\s+main\s*\(", re.MULTILINE)
 
 
 def summary(found: Searched) -> Iterator[str]:
-    """The times of the winner and of the default, and the choices as options."""
+    """Yield the times of the winner and of the default, and the choices as options."""
     tuned, name = found.tuned, found.workload.scop
     evaluations = f"{counted(tuned.progress.told, 'evaluation')} in {duration(tuned.progress.seconds)}"
     if tuned.progress.reused:
@@ -43,7 +43,7 @@ def summary(found: Searched) -> Iterator[str]:
 
 
 def next_command(request: TuneRequest, text: str, arch: str) -> str:
-    """The command that compiles the file with what was found: a program, where the file has a `main`."""
+    """Return the command that compiles the file with what was found: a program, where the file has a `main`."""
     asked = ["polytile", request.input, "--tuned", str(request.output)]
     asked += [word for name in request.include_dirs for word in ("-I", name)]
     asked += [word for name in request.defines for word in ("-D", name)]
@@ -58,7 +58,7 @@ def next_command(request: TuneRequest, text: str, arch: str) -> str:
 
 
 def facts(found: Sequence[Searched]) -> list[dict[str, Any]]:
-    """What JSON says of each SCoP; times are milliseconds."""
+    """Return the facts of each SCoP for JSON; times are milliseconds."""
     return [_facts(one) for one in found]
 
 
