@@ -46,7 +46,8 @@ def build(call: Call, asked: Settings, host: list[str], sources: list[Argument])
 
 
 def _compiler(call: Call, asked: Settings, host: list[str], sources: list[Argument], folder: Path) -> Compiler:
-    """What compiles the sources; raises UsageError for a wrong option and DeviceError without nvcc, before any work."""
+    """Return the compiler of the sources. Raises UsageError for a wrong option and DeviceError without nvcc, before any
+    work."""
     wanted = request(sources[0].value, call, asked, shlex.join(host), folder)
     on = asked.on
     if on != "emulator" and nvcc() is None:

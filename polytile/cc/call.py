@@ -41,7 +41,7 @@ class Call:
         return option in self._options
 
     def value(self, option: str) -> str | None:
-        """The value of an option that is given last; None without the option."""
+        """Return the last value given for an option, or None without the option."""
         return next((a.value for a in reversed(self.arguments) if a.option == option), None)
 
     @property
@@ -75,11 +75,12 @@ class Call:
         return self.value("-o") or "a.out"
 
     def object_of(self, source: Argument) -> str:
-        """The object that `-c` makes of a source."""
+        """Return the name of the object that `-c` makes of a source."""
         return self.value("-o") or f"{Path(source.value).stem}.o"
 
     def dependencies_of(self, source: Argument) -> tuple[str, str] | None:
-        """The file of make's rules that `-MD` or `-MMD` asks for, and what they are rules of, as gcc names both."""
+        """Return the file of make's rules that `-MD` or `-MMD` asks for, and their target, as gcc names both, or
+        None."""
         if not (self.has("-MD") or self.has("-MMD")):
             return None
         made = self.object_of(source) if self.has("-c") else self.program
@@ -106,12 +107,12 @@ class Call:
             raise UsageError("-o names one object, and -c makes several", hint="compile one file at a time")
 
     def words(self, *, without: Collection[str] = (), inputs: bool = True) -> list[str]:
-        """The words of the call, without some options, and without its inputs."""
+        """Return the words of the call without some options and, where `inputs` is false, without its inputs."""
         kept = (a for a in self.arguments if (a.option and a.option not in without) or (not a.option and inputs))
         return [word for a in kept for word in a.given]
 
     def replacing(self, objects: dict[str, str]) -> list[str]:
-        """The words of the call with some of its sources replaced by their objects, or left out for ""."""
+        """Return the words of the call with some of its sources replaced by their objects, or left out for ""."""
         words: list[str] = []
         for a in self.arguments:
             if a.option or a.value not in objects or not a.is_c:

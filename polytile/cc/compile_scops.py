@@ -56,7 +56,7 @@ def compile_scops(source: str, call: Call, settings: Settings, host: str, folder
 
 
 def request(source: str, call: Call, settings: Settings, host: str, folder: Path) -> Request:
-    """What the command would be asked for; raises UsageError for a wrong value of an option."""
+    """Return what the command would be asked for. Raises UsageError for a wrong value of an option."""
     try:
         asked = parse([f"./{source}" if source.startswith("-") else source, "-o", str(folder), *settings.words])
     except UsageError as error:
@@ -75,7 +75,7 @@ def request(source: str, call: Call, settings: Settings, host: str, folder: Path
 
 
 def _defines(call: Call) -> tuple[str, ...]:
-    """The macros that are defined behind all `-D` and `-U`, in their order."""
+    """Return the macros that remain defined after all `-D` and `-U`, in their order."""
     found: dict[str, str] = {}
     for a in call.arguments:
         name = a.value.partition("=")[0].partition("(")[0]

@@ -86,7 +86,7 @@ class Compiler:
         return [*host, "-iquote", home, *given, *exact, *quiet, *same, "-fno-lto", "-x", "c", "-c", str(text)]
 
     def _dependencies(self, source: Argument, made: str, rules: Path) -> int:
-        """The rules of the source itself, not of the host file."""
+        """Write make's rules for the source itself, not for the host file, and return the compiler's exit status."""
         given = self.call.words(without=_OUTPUT | {"-MD", "-MMD", "-MF"}, inputs=False)
         kind = "-M" if self.call.has("-MD") else "-MM"
         target = [] if self.call.has("-MT") or self.call.has("-MQ") else ["-MQ", made]
@@ -101,7 +101,7 @@ class Compiler:
 
 
 def _located(host: Path, source: str) -> Path:
-    """The host file with the name of the source in its first line, for messages and `__FILE__`."""
+    """Write the name of the source into the first line of the host file, for messages and `__FILE__`."""
     text = host.read_bytes().decode("utf-8", "surrogateescape").removeprefix(_BYTE_ORDER_MARK)
     newline = "\r\n" if "\r\n" in text else "\n"
     host.write_bytes(f"#line 1 {c_string(source)}{newline}{text}".encode("utf-8", "surrogateescape"))
@@ -109,7 +109,7 @@ def _located(host: Path, source: str) -> Path:
 
 
 def _with_prerequisite(rules: bytes, name: bytes) -> bytes:
-    """The rules with one more file that their first target is made of."""
+    """Add a prerequisite to the first target of make's rules."""
     escaped = name.replace(b"$", b"$$").replace(b" ", b"\\ ").replace(b"#", b"\\#")
     target, colon, rest = rules.partition(b": ")
     return target + colon + escaped + b" " + rest

@@ -19,8 +19,8 @@ _SIGNALLED = 128
 
 
 def host_compiler(named: str) -> list[str]:
-    """The words of the host compiler: those that are named, $POLYTILE_CC, or cc, gcc or clang. `$CC` is not asked: in
-    a build it is polytile itself. Raises DeviceError without one."""
+    """Return the words of the host compiler: those that are named, $POLYTILE_CC, or cc, gcc or clang. `$CC` is not
+    asked: in a build it is polytile itself. Raises DeviceError without one."""
     if os.environ.get(_INSIDE):
         message = "the host compiler is polytile itself"
         raise UsageError(message, hint=f"name another one with {PREFIX}cc=gcc or in {VARIABLE}")

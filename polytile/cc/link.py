@@ -21,7 +21,7 @@ DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"))  # of NVIDIA's on Linux, an
 
 
 def libraries(call: Call, made: list[Path]) -> list[str]:
-    """The words that linking `call` needs at its end, given that it links `made` too; none for plain objects.
+    """Return the words that linking `call` needs at its end, given that it links `made` too; none for plain objects.
 
     Raises UserError where some kernels are for a GPU and others for the emulator: only one of them has the device
     memory that both would share.

@@ -17,12 +17,13 @@ _CPP = (".cc", ".cp", ".cxx", ".cpp", ".c++", ".C")  # whose <cstdlib> takes the
 
 
 def allocating(host: list[str], call: Call, asked: Settings) -> list[str]:
-    """The host compiler, told to allocate from the managed heap where that is asked for and all is C."""
+    """Tell the host compiler to allocate from the managed heap where that is asked for and all inputs are C."""
     return [*host, *definitions()] if asked.managed and not any(map(_is_cpp, call.inputs)) else host
 
 
 def about_mixed(call: Call) -> str:
-    """A warning where a call compiles C and C++: its C files must not free what others allocate; "" elsewhere."""
+    """Return a warning where a call compiles C and C++: its C files must not free what others allocate; ""
+    elsewhere."""
     if not (any(map(_is_cpp, call.inputs)) and any(a.is_c for a in call.inputs)):
         return ""
     return "C files that a call compiles with C++ ones do not use the managed heap: compile them in calls of their own"
@@ -40,7 +41,7 @@ def linked(heap: list[Path]) -> list[str]:
 
 
 def heap_objects(call: Call, asked: Settings, folder: Path) -> list[Path]:
-    """The object of the managed heap, made in `folder`, where the call links a program; raises DeviceError without
+    """Compile the object of the managed heap in `folder` where the call links a program. Raises DeviceError without
     nvcc."""
     if not (asked.managed and call.links):
         return []

@@ -57,7 +57,7 @@ class CompilerReport(Report):
 
 
 def rendered(diagnostic: Diagnostic, severity: str, flag: str = "") -> str:
-    """A message as gcc writes it, with the line, a caret, and the hint as a note."""
+    """Format a message as gcc does, with the line, a caret, and the hint as a note."""
     place = diagnostic.location if diagnostic.location and diagnostic.location.line else None
     where = f"{place}: " if place else "polytile: "
     lines = [f"{where}{severity}: {diagnostic.message}{f' {flag}' if flag else ''}"]

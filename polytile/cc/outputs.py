@@ -16,8 +16,8 @@ from polytile.diagnostics import DeviceError
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A folder for what is made on the way; gone in the end. (A `TemporaryDirectory` is removed at the end of every
-    process that is forked meanwhile.)"""
+    """Yield a folder for intermediate files and remove it in the end. (A `TemporaryDirectory` is removed at the end of
+    every process that is forked meanwhile.)"""
     folder = tempfile.mkdtemp(prefix="polytile-cc-")
     try:
         yield Path(folder)

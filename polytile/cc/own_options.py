@@ -25,7 +25,7 @@ _NOT_FATAL = "-Wno-error=polytile"
 
 
 def shared() -> frozenset[str]:
-    """The command's options that mean the same here, by their names without dashes."""
+    """Return the command's options that mean the same here, by their names without dashes."""
     return long_options() - _ELSEWHERE
 
 
@@ -60,13 +60,14 @@ def is_own(word: str) -> bool:
 
 
 def without_prefix(words: Sequence[str]) -> list[str]:
-    """The words that are options of the command, and probably meant for polytile: no host compiler has these."""
+    """Return the words that are options of the command, and probably meant for polytile: no host compiler has these."""
     names = (shared() | OWN) - _OF_HOST_COMPILERS
     return [word for word in words if word.startswith("--") and word[2:].partition("=")[0] in names]
 
 
 def settings(words: Sequence[str]) -> Settings:
-    """What the words of a command line ask of polytile, behind those of $POLYTILE_FLAGS; others are the compiler's.
+    """Parse what the words of a command line ask of polytile, after those of $POLYTILE_FLAGS; others are the
+    compiler's.
 
     Raises UsageError for an option that is not known, or lacks its value.
     """
@@ -108,7 +109,7 @@ def _last(words: Sequence[str], word: str) -> int:
 
 
 def _from_environment() -> list[str]:
-    """The words of $POLYTILE_FLAGS, where the prefix may be left out."""
+    """Return the words of $POLYTILE_FLAGS, where the prefix may be left out."""
     text = os.environ.get(VARIABLE, "")
     try:
         words = shlex.split(text)
@@ -131,7 +132,7 @@ def _check(name: str, value: str, equals: str) -> None:
 
 
 def as_own(text: str) -> str:
-    """A message of the command's about an option, with the option as it is written here.
+    """Rewrite a message of the command about an option with the option as it is spelled here.
 
     before: write --tile 32
     after:  write --polytile-tile=32

@@ -12,8 +12,8 @@ _PRAGMA = re.compile(rb"^[ \t]*(?:#|%:|\?\?=)[ \t]*pragma[ \t]+scop\b", re.MULTI
 
 
 def scop_sources(call: Call, *, autodetect: bool) -> list[Argument]:
-    """The C files among the inputs that mark a SCoP, or may have one where all loops are looked at; none where the
-    host compiler is only asked, or makes no objects."""
+    """Return the C files among the inputs that mark a SCoP, or may have one where all loops are looked at. There are
+    none where the host compiler is only asked, or makes no objects."""
     return [] if call.host_only else [a for a in call.inputs if a.is_c and _may_have_one(a.value, autodetect)]
 
 
