@@ -42,12 +42,12 @@ class CodeBlock:
 
 
 def kernels(scop: ScopFacts, path: str, linked: Collection[int], most: int) -> list[CodeBlock]:
-    """The kernels; `linked` are the lines of the file to which there are ways."""
+    """Return the kernels; `linked` are the lines of the file that links lead to."""
     return list(_blocks(scop, path, linked, CodePartKind.KERNEL, most))
 
 
 def entries(scop: ScopFacts, most: int) -> list[CodeBlock]:
-    """What the host calls: copies and launches."""
+    """Return what the host calls: copies and launches."""
     return list(_blocks(scop, "", (), CodePartKind.ENTRY, most))
 
 
@@ -67,7 +67,8 @@ def _block(part: CodePart, texts: list[str], title: str, origins: dict[int, int]
 
 
 def host_call(scop: ScopFacts, host: str) -> CodeBlock | None:
-    """The block of the host file that calls the kernels, up to the user's own C behind it; None where there is none."""
+    """Return the block of the host file that calls the kernels, up to the user's own C after it; None where there is
+    none."""
     texts = lines_of(host)
     entry = next((part.name for part in scop.parts if part.kind is CodePartKind.ENTRY), "")
     declared = re.compile(rf"\bextern int {re.escape(entry)}\(")

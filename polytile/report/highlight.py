@@ -38,7 +38,7 @@ _FIRST_PRINTED = 0xA0  # of the upper half of Latin-1
 
 
 def clean(text: str) -> str:
-    """A text that a page of UTF-8 can hold: bytes that were no UTF-8 are shown as Latin-1 has them, what no page may
+    """Make a text fit for a page of UTF-8: bytes that were no UTF-8 are shown as Latin-1 has them, what no page may
     hold as a replacement character."""
     return _UNSHOWN.sub(_shown, _LINE_END.sub("\n", text).replace("\f", " ").replace("\v", " "))
 
@@ -49,18 +49,18 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text as C and its compilers count them; a line end at the end begins none."""
+    """Split a text into lines as C and its compilers count them; a line end at the end begins none."""
     lines = _LINE_END.split(text)
     return lines[:-1] if lines and not lines[-1] else lines
 
 
 def c_lines(text: str) -> list[Markup]:
-    """The lines of C in colours."""
+    """Return the lines of C in colours."""
     return _highlighted(text, _lexer(CLexer))
 
 
 def cuda_lines(text: str) -> list[Markup]:
-    """The lines of CUDA in colours."""
+    """Return the lines of CUDA in colours."""
     return _highlighted(text, _lexer(CudaLexer))
 
 
@@ -104,5 +104,5 @@ def _class_of(token: Any) -> str:
 
 
 def cut(lines: Sequence[Markup], most: int) -> tuple[Sequence[Markup], int]:
-    """The first lines, and how many more there are."""
+    """Return the first lines, and how many more there are."""
     return lines[:most], max(len(lines) - most, 0)

@@ -95,8 +95,8 @@ def _of_kind(loops: Iterable[LoopFacts], kind: LoopKind) -> int:
 
 
 def page(program: ProgramFacts, pictures: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
-    """The text of the file. By the names of SCoPs there are `pictures`: each the text of an SVG file and "", or "" and
-    why there is none."""
+    """Return the text of the file. By the names of SCoPs there are `pictures`: each the text of an SVG file and "", or
+    "" and why there is none."""
     source = stretches(program)
     linked = frozenset(line.number for one in source if not one.left_out for line in one.lines)
     return (
@@ -114,8 +114,8 @@ def page(program: ProgramFacts, pictures: Mapping[str, Sequence[tuple[str, str]]
 
 
 def fragment(program: ProgramFacts) -> str:
-    """What a notebook shows: loops and kernels in tables, the rest folded. It has no anchors, as a notebook may have it
-    twice."""
+    """Return what a notebook shows: loops and kernels in tables, the rest folded. It has no anchors, as a notebook may
+    have it twice."""
     views = [_view(program, number, (), {}, FRAGMENT_LINES) for number in range(len(program.scops))]
     return (
         _environment()

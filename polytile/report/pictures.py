@@ -24,7 +24,8 @@ _STYLE = re.compile(r"<style\b")
 
 
 def inlined(svg: str, name: str) -> Markup:
-    """The element, whose identifiers begin with `name`; empty where there is no picture, or one that is too large."""
+    """Return the SVG element, whose identifiers begin with `name`; empty where there is no picture, or one that is too
+    large."""
     text = _PROLOGUE.sub("", svg, count=1).strip()
     if not text.startswith("<svg") or len(text) > MOST_CHARACTERS:
         return Markup("")
@@ -42,7 +43,8 @@ def _renamed(names: str, prefix: str) -> str:
 
 
 def _scaled(root: re.Match[str]) -> str:
-    """A root without a size but with proportions: it is as wide as there is room, and no wider than it was drawn."""
+    """Rewrite a root without a size but with proportions: it is as wide as there is room, and no wider than it was
+    drawn."""
     sizes = {found[1]: found[2] for found in _SIZE.finditer(root[0])}
     if len(sizes) < 2:
         return root[0]

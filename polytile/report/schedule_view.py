@@ -52,7 +52,7 @@ class Chain:
 
 
 def tree_of(text: str) -> Chain | None:
-    """The tree that isl wrote in block style; None where there is none."""
+    """Parse the tree that isl wrote in block style; None where there is none."""
     lines = [(len(line) - len(line.lstrip()), line.strip()) for line in text.splitlines() if line.strip()]
     return _Reader(lines).chain(0) if lines else None
 
@@ -63,7 +63,7 @@ class _Reader:
     at: int = 0
 
     def chain(self, indent: int) -> Chain:
-        """The node at this line, with what is below it."""
+        """Return the node at this line, with what is below it."""
         steps: list[Step] = []
         while True:
             step, below, joined = self._node(indent)
@@ -74,7 +74,8 @@ class _Reader:
             indent = below
 
     def _node(self, indent: int) -> tuple[Step, int, str]:
-        """The entries of a node; then the indentation of what is below (-1: nothing), and whether that is a list."""
+        """Return the entries of a node; then the indentation of what is below (-1: nothing), and whether that is a
+        list."""
         kind, lines, flags = "", tuple[str, ...](), list[str]()
         while self.at < len(self.lines) and self.lines[self.at][0] == indent:
             key, _, value = self.lines[self.at][1].partition(":")

@@ -70,7 +70,7 @@ class Stretch:
 
 
 def stretches(program: ProgramFacts) -> list[Stretch]:
-    """The file from its first line to its last."""
+    """Return the file from its first line to its last, in stretches."""
     texts = lines_of(program.source)
     whole = len(texts) <= MOST_LINES
     lines = [SourceLine(number, Markup("")) for number in range(1, len(texts) + 1)]
@@ -115,7 +115,7 @@ def loop_reason(loop: LoopFacts) -> str:
 
 
 def _links(path: str, position: int, scop: ScopFacts) -> dict[int, list[Link]]:
-    """The kernels' lines that compute a line of the file."""
+    """Return the kernels' lines that compute a line of the file."""
     names = short_names(scop)
     found: dict[int, dict[str, list[int]]] = {}
     for part in scop.parts:
@@ -133,7 +133,7 @@ def _link(position: int, kernel: str, numbers: list[int]) -> Link:
 
 
 def code_anchor(scop: int, line: int) -> str:
-    """What a line of generated code is called in the page."""
+    """Return the anchor of a line of generated code in the page."""
     return f"s{scop}-{line}"
 
 
@@ -151,7 +151,7 @@ def _open(lines: list[SourceLine]) -> list[bool]:
 
 
 def _runs(shown: Iterable[bool], count: int) -> Iterator[tuple[int, int, bool]]:
-    """The first and the last line of stretches in which all are shown, or none."""
+    """Yield the first and the last line of stretches in which all are shown, or none."""
     first, before = 1, None
     for number, one in enumerate(shown, 1):
         if before is not None and one != before:

@@ -43,13 +43,13 @@ def values(known: Values, assumed: Iterable[str] = ()) -> str:
 
 
 def short_names(scop: ScopFacts) -> dict[str, str]:
-    """What functions of the generated code are called where the SCoP is known: `k0` of `gemm_scop0_k0`."""
+    """Return the names of functions of the generated code where the SCoP is known: `k0` of `gemm_scop0_k0`."""
     names = [*(part.name for part in scop.parts), *(kernel.name for kernel in scop.kernels)]
     return {name: name.removeprefix(f"{scop.name}_") or name for name in names}
 
 
 def grid(kernel: KernelFacts) -> str:
-    """The extents of a grid, without those behind the last that is not 1."""
+    """Return the extents of a grid, without those after the last that is not 1."""
     return _extents(kernel.grid)
 
 
@@ -79,7 +79,7 @@ def mappings(loop: LoopFacts, names: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def accesses(kernel: KernelFacts) -> list[tuple[AccessFacts, int]]:
-    """The accesses of a kernel, and how often there is one like it."""
+    """Count the accesses of a kernel, each with how often there is one like it."""
     return list(Counter(kernel.accesses).items())
 
 
