@@ -28,7 +28,7 @@ _UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.unfinished")
 
 
 def cache_folder() -> Path | None:
-    """The folder that $POLYTILE_CACHE names, or that of the user's caches; None where there is to be none."""
+    """Return the folder that $POLYTILE_CACHE names, or that of the user's caches; None where there is to be none."""
     named = os.environ.get(VARIABLE, "")
     if named == OFF:
         return None
@@ -48,7 +48,7 @@ class Entries:
     most: int = MOST_BYTES
 
     def read(self, key: str) -> str | None:
-        """The text of a key, which is young again; None without one."""
+        """Return the text of a key and renew its date, or None without one."""
         path = self._path(key)
         try:
             if not path.is_file():
@@ -94,7 +94,7 @@ class Entries:
                 break
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
-        """The entries. What processes that were killed have left is removed, and other files are not ours."""
+        """Yield the entries. Files that killed processes have left are removed; other files are left alone."""
         with contextlib.suppress(OSError), os.scandir(self.folder) as found:
             for file in found:
                 with contextlib.suppress(OSError):

@@ -28,8 +28,8 @@ _INSTALLED = (".dist-info", ".egg-info")
 
 
 def key_of(request: str, text: str, around: Surroundings, given: Sequence[str]) -> str | None:
-    """The name of the entry for a request on a text; `given` are the texts of other files that it names. None where
-    polytile itself or what it is made of cannot be told."""
+    """Return the name of the entry for a request on a text; `given` are the texts of other files that it names. None
+    where polytile itself or what it is made of is not known."""
     libraries = [installed(library) for library in LIBRARIES]
     own = own_files()
     if own is None or None in libraries:
@@ -51,8 +51,8 @@ def key_of(request: str, text: str, around: Surroundings, given: Sequence[str]) 
 
 
 def own_files() -> str | None:
-    """A hash of polytile's own files: reading all takes a hundredth of a second, and dates say less. None where they
-    are being changed."""
+    """Hash polytile's own files: reading all takes a hundredth of a second, and dates say less. None where they are
+    being changed."""
     found = hashlib.sha256()
     try:
         for path in sorted(_files(str(PACKAGE))):
@@ -74,8 +74,8 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def installed(library: str) -> str | None:
-    """The version of a library, and a hash of the record that its installer has left beside it; None without one.
-    (`importlib.metadata` says it too, and takes longer to import than all of this to run.)"""
+    """Return the version of a library, and a hash of the record that its installer has left beside it; None without
+    one. (`importlib.metadata` says it too, and takes longer to import than all of this to run.)"""
     spec = find_spec(library)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -91,7 +91,7 @@ def installed(library: str) -> str | None:
 
 
 def _compiler(command: str | None) -> list[str]:
-    """The programs that a command names, with their sizes and dates: a compiler, and what wraps it."""
+    """Return the programs that a command names, with their sizes and dates: a compiler, and what wraps it."""
     programs = (shutil.which(word) for word in compiler_of(command, ()).command)
     return [f"{path} {_state(path)}" for path in programs if path is not None]
 
@@ -105,7 +105,7 @@ def _state(path: str) -> str:
 
 
 def _digest(path: str) -> str:
-    """A hash of a file; "" where there is none, or a device."""
+    """Hash a file; "" where there is none, or a device."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest() if os.path.isfile(path) else ""
     except OSError:
