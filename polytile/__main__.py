@@ -8,7 +8,7 @@ from polytile.cli.watchdog import end_process, guarded_main
 
 
 def main() -> NoReturn:
-    """The command. Its process ends with it: taking all modules apart would take longer than `--version`."""
+    """Run the command and end its process, as taking all modules apart would take longer than `--version`."""
     end_process(guarded_main())
 
 

@@ -147,7 +147,7 @@ class Program:
 
     @for_callers
     def explain(self) -> str:
-        """The loops of each SCoP and what they are; what was done to it and why."""
+        """Return the loops of each SCoP, what they are, what was done to the SCoP, and why."""
         parts = [s.explain().rstrip() for s in self.scops]
         return "\n\n".join([*parts, *(str(r) for r in self.refusals)]) + "\n"
 
@@ -170,7 +170,7 @@ class Program:
 
     @for_callers
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
-        """An SVG picture of the schedules and iterations of all SCoPs; see CompiledScop.draw."""
+        """Draw an SVG picture of the schedules and iterations of all SCoPs; see CompiledScop.draw."""
         from polytile.drawing import draw
 
         if self.refusals and not self.scops:
@@ -179,8 +179,9 @@ class Program:
 
     @for_callers
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
-        """The report as the text of an HTML file: the source with its loops, the kernels line by line, what was proven,
-        times and pictures (docs/report.md). All pictures together take at most `draw_seconds` of processor time."""
+        """Return the report as the text of an HTML file: the source with its loops, the kernels line by line, what was
+        proven, times and pictures (docs/report.md). All pictures together take at most `draw_seconds` of processor
+        time."""
         from polytile.drawing.time_limit import pictures_within
         from polytile.report import page
 
@@ -195,13 +196,13 @@ class Program:
         return target
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the HTML that notebooks show."""
         from polytile.report import fragment
 
         return fragment(self.facts)
 
     def files(self, folder: Path) -> dict[Path, str]:
-        """The three files of the output and their texts."""
+        """Return the three files of the output and their texts."""
         return {
             folder / f"{self.stem}_host.c": self.host,
             folder / f"{self.stem}_kernel.cu": self.cuda,
@@ -255,7 +256,7 @@ def _compiled_again(path: str, text: str, told: dict[str, Any]) -> Program:
 
 
 def _home(path: str) -> Path:
-    """The folder that `#include "..."` in the user's file starts from."""
+    """Return the folder that `#include "..."` in the user's file starts from."""
     return Path(path).resolve().parent
 
 

@@ -139,7 +139,7 @@ _NEUTRAL = ("-O", "-W", "-g", "-w", "-std=", "--std=", "-ansi", "-pedantic", "-p
 
 
 def effect(word: str) -> Effect | None:
-    """What one flag does; None for one that is not known."""
+    """Return what one flag does, or None for a flag that is not known."""
     switch, off, value = _parts(word)
     if switch is None:
         return Effect.NONE if word.startswith(_NEUTRAL) else None
@@ -153,18 +153,18 @@ def effect(word: str) -> Effect | None:
 
 
 def host_only(words: Sequence[str]) -> str | None:
-    """The first flag with which kernels cannot compute what C means, as far as known; None where all can."""
+    """Return the first flag with which kernels cannot compute what C means, as far as known, or None where all can."""
     return next((w for w in _counting(words) if effect(w) in (None, Effect.HOST_ONLY)), None)
 
 
 def of_values(words: Sequence[str]) -> tuple[str, ...]:
-    """The flags that change values or types, in their order: what the C is compiled with that kernels are held against.
-    Freedom to round differently is none of them."""
+    """Return the flags that change values or types, in their order. The C that kernels are compared with is compiled
+    with these; flags that give freedom to round differently are none of them."""
     return tuple(w for w in _counting(words) if effect(w) in (Effect.VALUES, Effect.TYPES))
 
 
 def of_types(words: Sequence[str]) -> tuple[str, ...]:
-    """The flags that change sizes, layouts or signs of types."""
+    """Return the flags that change sizes, layouts or signs of types."""
     return tuple(w for w in _counting(words) if effect(w) is Effect.TYPES)
 
 
@@ -198,7 +198,7 @@ def unsigned_char(words: Sequence[str]) -> bool:
 
 
 def predefined(words: Sequence[str]) -> tuple[str, ...]:
-    """The macros, `NAME=VALUE`, that gcc defines with flags and not without them."""
+    """Return the macros, `NAME=VALUE`, that gcc defines with these flags and not without them."""
     found = [macro for w in _counting(words) for macro in _MACROS.get(w, ())]
     optimised = [w for w in words if w.startswith("-O")][-1:]
     if optimised and optimised != ["-O0"]:
@@ -221,7 +221,7 @@ def aliases_by_type(words: Sequence[str]) -> bool:
 
 
 def _counting(words: Sequence[str]) -> list[str]:
-    """The flags of gcc's `-f` and `-m` that no later one overrides.
+    """Return the flags of gcc's `-f` and `-m` that no later one overrides.
 
     before: -fwrapv -O2 -fno-wrapv -funsigned-char
     after:  -fno-wrapv -funsigned-char
@@ -235,7 +235,7 @@ def _counting(words: Sequence[str]) -> list[str]:
 
 
 def _switch(word: str) -> str | None:
-    """What a flag sets: flags of one switch override each other."""
+    """Return the switch that a flag sets; flags of one switch override each other."""
     switch, _, value = _parts(word)
     if switch is None:
         return None

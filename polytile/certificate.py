@@ -40,7 +40,7 @@ def certificate(
     *,
     cflags: Sequence[str] = (),
 ) -> str:
-    """The certificate of a file's SCoPs; those that stay on the host are only named."""
+    """Return the certificate of a file's SCoPs; those that stay on the host are only named."""
     found = list(compilations)
     content = {
         "format": FORMAT,
@@ -57,13 +57,13 @@ def certificate(
 
 
 def fingerprint(text: str) -> str:
-    """What ties a certificate to a text."""
+    """Return the hash that ties a certificate to a text."""
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def statements(scop: Scop, turned: Collection[str] = ()) -> dict[str, Any]:
-    """A Scop's statements and order as isl text; `parts` are the source's statements that each runs, and `in_place` is
-    what those that are `turned` round accumulate where they read other elements of the array as well."""
+    """Return a Scop's statements and order as isl text; `parts` are the source's statements that each runs, and
+    `in_place` is what those that are `turned` round accumulate where they read other elements of the array as well."""
     main = {s.name for s in scop.main}
     found = {s.name: _statement(scop, s, s.name not in main) for s in scop.statements}
     for name in (name for name in turned if name in found):
@@ -155,8 +155,8 @@ def _limits(state: Compilation) -> dict[str, Any]:
 
 
 def _promised(scop: Scop) -> dict[str, Any]:
-    """What the user promises of loops, and by array the pairs of instances that share no element then; and of functions
-    that are defined elsewhere what they access."""
+    """Return what the user promises: of loops, with the pairs of instances by array that share no element then, and of
+    functions that are defined elsewhere, what they access."""
     assumed: dict[str, Any] = {}
     if scop.independent:
         assumed["independent"] = [{"array": name, "loop": loop.short} for name, loop in scop.independent]
@@ -167,7 +167,7 @@ def _promised(scop: Scop) -> dict[str, Any]:
 
 
 def _run(state: Compilation) -> dict[str, Any] | None:
-    """What runs in place of the program where threads combine what they hold."""
+    """Return what runs in place of the program where threads combine partial results, or None."""
     run = state.run
     assert state.dependences is not None
     if run.is_each_once(state.scop, state.dependences):

@@ -78,7 +78,7 @@ class Compilation:
     remarks: tuple[Diagnostic, ...] = ()
 
     def taking(self, candidate: Candidate, remarks: Iterable[str] = ()) -> Compilation:
-        """The compilation with this candidate, and remarks behind its own."""
+        """Return the compilation with this candidate, and remarks after its own."""
         state = replace(
             self,
             scop=candidate.scop,
@@ -117,7 +117,7 @@ class Compilation:
         return lines_of(self.reasons)
 
     def saved_schedule(self) -> str:
-        """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
+        """Return the schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
         from polytile.ir.choices_text import choices_line  # for few commands
 
         text = self._schedule_with_plans()
@@ -130,7 +130,7 @@ class Compilation:
         return own + "".join(version.saved() for version in self.versions)
 
     def schedule_text(self) -> str:
-        """The tree, behind lines on reductions that were changed; empty when the SCoP stays on the host."""
+        """Return the tree, after lines on reductions that were changed; empty when the SCoP stays on the host."""
         if self.schedule is None:
             return ""
         from polytile.scheduling.transform.reductions.text import with_reductions
@@ -138,11 +138,11 @@ class Compilation:
         return with_reductions(self.scop, self.schedule.to_text())
 
     def plan_text(self) -> str:
-        """The plans of kernels, for a person."""
+        """Return the plans of kernels, for a person."""
         return "\n".join(line for plan in self.kernel_plans for line in plan.lines())
 
     def time_tile_text(self) -> str:
-        """The plan of time tiles, for a person; empty where there is none."""
+        """Return the plan of time tiles, for a person; empty where there is none."""
         found = [("stream", self.stream), ("split tiles", self.split)]
         return "\n".join(f"{what}:\n" + indent("\n".join(plan.lines()), "  ") for what, plan in found if plan)
 
@@ -189,7 +189,7 @@ class Compilation:
         return (*only, *self.proof.facts) if self.proof else tuple(only)
 
     def explain(self) -> str:
-        """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
+        """Explain the proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
         lines = [f"{self.scop.name}"]
         if self.proof:
             lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.shown)]
@@ -222,7 +222,7 @@ class Compilation:
                 yield f"{one.name}: {len(one.merged)} assignments of {where} are one statement"
 
     def _arithmetic(self) -> Iterator[str]:
-        """What became of the operations of statements, and in which order they are."""
+        """Yield what became of the operations of statements, and in which order they are."""
         plain = self.source.statements
         exact = multiply_by_reciprocals(self.source, self.options.strict).statements
         changed = [a.name for a, b in zip(plain, exact, strict=True) if a is not b]
@@ -275,7 +275,7 @@ class Version:
 
 
 def _resources(program: HostProgram, machine: Machine) -> list[str]:
-    """A line for each kernel; only explanations pay for the import."""
+    """Return a line of estimated resources for each kernel; only explanations pay for the import."""
     from polytile.codegen.resources.estimate import estimate
 
     return [str(estimate(kernel, machine)) for kernel in program.kernels]

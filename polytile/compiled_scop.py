@@ -153,7 +153,7 @@ class CompiledScop:
         return serial_loops(self.compilation, self.loops)
 
     def _said_of_loops(self, said: Callable[[], Iterator[T]]) -> tuple[T, ...]:
-        """What is said of loops, where that can be found; the SCoP is right without."""
+        """Collect what is said of loops, where that can be found; the SCoP is right without."""
         try:
             return tuple(said())
         except Exception as error:
@@ -180,7 +180,7 @@ class CompiledScop:
     @for_callers
     @one_at_a_time
     def explain(self) -> str:
-        """The loops and what they are, the proof, the choice of schedule and the mapping, for a reader."""
+        """Explain the loops and what they are, the proof, the choice of schedule and the mapping, for a reader."""
         from polytile.facts import explained
 
         text = self.compilation.source.verbatim
@@ -189,8 +189,8 @@ class CompiledScop:
     @for_callers
     @one_at_a_time
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
-        """An SVG picture of the schedule's tiles with a dependence cone, and of the iterations with what they depend on
-        (docs/drawings.md). Parameters that are not given get small values."""
+        """Draw an SVG picture of the schedule's tiles with a dependence cone, and of the iterations with what they
+        depend on (docs/drawings.md). Parameters that are not given get small values."""
         from polytile.drawing import draw
 
         return draw([self.compilation], parameters or {})[0]
@@ -207,7 +207,7 @@ class CompiledScop:
     @for_callers
     @one_at_a_time
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
-        """The report of this SCoP alone as the text of an HTML file; see Program.page."""
+        """Return the report of this SCoP alone as the text of an HTML file; see Program.page."""
         from polytile.drawing.time_limit import pictures_within
         from polytile.report import page
 
@@ -223,7 +223,7 @@ class CompiledScop:
         return target
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the HTML that notebooks show."""
         from polytile.report import fragment
 
         return fragment(self._facts_alone)
@@ -337,7 +337,7 @@ class CompiledScop:
         return self._execution.sequential()
 
     def _unit(self) -> Unit:
-        """The .cu of this SCoP alone, as the emulator's checks take it."""
+        """Return the .cu of this SCoP alone, as the emulator's checks take it."""
         return unit_of([self.program] if self.program else [], self.name, self.name)
 
     @for_callers

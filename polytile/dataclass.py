@@ -237,7 +237,7 @@ def _defaults(fields: Sequence[dataclasses.Field[Any]]) -> tuple[Any, ...]:
 
 
 def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the values of these attributes."""
+    """Return a function that gives the values of these attributes."""
     found = tuple(names)
     if not found:
         return lambda instance: ()

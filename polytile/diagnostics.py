@@ -78,7 +78,7 @@ def _read(name: str) -> tuple[str, ...]:
 
 
 def source_line(location: Location) -> str | None:
-    """The text of the line at `location`, or None where it cannot be read."""
+    """Return the text of the line at `location`, or None where it cannot be read."""
     lines = tuple(_TEXTS[location.file].splitlines()) if location.file in _TEXTS else _read(location.file)
     return lines[location.line - 1] if 0 < location.line <= len(lines) else None
 
@@ -112,7 +112,7 @@ class PolytileError(Exception):
         return self.diagnostic.render()
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """Return what IPython shows in place of a traceback."""
         from polytile.tracebacks import rendered
 
         return rendered(self)
@@ -202,12 +202,12 @@ def is_bug(error: Exception) -> bool:
 
 
 def described(error: Exception) -> str:
-    """A bug in one line."""
+    """Describe a bug in one line."""
     return error.message if isinstance(error, PolytileError) else f"{type(error).__name__}: {error}"
 
 
 def reported(error: Exception, location: Location) -> InternalError:
-    """A bug as the reason for which the SCoP at `location` stays C."""
+    """Return a bug as the reason for which the SCoP at `location` stays C."""
     found = InternalError(f"internal error: {described(error)}", location=location, hint=BUGS)
     found.__cause__ = error
     return found

@@ -212,7 +212,8 @@ class DistributedScop:
         return grid
 
     def _program(self, sizes: Mapping[str, int]) -> RankProgram:
-        """The rank's part for some sizes, with buffers and requests, those of an earlier call where it had them."""
+        """Return the rank's part for some sizes, with buffers and requests, those of an earlier call where it had
+        them."""
         key = tuple(sizes.items())
         found = self._programs.pop(key, None)
         if found is None:
@@ -264,7 +265,7 @@ def _place(on: str, comm: Intracomm) -> Place:
 
 
 def _wanted(compilation: Compilation, choice: Choice, place: Place) -> dict[str, str]:
-    """What ranks compare: what differs is named, so programs and options, which are long, are digests."""
+    """Return what ranks compare: a difference is named, so programs and options, which are long, are digests."""
     scop = compilation.source
     text = scop.source or f"{scop.arrays}{scop.statements}{scop.schedule.to_str()}"
     return {

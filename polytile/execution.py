@@ -96,7 +96,7 @@ class Execution:
             )
 
     def sequential(self) -> str:
-        """The sequential C of the SCoP: its own text, or what was made of the Scop."""
+        """Return the sequential C of the SCoP: its own text, or what was made of the Scop."""
         scop = self.compilation.source
         self._require_definitions()
         return scop.source if scop.source is not None else sequential_text(scop)
@@ -121,7 +121,8 @@ class Execution:
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
 
     def _given(self, parameters: Mapping[str, int] | None) -> dict[str, int]:
-        """The values that are given here, or were when it was compiled; raises UsageError for one that cannot be."""
+        """Return the values that are given here, or were when it was compiled. Raises UsageError for one that cannot
+        be."""
         given = {**self.compilation.options.parameters, **(parameters or {})}
         check_parameters(self.compilation.scop.parameters, given)
         return given
@@ -145,7 +146,8 @@ class Execution:
         return tuple(self._validated(engines, inputs) for engines in ways)
 
     def _ways(self, on: str, checks: tuple[str, ...], unit: Unit) -> tuple[tuple[Engine, ...], ...]:
-        """The engines of each way to run: the program, and the one that takes the other versions of its kernels."""
+        """Return the engines of each way to run: the program, and the one that takes the other versions of its
+        kernels."""
         scop, options = self.compilation.scop, self.compilation.options
         first, *others = self.versions()
         if checks:  # the lines of kernels in the .cu stay
@@ -180,8 +182,8 @@ class Execution:
         return Counted(self._validated((engine,), [inputs]), engine.counts)
 
     def inputs(self, parameters: Mapping[str, int] | None, seed: int | None) -> Iterator[tuple[Expectation, str]]:
-        """What a validation runs on, each with a note: small sizes, then further ones with which what does not run for
-        small ones does, kernels and tiles within."""
+        """Yield what a validation runs on, each with a note: small sizes, then further ones with which what does not
+        run for small ones does, kernels and tiles within."""
         seed = new_seed() if seed is None else seed
         small = self._checked(parameters, seed)
         yield small
@@ -198,7 +200,7 @@ class Execution:
                     continue
 
     def _at(self, sizes: Mapping[str, int], parameters: Mapping[str, int] | None, seed: int) -> tuple[Expectation, str]:
-        """Inputs of chosen sizes, which may be known."""
+        """Return inputs of chosen sizes, which may be known."""
         if self.known is None:
             return self._checked(parameters, seed, sizes)
         found = self.known.get(self.compilation.scop, sizes, seed)
@@ -208,7 +210,7 @@ class Execution:
         return found
 
     def _most_kernels(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
-        """The first inputs with which all kernels run, or else as many as do."""
+        """Return the first inputs with which all kernels run, or else as many as do."""
         program = launched_alone(self._shown())
         found: dict[int, tuple[Expectation, str]] = {}
         for inputs in self.inputs(parameters, seed):
@@ -227,7 +229,7 @@ class Execution:
         return next((sizes for sizes in found if sizes is not None), None)
 
     def _validated(self, ways: Iterable[Engine], inputs: Sequence[tuple[Expectation, str]]) -> Validation:
-        """A validation in one place: runs of each program on each of the inputs."""
+        """Validate in one place: run each program on each of the inputs."""
         strict = self.compilation.options.strict
         runs = [validate(given, way, strict=strict).with_note(note) for way in ways for given, note in inputs]
         return reduce(Validation.followed_by, runs)
@@ -235,8 +237,8 @@ class Execution:
     def _checked(
         self, parameters: Mapping[str, int] | None, seed: int, chosen: Mapping[str, int] | None = None
     ) -> tuple[Expectation, str]:
-        """Inputs that the user's own text agrees on, and a note on it. Arrays whose size the host would look for get
-        more elements where these are too few, but for those whose number is given."""
+        """Return inputs that the user's own text agrees on, and a note on it. Arrays whose size the host would look for
+        get more elements where these are too few, but for those whose number is given."""
         given = dict(parameters or {})
         fixed = given.keys() | self.compilation.options.parameters.keys()
         sizes = [extent for _, extent in self.compilation.source.found_sizes if extent not in fixed]
@@ -270,7 +272,7 @@ def _has(program: HostProgram, kernel: str) -> bool:
 
 
 def _with(unit: Unit, program: HostProgram) -> Unit:
-    """The unit with a program in the place of the one of that name."""
+    """Replace the unit's program of the same name."""
     return replace(unit, programs=[program if p.name == program.name else p for p in unit.programs])
 
 
@@ -294,7 +296,7 @@ def check_place(on: str) -> None:
 
 
 def _checks(sanitize: str | Iterable[str], on: str) -> tuple[str, ...]:
-    """The checks that are asked for, which only the emulator makes."""
+    """Return the checks that are asked for. Raises UsageError on a GPU, as only the emulator makes them."""
     check_place(on)
     checks = checks_named(sanitize.split(",") if isinstance(sanitize, str) and sanitize else sanitize)
     if checks and on == "gpu":

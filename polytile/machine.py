@@ -142,7 +142,7 @@ _KNOWN = {
 
 
 def machine_of(arch: str) -> Machine:
-    """The description of `arch`; raises UsageError for one that polytile does not know."""
+    """Return the description of `arch`. Raises UsageError for one that polytile does not know."""
     try:
         return _KNOWN[arch.removesuffix("a")]
     except KeyError:

@@ -121,8 +121,8 @@ def distributed(scop: Scop, wish: Wish, options: Options, function: str) -> Dist
 
 
 def _as_in_c(plan: DistributionPlan) -> DistributionPlan:
-    """A plan whose copies have names that no other plan's have, and whose SCoPs take scalars by pointer which some
-    phase writes."""
+    """Return a plan whose copies have names that no other plan's have, and whose SCoPs take scalars by pointer which
+    some phase writes."""
     def named(scop: Scop) -> Scop:
         return replace(scop, name=f"{plan.scop.name}_{scop.name}")
 
@@ -132,7 +132,7 @@ def _as_in_c(plan: DistributionPlan) -> DistributionPlan:
 
 
 def _with_pointers(plan: DistributionPlan, scop: Scop) -> Scop:
-    """A phase that takes scalars by pointer which some phase writes."""
+    """Return a phase that takes scalars by pointer which some phase writes."""
     arrays: list[Array] = []
     for array in scop.arrays:
         known = next((a for a in plan.scop.arrays if a.name == array.name), None)

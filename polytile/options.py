@@ -27,7 +27,7 @@ IN_HASTE = 20_000  # operations of a scheduling call where more took too long
 
 
 def own_tiles(strategy: str) -> UsageError:
-    """What is said of points of a thread to a strategy whose threads have theirs already."""
+    """Return the error for points of a thread that are asked of a strategy whose threads have theirs already."""
     return UsageError(
         f"--points: the {strategy} strategy has tiles of its own", hint=f"--schedule auto, classic or {SUPERPOSED}"
     )

@@ -92,7 +92,7 @@ class _ImprovementError(InternalError):
 
 
 def _without(state: Compilation, plain: Compilation, message: str) -> Compilation:
-    """The program without the one improvement that fails, or else the plain one."""
+    """Return the program without the one improvement that fails, or else the plain one."""
     for name in sorted(improvements()):
         found = _attempt(state, frozenset({name}))
         if found is not None:
@@ -220,7 +220,8 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
 
 
 def _with_saved_version(options: Options) -> tuple[Options, TunedVersion | None]:
-    """The version for some sizes, which the options or the text of a schedule have, and options without it."""
+    """Return the options without the version for some sizes, and that version, which the options or the text of a
+    schedule have."""
     given = options.load_schedule
     if given is None or "# for sizes" not in given:
         return options, options.tuned
@@ -311,8 +312,8 @@ def _shown(state: Compilation, observe: Observer) -> Compilation:
 
 
 def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> Compilation:
-    """The compilation that says why a candidate is not used. A proof that fails is a bug: the schedule is wrong, or the
-    proof cannot follow it."""
+    """Return the compilation that says why a candidate is not used. A proof that fails is a bug: the schedule is wrong,
+    or the proof cannot follow it."""
     said = f"the {strategy} schedule is not used, as {in_source_words(refused.reason, refused.state.scop)}"
     if not refused.is_bug:
         return state.with_remark(said)
@@ -322,7 +323,7 @@ def _with_refusal(state: Compilation, strategy: str, refused: _RefusedError) -> 
 
 
 def _kept_sums(state: Compilation) -> Iterator[str]:
-    """What would make loops parallel that only add to elements which data choose."""
+    """Yield what would make loops parallel that only add to elements which data choose."""
     if not state.options.strict and with_updates(state.scop, floating=True) is not state.scop:
         name = state.scop.name
         yield f"{name}: floating point numbers are added in order; --atomics lets h[p[i]] += x come in any order"
@@ -338,7 +339,8 @@ class _RefusedError(Exception):
 
 
 def _through(stages: Stages, state: Compilation, observe: Observer) -> Compilation:
-    """The state behind some stages; raises _RefusedError where one fails in a way that another schedule may not."""
+    """Run some stages and return the state. Raises _RefusedError where one fails in a way that another schedule may
+    not."""
     strategy = state.schedule.strategy if state.schedule else ""
     for name, run in stages:
         try:
@@ -372,8 +374,8 @@ def _reason(stage: str, state: Compilation, error: Exception) -> str | None:
 
 
 def _without_kernels(refused: _RefusedError, observe: Observer) -> Compilation:
-    """The SCoP on the host, as no candidate is left whose loops are found; raises what speaks against that: an error in
-    a proof or in kernels, and UserError for a schedule that was given."""
+    """Return the SCoP on the host, as no candidate is left whose loops are found. Raises what speaks against that: an
+    error in a proof or in kernels, and UserError for a schedule that was given."""
     state, error = refused.state, refused.error
     if not isinstance(error, OverBudgetError | UnfaithfulLoopsError):
         raise error
@@ -387,7 +389,7 @@ def _without_kernels(refused: _RefusedError, observe: Observer) -> Compilation:
 
 
 def sequential_text(scop: Scop) -> str:
-    """The SCoP in its original order as a C function, for Scops that did not come from C."""
+    """Return the SCoP in its original order as a C function, for Scops that did not come from C."""
     from polytile.codegen.targets.c.reference_c import print_sequential
 
     body = lower_sequential(scop)

@@ -18,12 +18,12 @@ _HEADING = r"(?m)^# schedule of (\w+)[ \t]*$"
 
 
 def join_schedules(schedules: Mapping[str, str]) -> str:
-    """The text of a schedule file."""
+    """Return the text of a schedule file."""
     return "\n".join(f"# schedule of {name}\n{text.rstrip()}\n" for name, text in schedules.items())
 
 
 def split_schedules(text: str, names: Sequence[str], file: str) -> dict[str, str]:
-    """The schedules in a file by SCoP; raises UsageError where it does not fit the SCoPs `names`."""
+    """Split the schedules in a file by SCoP. Raises UsageError where it does not fit the SCoPs `names`."""
     parts = re.split(_HEADING, text)
     if len(parts) == 1:
         if len(names) == 1:

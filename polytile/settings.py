@@ -77,7 +77,7 @@ def options_of(settings: Mapping[str, Any], base: Options | None = None) -> Opti
 
 
 def as_arguments(text: str) -> str:
-    """A message about options with the names that they have in Python.
+    """Rewrite a message about options with the names that they have in Python.
 
     before: --time-tile: 0 is out of range
     after:  time_tile: 0 is out of range
@@ -95,7 +95,7 @@ def definitions(defines: Mapping[str, object] | Iterable[str]) -> tuple[str, ...
 
 
 def read_device_source(name: str | os.PathLike[str]) -> str:
-    """The text of the CUDA file that defines functions with access summaries."""
+    """Read the CUDA file that defines functions with access summaries. Raises UsageError where it cannot be read."""
     try:
         return Path(name).read_text()
     except (OSError, UnicodeDecodeError) as error:

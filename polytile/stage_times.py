@@ -47,7 +47,7 @@ def watch(*, runs: bool, tell: Callable[[str], None] | None = None) -> None:
 
 
 def stage(name: str) -> AbstractContextManager[None]:
-    """What happens inside counts as `name`; "" is no stage."""
+    """Count the time of what happens inside as `name`; "" is no stage."""
     return _timed(name) if _CLOCK.runs and name else _UNTIMED
 
 
@@ -62,7 +62,7 @@ def _timed(name: str) -> Iterator[None]:
 
 
 def each_in_stage(name: str, items: Iterable[T]) -> Iterator[T]:
-    """The same of finding each of some items, but not of what is done with them."""
+    """Count the time of finding each of some items as `name`, but not of what is done with them."""
     iterator = iter(items)
     while True:
         with stage(name):
@@ -74,6 +74,7 @@ def each_in_stage(name: str, items: Iterable[T]) -> Iterator[T]:
 
 
 def times_inside(name: str) -> list[tuple[str, float]]:
-    """The stages inside an outermost one, with the seconds of each without those inside of it, the longest first."""
+    """Return the stages inside an outermost one, with the seconds of each without those inside of it, the longest
+    first."""
     found = [(": ".join(p), s) for p, s in _CLOCK.seconds.items() if p[:1] == (name,) and p[1:] and s >= LEAST]
     return sorted(found, key=lambda one: -one[1])

@@ -24,7 +24,7 @@ FULL = "POLYTILE_TRACEBACK"
 
 
 def for_callers(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, for callers outside the package: errors that are theirs, or the machine's, come without frames of
+    """Wrap a function for callers outside the package: errors that are theirs, or the machine's, come without frames of
     what it calls. Long sums recurse deeply in any of them."""
 
     @wraps(function)
@@ -39,7 +39,8 @@ def for_callers(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def for_frequent_callers(function: Callable[P, R]) -> Callable[P, R]:
-    """The same for what is called often, and says itself where it recurses deeply."""
+    """Wrap a function that is called often, and says itself where it recurses deeply: errors come without frames of
+    what it calls."""
 
     @wraps(function)
     def called(*arguments: P.args, **named: P.kwargs) -> R:
@@ -52,7 +53,7 @@ def for_frequent_callers(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _trimmed(error: PolytileError) -> PolytileError:
-    """The error without the frames that it came through, where it is no bug, and nobody wants to see them."""
+    """Return the error without the frames that it came through, where it is no bug, and nobody wants to see them."""
     return error if full() or isinstance(error, InternalError) else error.with_traceback(None)
 
 
@@ -62,7 +63,7 @@ def full() -> bool:
 
 
 def rendered(error: PolytileError) -> list[str]:
-    """What a notebook shows of an error: the caller's lines, and the message."""
+    """Return what a notebook shows of an error: the caller's lines, and the message."""
     import traceback  # for what ends the run alone
 
     frames = traceback.extract_tb(error.__traceback__)

@@ -95,7 +95,7 @@ def measured(one: TunedScop, machine: TunedMachine) -> str:
 
 
 def _of_schedules(options: Options) -> list[str]:
-    """The options, as they are typed, that ask for what a mapped schedule says itself."""
+    """Return the options, as they are typed, that ask for what a mapped schedule says itself."""
     return [CHOICE[name].option for name in options.asked if CHOICE[name].in_schedule]
 
 

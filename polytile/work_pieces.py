@@ -48,7 +48,7 @@ def undisturbed() -> bool:
 
 @contextmanager
 def piece(name: str, location: Location) -> Iterator[bool]:
-    """A piece of work whose end a watcher may not wait for; gives whether it should be done in haste.
+    """Announce a piece of work whose end a watcher may not wait for; yield whether it should be done in haste.
 
     Raises UserError when that was in vain, too. `name` stands for the piece in every run on the same input.
     """
@@ -75,7 +75,8 @@ def tell_stage(name: str) -> None:
 
 @contextmanager
 def sequential_c(name: str, location: Location) -> Iterator[None]:
-    """A run of the user's own C, compiled by the host's compiler, which may crash: no fault of this process."""
+    """Announce a run of the user's own C, compiled by the host's compiler, which may crash: no fault of this
+    process."""
     _tell(f"runs\t{location.file}:{location.line}\t{name}")
     try:
         yield
