@@ -96,8 +96,7 @@ class CudaDevice:
         return InTurns({key: runs for key, runs, reason in rows if not reason}, left_out)
 
     def _differing(self, differences: dict[str, float]) -> str:
-        """What is said of a program that computes something else; "" of one that does not, as far as results are
-        finite."""
+        """Describe how results differ from the default's; "" where they do not, as far as results are finite."""
         for name, difference in differences.items():
             if not isnan(difference) and difference > allowed_difference(self.runs.inputs.layouts[name].dtype):
                 return f"{name} differs from the default's by {difference:.3g} of its largest element"
@@ -148,7 +147,7 @@ def _release_frames(error: BaseException | None) -> None:
 
 
 def _asked(engine: CupyEngine, attribute: str) -> list[int]:
-    """What the driver says of each kernel."""
+    """Query an attribute of each kernel from the driver."""
     query = require_cupy().cuda.driver.funcGetAttribute
     return [int(query(_ATTRIBUTES[attribute], engine.functions[k.name].kernel.ptr)) for k in engine.program.kernels]
 
@@ -162,7 +161,7 @@ def _check_threads(engine: CupyEngine) -> None:
 
 
 def _resources(engine: CupyEngine, said: dict[str, Said]) -> Resources:
-    """What kernels take. Where NVRTC has found them in its cache, ptxas says nothing: all local memory counts as
+    """Return what kernels take. Where NVRTC has found them in its cache, ptxas says nothing: all local memory counts as
     spilled then."""
     kernels = engine.program.kernels
     local = zip(kernels, _asked(engine, _LOCAL_BYTES), strict=True)

@@ -186,7 +186,7 @@ class GpuEvaluator:
         self._selector.register(worker.process, selectors.EVENT_READ, worker)
 
     def _free_worker(self) -> _Worker:
-        """A process that is ready and has nothing to do, as soon as there is one."""
+        """Wait for a process that is ready and has nothing to do, and return it."""
         while True:
             for worker in self._workers:
                 if worker.ready and worker.task is None:
@@ -288,7 +288,7 @@ class GpuEvaluator:
 
 
 def _outcome(task: _Task, found: Mapping[str, Any]) -> Outcome:
-    """What a worker said, as the outcome of its point."""
+    """Convert what a worker said to the outcome of its point."""
     names = "milliseconds", "registers", "spilled_bytes", "shared_bytes"
     lists: dict[str, Any] = {name: tuple(found.get(name, ())) for name in names}
     seconds = {**task.known.get("seconds", {}), **found["seconds"], "all": time.monotonic() - task.begun}
@@ -305,7 +305,7 @@ def _outcome(task: _Task, found: Mapping[str, Any]) -> Outcome:
 
 
 def _raised(kind: str, reason: str, hint: str | None) -> PolytileError:
-    """What a worker has failed by, as the same kind of error."""
+    """Convert what a worker has failed by to the same kind of error."""
     found = getattr(diagnostics, kind, None)
     if isinstance(found, type) and issubclass(found, PolytileError):
         return found(reason, hint=hint)

@@ -29,7 +29,7 @@ class KernelProduct:
 
     @classmethod
     def of(cls, numbers: Sequence[int], several: Sequence[Values]) -> KernelProduct | None:
-        """The first of several lists of values with few combinations; None where all have too many."""
+        """Take the first of several lists of values with few combinations; None where all have too many."""
         small = (few for few in several if prod(map(len, few.values())) ** len(numbers) <= MOST)
         found = next(small, None)
         return None if found is None else cls(tuple(numbers), found)
@@ -41,8 +41,8 @@ class KernelProduct:
         return tuple(Parameter(_of(name, n), (0, *values)) for n in others for name, values in self.few.items())
 
     def constraints(self, rest: Mapping[str, Value]) -> tuple[Constraint, ...]:
-        """What points hold: kernels have sizes of their own under EACH alone, and not all the same ones; parameters
-        that all share have the values of `rest` there."""
+        """Return what points hold: kernels have sizes of their own under EACH alone, and not all the same ones;
+        parameters that all share have the values of `rest` there."""
         allowed: Values = {**self.few, **{name: (value,) for name, value in rest.items()}}
         first = [
             Constraint((KERNEL, name), lambda which, own, few=few: which != EACH or own in few, "few sizes of each")
@@ -56,13 +56,13 @@ class KernelProduct:
         return (*first, *own, Constraint((KERNEL, *self._names(names)), self._differ, "sizes that differ"))
 
     def of_each(self, point: Mapping[str, Value]) -> Mapping[int, Mapping[str, Value]]:
-        """The sizes of each kernel at a point of EACH."""
+        """Return the sizes of each kernel at a point of EACH."""
         first, *others = self.numbers
         own = {n: {name: point[_of(name, n)] for name in self.few} for n in others}
         return {first: {name: point[name] for name in self.few}, **own}
 
     def _names(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The first kernel's are those of all."""
+        """Replace the names of the first kernel's sizes by those of the sizes of all."""
         return (*self.few, *names[len(self.few) :])
 
     def _differ(self, which: Value, *sizes: Value) -> bool:

@@ -45,14 +45,14 @@ def main_kernel(compilation: Compilation) -> KernelShape | None:
 
 
 def main_kernels(compilation: Compilation) -> tuple[int, ...]:
-    """The numbers of the kernels that run a share of the instances which is worth tuning them apart."""
+    """Return the numbers of the kernels that run a share of the instances which is worth tuning them separately."""
     found = _weighed(compilation)
     most = max((weight for weight, *_ in found), default=0.0)
     return tuple(number for weight, number, *_ in found if weight >= SHARE * most)
 
 
 def _weighed(compilation: Compilation) -> list[tuple[float, int, isl.ScheduleNode, list[Work]]]:
-    """The kernels with blocks of threads: their instances in all launches, their number, mark and statements."""
+    """List the kernels with blocks of threads: their instances in all launches, their number, mark and statements."""
     assert compilation.schedule is not None
     values = fix_parameters(compilation.scop.context, compilation.options.parameters)
     found = []
@@ -87,7 +87,7 @@ def _shape(scop: Scop, mark: isl.ScheduleNode, works: Sequence[Work]) -> KernelS
 
 
 def _loop(main: MappedStatement, dimension: int) -> MappedLoop | None:
-    """The loop that threads of a dimension share out."""
+    """Return the loop that threads of a dimension share out."""
     return next((loop for loop in main.loops if any(p.dimension == dimension for p in loop.threads)), None)
 
 

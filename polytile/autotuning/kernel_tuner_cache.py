@@ -33,8 +33,8 @@ FAILED: Mapping[Status, str] = {
 def kernel_tuner_cache(
     space: Space, outcomes: Sequence[Outcome], device: str = "GPU", problem_size: Sequence[int] = (1,)
 ) -> dict[str, Any]:
-    """The content of the file. Points of the space without an outcome have failed to compile: simulation mode needs
-    all that it may ask for."""
+    """Return the content of the file. Points of the space without an outcome have failed to compile: simulation mode
+    needs all that it may ask for."""
     names, known = FlatNames(space), {one.point: one for one in outcomes}
     entries = {}
     for point in space.points:
@@ -60,7 +60,7 @@ def write_kernel_tuner_cache(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _measured(outcome: Outcome) -> dict[str, Any]:
-    """What an entry has beside its parameters; seconds of the evaluation as milliseconds."""
+    """Return what an entry has beside its parameters; seconds of the evaluation as milliseconds."""
     times = {
         "compile_time": outcome.spent("compile", "build"),
         "verification_time": outcome.spent("inputs", "validate", "compare"),

@@ -56,15 +56,15 @@ def loop_space(
     large: bool = False,
     room: int = STATIC_SHARED_BYTES,
 ) -> Subspace:
-    """The space of a strategy around the kernel that it makes by itself; `numbers` are those of its main kernels, and
-    `large`: orders of their bodies differ. Blocks may use `room` bytes of shared memory."""
+    """Build the space of a strategy around the kernel that it makes by itself; `numbers` are those of its main kernels,
+    and `large`: orders of their bodies differ. Blocks may use `room` bytes of shared memory."""
     if schedule == TILED:
         return _tiled(shape, room)
     return _pointed(schedule, shape, large) if shape.shares else _looped(schedule, shape, numbers)
 
 
 def loop_point(schedule: str, shape: KernelShape) -> dict[str, Value]:
-    """What the space calls the sizes of a kernel that a strategy made by itself."""
+    """Return the point of the space with the sizes of a kernel that a strategy made by itself."""
     found: dict[str, Value] = dict(zip(AXES[-len(shape.threads) :], shape.threads, strict=True))
     found |= {f"points_{k}": n for k, n in zip(shape.iterators[:-1], shape.points[:-1], strict=True)}
     own = schedule == SUPERPOSED

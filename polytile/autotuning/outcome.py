@@ -60,5 +60,5 @@ class Outcome:
         return median_time(self.milliseconds)
 
     def spent(self, *stages: str) -> float:
-        """The milliseconds that stages of the evaluation have taken."""
+        """Sum the milliseconds that stages of the evaluation have taken."""
         return 1000 * sum(self.seconds.get(stage, 0.0) for stage in stages)

@@ -61,7 +61,7 @@ class Tile:
 
 
 def overlapped_space(compilation: Compilation) -> Subspace:
-    """The space around the overlapped tiles that the compiler chose by itself."""
+    """Build the space around the overlapped tiles that the compiler chose by itself."""
     plan = compilation.stream
     assert plan is not None
     limits = StreamLimits.of(compilation, plan)
@@ -88,7 +88,7 @@ def overlapped_space(compilation: Compilation) -> Subspace:
 
 
 def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
-    """What the space calls the sizes of a plan; `chosen` is the chunk of those that the cost model chose."""
+    """Return the point with the sizes of a plan; `chosen` is the chunk of those that the cost model chose."""
     found: dict[str, Value] = {TIME_TILE: plan.iterations, WARPS: plan.warps, COLUMN: plan.points[-1]}
     if plan.dims > 2:
         found[ROW] = plan.points[0]
@@ -96,7 +96,7 @@ def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
 
 
 def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]]:
-    """The values of each parameter, a single one where there is nothing to choose."""
+    """List the values of each parameter, a single one where there is nothing to choose."""
     warps = _with(plan.warps, TILES if plan.exchange is Exchange.BLOCK else STRIPS)
     rows, columns = _with(plan.points[0], ROWS) if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
     if plan.dims > 2:  # what lies side by side is one vector
@@ -118,7 +118,7 @@ def _with(chosen: int, values: Sequence[int]) -> tuple[int, ...]:
 
 
 def _chunks(plan: StreamPlan, planes: float) -> Iterator[int]:
-    """The cost model's own, then half as many planes as it chose and twice as many, all tiles having as many."""
+    """Yield 0, for the cost model's own, then planes for half and twice as many tiles, which all have as many."""
     yield 0
     tiles = max(1, round(planes / plan.chunk)) if plan.chunk else 1
     for count in (max(1, tiles // 2), 2 * tiles):
@@ -181,7 +181,7 @@ class StreamLimits:
                 return
 
     def _without_rest(self) -> Iterator[int]:
-        """Iterations of which an even number of blocks is the time loop: others leave some to slower kernels."""
+        """Yield iterations of which an even number of blocks is the time loop: others leave some to slower kernels."""
         length = round(self.sizes.iterations)
         yield from (n for n in range(1, max(ITERATIONS) + 1) if length % (2 * n) == 0)
 

@@ -169,5 +169,5 @@ class Record:
 
 
 def _sorted(point: Point) -> Point:
-    """The point as it is looked up: the order of its parameters does not matter."""
+    """Sort the parameters of a point, whose order does not matter for looking it up."""
     return tuple(sorted(point, key=lambda one: one[0]))

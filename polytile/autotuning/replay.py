@@ -29,16 +29,16 @@ class Replay:
         self._started.append(point)
 
     def finished(self) -> Outcome:
-        """The outcome of the point that was started first."""
+        """Return the outcome of the point that was started first."""
         return self.outcome(self._started.popleft())
 
     def outcome(self, point: Point) -> Outcome:
-        """What the record has of a point."""
+        """Return what the record has of a point."""
         found = self._outcomes.get(_sorted(point))
         return Outcome(point, Status.REFUSED, ABSENT) if found is None else replace(found, point=point)
 
     def again(self, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
-        """The same milliseconds again, of points that have some."""
+        """Return the same milliseconds again, of points that have some."""
         return {point: runs for point in points if (runs := self.outcome(point).milliseconds)}
 
     def close(self) -> None:
@@ -51,15 +51,14 @@ def _sorted(point: Point) -> Point:
 
 
 def recorded_estimates(outcomes: Iterable[Outcome]) -> Estimates:
-    """The estimates that a record has of points, in milliseconds."""
+    """Return the estimates that a record has of points, in milliseconds."""
     known = {_sorted(one.point): one.estimate for one in outcomes}
     return lambda points: [known.get(_sorted(point)) for point in points]
 
 
 def recorded_space(outcomes: Iterable[Outcome]) -> Space:
-    """The space of the points of a record: the values that they have of each parameter, and as constraints that the
-    first values of a point are those of one in the record. The order of parameters is that of the first point.
-    """
+    """Build the space of the points of a record: the values that they have of each parameter, and as constraints that
+    the first values of a point are those of one in the record. The order of parameters is that of the first point."""
     parts: dict[str, dict[Point, None]] = {}
     for one in outcomes:
         at = dict(one.point)

@@ -47,7 +47,7 @@ class Subspace:
     constraints: tuple[Constraint, ...] = ()
 
     def points(self) -> Iterator[Point]:
-        """The points that hold all constraints, each asked as soon as its names have values."""
+        """Yield the points that hold all constraints, each asked as soon as its names have values."""
         yield from self._from(0, ((SCHEDULE, self.schedule),))
 
     def _from(self, index: int, begun: Point) -> Iterator[Point]:
@@ -81,7 +81,7 @@ class Space:
         return tuple(chain.from_iterable(part.points() for part in self.parts))
 
     def part(self, point: Point) -> Subspace:
-        """The part that a point is of; raises KeyError for one of no part."""
+        """Return the part that a point is of; raises KeyError for one of no part."""
         asked = dict(point).get(SCHEDULE)
         for part in self.parts:
             if part.schedule == asked:
@@ -89,5 +89,5 @@ class Space:
         raise KeyError(asked)
 
     def choices(self, point: Point) -> Choices:
-        """What the compiler is asked for at a point."""
+        """Return what the compiler is asked for at a point."""
         return self.part(point).choices(dict(point)) if point else Choices()

@@ -54,7 +54,7 @@ def space_of(scop: CompiledScop, sizes: Mapping[str, int], only: Collection[str]
 
 
 def _further(near: Choices, made: CompiledScop, sizes: Mapping[str, int]) -> Iterator[FurtherChoice]:
-    """What a strategy may be asked for beside sizes, such as those near its own: where that makes a difference."""
+    """Yield what a strategy may be asked for beside sizes, like those near its own: where that makes a difference."""
     graphs = graphs_of(made.compilation)
     if graphs is not None:
         yield graphs
@@ -67,7 +67,7 @@ def _further(near: Choices, made: CompiledScop, sizes: Mapping[str, int]) -> Ite
 def _part(
     name: str, scop: CompiledScop, made: Mapping[str, CompiledScop], sizes: Mapping[str, int]
 ) -> Subspace | None:
-    """A part, where a strategy has kernels of its own for it."""
+    """Build a part, where a strategy has kernels of its own for it."""
     if name in ONE_STEP:
         return _one_step(name, scop, sizes) if is_stencil(scop, plane_steps) else None
     if name not in made:
@@ -92,7 +92,7 @@ def _one_step(name: str, scop: CompiledScop, sizes: Mapping[str, int]) -> Subspa
 
 
 def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspace | None:
-    """That of kernels whose threads have one point each; none where no kernel has blocks."""
+    """Build the part of kernels whose threads have one point each; None where no kernel has blocks."""
     shape = main_kernel(made.compilation)
     if shape is not None and shape.neighbours:
         plain = compiled_with(made, sizes, Choices(schedule=name, points=(1,) * shape.depth))
@@ -129,7 +129,7 @@ def nearest(part: Subspace, compilation: Compilation) -> Point:
 
 
 def _sizes_of(part: Subspace, compilation: Compilation) -> Mapping[str, Value]:
-    """What a part calls the sizes of a compilation, and the choices beside these."""
+    """Return the sizes of a compilation as a part names them, and the choices beside these."""
     graphs = compilation.program is not None and compilation.program.graphs
     beside: Mapping[str, Value] = {GRAPHS: graphs, SHARED: compilation.options.max_shared_memory or 0}
     if compilation.stream is not None:

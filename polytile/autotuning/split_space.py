@@ -44,8 +44,8 @@ BLOCK_SIZES = (128, 512)  # of a block, at least and at most, where values are i
 
 
 def split_space(compilation: Compilation) -> Subspace | None:
-    """The space around the split tiles that the compiler chose by itself; None for tiles in shared memory, which are
-    left as they are."""
+    """Build the space around the split tiles that the compiler chose by itself; None for tiles in shared memory, which
+    are left as they are."""
     if compilation.split is not None:
         return _register_tiles(compilation, compilation.split)
     assert compilation.dependences is not None
@@ -65,7 +65,7 @@ def around(value: int, values: Iterable[int], factors: Sequence[float] = HEIGHT_
 
 
 def split_point(compilation: Compilation) -> dict[str, Value]:
-    """What the space calls the sizes of a plan of tiles in registers."""
+    """Return the point of the space with the sizes of a plan of tiles in registers."""
     plan = compilation.split
     if plan is None:
         return {}
@@ -145,7 +145,7 @@ class RegisterLimits:
         return has_room(BlockFigures(self.figures, block), machine, shared)
 
     def cuts(self, height: int, block: SplitBlock) -> tuple[Cut, ...] | None:
-        """The widest tiles that such a block holds; None where not even the narrowest find room."""
+        """Return the widest tiles that such a block holds; None where not even the narrowest find room."""
         key = height, block
         if key not in self.known:
             narrowest = tuple(box_cut(cone, 1, height) for cone in self.cones)

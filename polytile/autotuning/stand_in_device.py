@@ -84,5 +84,5 @@ def run_time(kernels: Kernels, run: int) -> float:
 
 
 def _share(text: str) -> float:
-    """A number in [-1, 1) that a text decides."""
+    """Derive a number in [-1, 1) from a text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) / (1 << 31) - 1

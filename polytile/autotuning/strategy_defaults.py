@@ -17,8 +17,8 @@ from polytile.scheduling.strategies.overlapped.strategy import values_of
 
 
 def compiled_with(scop: CompiledScop, sizes: Mapping[str, int], choices: Choices) -> CompiledScop | None:
-    """The SCoP with these choices in place of its own, for these sizes; None where the compiler refuses it, or takes
-    another strategy than the one that was asked for."""
+    """Compile the SCoP with these choices in place of its own, for these sizes; None where the compiler refuses it, or
+    takes another strategy than the one that was asked for."""
     asked = {f.name: getattr(choices, f.name) for f in fields(Choices)}
     try:
         options = replace(scop.compilation.options, **asked, parameters=dict(sizes), load_schedule=None)
@@ -29,7 +29,7 @@ def compiled_with(scop: CompiledScop, sizes: Mapping[str, int], choices: Choices
 
 
 def strategy_of(made: CompiledScop) -> str:
-    """The strategy whose schedule was taken; nothing where the SCoP stays on the host."""
+    """Return the strategy whose schedule was taken; nothing where the SCoP stays on the host."""
     schedule = made.compilation.schedule
     return schedule.strategy.split()[0] if schedule is not None and made.program is not None else ""
 
@@ -72,5 +72,5 @@ def is_stencil(scop: CompiledScop, found: Callable[[Problem], object]) -> bool:
 
 
 def kernel_text(made: CompiledScop) -> str:
-    """The CUDA without its comments, which say how it was made."""
+    """Return the CUDA without its comments, which say how it was made."""
     return re.sub(r"/\*.*?\*/|//[^\n]*", "", made.cuda, flags=re.DOTALL)

@@ -45,8 +45,8 @@ class Template:
 
     @classmethod
     def of(cls, compilation: Compilation, planes: str) -> Template | None:
-        """That of kernels of one step which were asked to load through the read-only path; None for others. A plane
-        more that spares a barrier is not counted."""
+        """Return the template of kernels of one step which were asked to load through the read-only path; None for
+        others. A plane more that spares a barrier is not counted."""
         plan, scop = compilation.stream, compilation.scop
         if plan is None or not plan.exchange.is_one_step or plan.dims != MOST_DIMENSIONS:
             return None
@@ -65,12 +65,12 @@ class Template:
 
 
 def one_step(planes: str, **others: Any) -> Choices:
-    """What asks for kernels of one step, with the planes in one of WORDS, and other choices."""
+    """Return the choices for kernels of one step, with the planes in one of WORDS, and other choices."""
     return Choices(schedule=OVERLAPPED, planes=planes, **others)
 
 
 def paper_space(templates: Mapping[str, Template], shared_memory: int) -> Subspace:
-    """The paper's points, of blocks within the GPU's threads and so many bytes of shared memory."""
+    """Build the space of the paper's points, of blocks within the GPU's threads and so many bytes of shared memory."""
     return _space(ZHANG_MUELLER, templates, shared_memory, (SIZES_Y, SIZES_X), _paths(templates))
 
 

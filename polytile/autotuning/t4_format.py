@@ -37,7 +37,7 @@ MILLISECONDS |= {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0,
 
 
 def t4_results(outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """The content of a file of these outcomes, without the default, which has no configuration; times in ms."""
+    """Return the content of a file of these outcomes, without the default, which has no configuration; times in ms."""
     results = [_result(one) for one in outcomes if one.point]
     return {"schema_version": SCHEMA_VERSION, "metadata": {"timeunit": "milliseconds"}, "results": results}
 
@@ -112,7 +112,7 @@ def _point(configuration: Mapping[str, Any]) -> Point:
 
 
 def _value(found: Any) -> Value:
-    """A value as polytile has it: fractions are words."""
+    """Convert a value to polytile's: fractions are words."""
     if isinstance(found, float) and found.is_integer():
         return int(found)
     return found if isinstance(found, (int, str)) else str(found)

@@ -79,16 +79,16 @@ class Observer:
     """Is told what happens; this one says nothing of it."""
 
     def begun(self, budget: Budget) -> None:
-        """The search begins."""
+        """Report that the search begins."""
 
     def outcome(self, outcome: Outcome, progress: Progress) -> None:
-        """A point was evaluated, or found in the record."""
+        """Report that a point was evaluated, or found in the record."""
 
     def finalists(self, outcomes: Sequence[Outcome]) -> None:
-        """These are run again, the default among them."""
+        """Report that these are run again, the default among them."""
 
     def done(self, tuned: Tuned) -> None:
-        """The search has ended."""
+        """Report that the search has ended."""
 
 
 def tune(search: Search, evaluator: Evaluator, record: Record, budget: Budget, observer: Observer) -> Tuned:
@@ -144,7 +144,7 @@ class _Loop:
         self._finish_all(until=0)
 
     def _next(self) -> Point | None:
-        """The next point beside the default; None where none is left, or the budget is spent."""
+        """Return the next point beside the default; None where none is left, or the budget is spent."""
         limit, seconds = self.budget.evaluations, self.budget.seconds
         if limit is not None and self.count >= limit:
             return None
@@ -259,7 +259,7 @@ def finalists(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
 
 
 def _decided(loop: _Loop, finals: Mapping[Point, tuple[float, ...]], interrupted: bool) -> Tuned:
-    """The fastest of the finalists, or of all where there were no further runs; the default where it is as fast."""
+    """Choose the fastest finalist, or point of all without further runs; the default where it is as fast."""
     progress = replace(loop.progress, seconds=time.monotonic() - loop.begun)
     default = loop.outcomes[0] if loop.outcomes else Outcome(DEFAULT, Status.REFUSED, "it was not evaluated")
     tuned = Tuned(default, default, tuple(loop.outcomes), finals, progress, interrupted)

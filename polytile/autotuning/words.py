@@ -44,7 +44,7 @@ def gain(ratio: float | None) -> str:
 
 
 def options(choices: Choices) -> str:
-    """The choices as the command takes them: `--schedule overlapped --tile 6,64 --no-graphs`."""
+    """Return the choices as the command takes them: `--schedule overlapped --tile 6,64 --no-graphs`."""
     return " ".join(chain.from_iterable(_option(CHOICE[name], asked) for name, asked in choices.asked.items()))
 
 

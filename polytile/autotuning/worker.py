@@ -92,7 +92,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def _own_output() -> Iterator[TextIO]:
-    """Standard output for messages alone: what anything prints goes to standard error."""
+    """Reserve standard output for messages: what anything prints goes to standard error."""
     kept = os.dup(1)
     os.dup2(2, 1)
     with os.fdopen(kept, "w") as answers:

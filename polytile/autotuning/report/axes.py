@@ -25,7 +25,7 @@ class TimeAxis:
 
     @classmethod
     def of(cls, times: Iterable[float], top: float, bottom: float) -> TimeAxis:
-        """An axis for these milliseconds, with room around them; raises ValueError where there are none."""
+        """Create an axis for these milliseconds, with room around them; raises ValueError where there are none."""
         found = list(times)
         low, high = log10(min(found)), log10(max(found))
         room = max(_MARGIN * (high - low), 0.02)
@@ -58,7 +58,7 @@ def line(svg: Svg, x1: float, y1: float, x2: float, y2: float, kind: str) -> Non
 
 
 def dot(svg: Svg, x: float, y: float, radius: float, kind: str, says: str = "") -> None:
-    """A disc that says something where it is pointed at."""
+    """Draw a disc that says something where it is pointed at."""
     if says:
         svg.begin("circle", cx=x, cy=y, r=radius, **{"class": kind})
         svg.elements.append(f"<title>{escape(says)}</title>")
@@ -72,7 +72,7 @@ def text(svg: Svg, x: float, y: float, says: str, kind: str) -> None:
 
 
 def steps(places: Iterable[tuple[float, float]]) -> str:
-    """The path of a line that goes right first, then down: a value that holds until the next one."""
+    """Return the path of a line that goes right first, then down: a value that holds until the next one."""
     parts: list[str] = []
     for x, y in places:
         parts.append(f"H{number(x)}V{number(y)}" if parts else f"M{number(x)} {number(y)}")
@@ -80,5 +80,5 @@ def steps(places: Iterable[tuple[float, float]]) -> str:
 
 
 def polyline(places: Iterable[tuple[float, float]]) -> str:
-    """The path through some places."""
+    """Return the path through some places."""
     return "".join(f"{'L' if k else 'M'}{number(x)} {number(y)}" for k, (x, y) in enumerate(places))

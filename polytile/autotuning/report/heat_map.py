@@ -46,7 +46,7 @@ class _Grid:
 
 
 def heat_map(history: History, surface: Surface) -> Svg:
-    """The picture of a surface."""
+    """Draw the picture of a surface."""
     names = [words.value(value) for value in surface.upwards]
     left = 24 + max(width_of(name) for name in names)
     width = min(_CELL[0], _MOST / len(surface.across))

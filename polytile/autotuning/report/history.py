@@ -58,7 +58,7 @@ class History:
         return {one.point: one.median for one in self.measured}
 
     def time(self, point: Point) -> float:
-        """The median time of a point, of its last runs where it was timed again; infinite where it has none."""
+        """Return the median time of a point, of its last runs where it was timed again; infinite where it has none."""
         again = self.finals.get(point, ())
         return median_time(again) if again else self._times.get(point, inf)
 
@@ -83,7 +83,7 @@ class History:
         return sorted(best, key=lambda name: (name != schedule_of(self.winner), best[name]))
 
     def of(self, schedule: str) -> Sequence[Outcome]:
-        """The outcomes of the points of one strategy."""
+        """Return the outcomes of the points of one strategy."""
         return [one for one in self.outcomes if one.point and schedule_of(one.point) == schedule]
 
     @cached_property
@@ -124,12 +124,12 @@ def schedule_of(point: Point) -> str:
 
 
 def values_of(outcomes: Sequence[Outcome], name: str) -> Sequence[Value]:
-    """The values of a parameter among some points, smallest first; words come in their order."""
+    """List the values of a parameter among some points, smallest first; words come in their order."""
     found = {dict(one.point)[name] for one in outcomes if name in dict(one.point)}
     return sorted(found, key=lambda value: (isinstance(value, str), value))
 
 
 def varied(outcomes: Sequence[Outcome]) -> Sequence[str]:
-    """The parameters of these points that have several values, in the order of the points."""
+    """List the parameters of these points that have several values, in the order of the points."""
     names = dict.fromkeys(name for one in outcomes for name, _ in one.point)
     return [name for name in names if name != SCHEDULE and len(values_of(outcomes, name)) > 1]

@@ -11,8 +11,8 @@ from polytile.autotuning.space import Value
 
 
 def share_explained(outcomes: Sequence[Outcome], name: str) -> float:
-    """The share of the variance of log(time) that lies between the values of a parameter: 0 where it does not matter, 1
-    where nothing else does. It is the correlation ratio, eta squared (Fisher), of measured points.
+    """Compute the share of the variance of log(time) that lies between the values of a parameter: 0 where it does not
+    matter, 1 where nothing else does. It is the correlation ratio, eta squared (Fisher), of measured points.
 
     before: 2 ms and 4 ms at warps=4, 2 ms and 4 ms at warps=8    0
             2 ms and 2 ms at warps=4, 4 ms and 4 ms at warps=8    1

@@ -20,7 +20,7 @@ _CROWDED = 34.0  # pixels of a value, below which not each has its name
 
 
 def marginal_plot(history: History, points: Sequence[Outcome], name: str, colour: int) -> str:
-    """The SVG for measured `points` of one strategy, all of whose plots have the same times upwards."""
+    """Return the SVG for measured `points` of one strategy, all of whose plots have the same times upwards."""
     svg = Svg(f"Time over {name}", f"{len(points)} points of {history.scop}", WIDTH, HEIGHT)
     default = [history.default] if history.default < inf else []
     axis = TimeAxis.of([*(history.time(one.point) for one in points), *default], _TOP, _BOTTOM)

@@ -52,7 +52,7 @@ def _history(path: Path, entries: list[Entry], finals: Finals) -> History:
 
 
 def _with_winner(history: History) -> History:
-    """The history with the point that a search takes: the fastest, unless the default is as fast."""
+    """Add the point that a search takes to the history: the fastest, unless the default is as fast."""
     timed = [one.point for one in history.measured if not history.finals or one.point in history.finals]
     best = min(timed, key=history.time, default=DEFAULT)
     if history.default < inf and history.time(best) >= BEATEN * history.default:

@@ -76,7 +76,7 @@ class View:
 
 
 def page(histories: Sequence[History]) -> str:
-    """The text of the file for the SCoPs that were tuned."""
+    """Return the text of the file for the SCoPs that were tuned."""
     views = [_view(place, history) for place, history in enumerate(histories)]
     return _environment().get_template("tuning.html.j2").render(views=views)
 

@@ -38,7 +38,7 @@ class Surface:
 
 
 def surfaces(history: History) -> Iterator[Surface]:
-    """The surfaces of the winner's strategy; where the default has won, of the best point's."""
+    """Yield the surfaces of the winner's strategy; where the default has won, of the best point's."""
     best = next((one.point for one in history.ranking if one.point), None)
     if best is None:
         return
@@ -59,7 +59,7 @@ def _pairs(points: Sequence[Outcome]) -> Sequence[Pair]:
 
 
 def _surface(history: History, points: Sequence[Outcome], pair: Pair) -> Surface:
-    """The cut through the fastest point, or, where too little of it was evaluated, the best of all points."""
+    """Return the cut through the fastest point, or, where too little of it was evaluated, the best of all points."""
     cut = _cut(history, points, pair)
     shown = points if cut is None else cut
     cells: dict[tuple[Value, Value], Outcome] = {}
@@ -76,7 +76,7 @@ def _surface(history: History, points: Sequence[Outcome], pair: Pair) -> Surface
 
 
 def _cut(history: History, points: Sequence[Outcome], pair: Pair) -> Sequence[Outcome] | None:
-    """The points that differ from the fastest in a pair of parameters alone; None where these are few."""
+    """Select the points that differ from the fastest in a pair of parameters alone; None where these are few."""
     best = _fixed(min(points, key=lambda one: history.time(one.point)).point, pair)
     cut = [one for one in points if _fixed(one.point, pair) == best]
     across, upwards = (values_of(cut, name) for name in pair)
@@ -86,7 +86,7 @@ def _cut(history: History, points: Sequence[Outcome], pair: Pair) -> Sequence[Ou
 
 
 def _fixed(point: Point, pair: Pair) -> Point:
-    """What a point has beside a pair of parameters and its strategy."""
+    """Return what a point has beside a pair of parameters and its strategy."""
     return tuple((name, value) for name, value in point if name not in (*pair, SCHEDULE))
 
 

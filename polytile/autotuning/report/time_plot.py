@@ -18,7 +18,7 @@ _APART = 13.0  # pixels between the labels at the right
 
 
 def time_plot(history: History) -> str:
-    """The SVG; empty where nothing was measured."""
+    """Return the SVG; empty where nothing was measured."""
     if not history.measured:
         return ""
     svg = Svg("Time over evaluations", f"{len(history.outcomes)} evaluations of {history.scop}", WIDTH, HEIGHT)
@@ -39,7 +39,7 @@ def _across(index: int, history: History) -> float:
 
 
 def _numbers(svg: Svg, count: int) -> None:
-    """Counts of evaluations below the plot."""
+    """Draw counts of evaluations below the plot."""
     line(svg, _LEFT, _BOTTOM, _RIGHT, _BOTTOM, "axis")
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9) if count / s <= 10)
     for k in [1, *range(step, count + 1, step)] if step > 1 else range(1, count + 1):
@@ -70,7 +70,7 @@ def _says(index: int, one: Outcome) -> str:
 
 
 def _labels(svg: Svg, axis: TimeAxis, history: History) -> None:
-    """The default's time and the best one, beside their lines."""
+    """Draw the default's time and the best one, beside their lines."""
     y = {"best": axis.at(min(history.best_so_far))}
     says = {"best": f"best {words.milliseconds(min(history.best_so_far))}"}
     default = next((one.median for one in history.measured if one.point == DEFAULT), None)

@@ -125,7 +125,7 @@ def _variance(scale: float) -> float:
 
 
 def _most_likely(constant: Vector, varying: Vector, errors: Vector) -> float:
-    """The scale at which functions have these errors with the greatest probability; 1 where there is one error."""
+    """Find the scale at which functions have these errors with the greatest probability; 1 where there is one error."""
     if len(errors) < 2:
         return 1.0
 

@@ -31,7 +31,7 @@ class Enumeration:
         return self._description
 
     def ask(self) -> Point | None:
-        """The next point that is not known; None after the last."""
+        """Return the next point that is not known; None after the last."""
         for point in self._left:
             if point not in self._known:
                 self._known.add(point)

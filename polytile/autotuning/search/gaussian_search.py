@@ -51,7 +51,7 @@ class GaussianSearch:
         return self._description
 
     def ask(self) -> Point | None:
-        """The next point, None where all were asked for."""
+        """Return the next point, None where all were asked for."""
         process = self._process()
         row = self._most_promising(process, self._free(process))
         if row is None:
@@ -60,8 +60,8 @@ class GaussianSearch:
         return self._candidates[row]
 
     def fastest(self) -> Point | None:
-        """The point with the least estimate of those that have one, of equal ones the most promising; None where all of
-        them were asked for."""
+        """Return the point with the least estimate of those that have one, of equal ones the most promising; None where
+        all of them were asked for."""
         process = self._process()
         estimates = np.where(self._free(process) & process.estimated, process.prior, np.inf)
         least = estimates.min(initial=np.inf)
@@ -87,7 +87,7 @@ class GaussianSearch:
         return free
 
     def _most_promising(self, process: ErrorProcess, free: NDArray[np.bool_]) -> int | None:
-        """The row of the next point; estimates of promising ones are asked for, until one that has some is first."""
+        """Choose the row of the next point; promising ones are estimated until one that has an estimate is first."""
         while free.any():
             mean, deviation = process.believed(self._times(process), list(self._begun))
             best = min(self._measured.values(), default=None)
@@ -116,13 +116,13 @@ class GaussianSearch:
             self._failed[row] = None
 
     def _times(self, process: ErrorProcess) -> dict[int, float]:
-        """The logarithms of the times of what was measured, and of what does not run by those of the others."""
+        """Return the logarithms of the times of what was measured, and of what does not run by those of the others."""
         errors = [time - process.prior[row] for row, time in self._measured.items()]
         usual = float(np.mean(errors)) if errors else 0.0
         return self._measured | {row: float(process.prior[row]) + usual + log(FAILED) for row in self._failed}
 
     def _process(self) -> ErrorProcess:
-        """What is believed of the candidates, which are chosen when it is asked for first."""
+        """Return what is believed of the candidates, which are chosen when it is asked for first."""
         if self._begun_process is None:
             known = estimated(self._space, self._seed, self._estimates, self._first)
             others = [point for point in self._space.points if point not in known]

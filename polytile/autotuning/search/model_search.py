@@ -40,7 +40,7 @@ class ModelSearch:
         return self._description
 
     def ask(self) -> Point | None:
-        """The next point, None where all were asked for."""
+        """Return the next point, None where all were asked for."""
         point = self._next()
         if point is not None:
             self._unasked.take(point)

@@ -18,8 +18,8 @@ MOST_EXHAUSTIVE = 200  # points; larger spaces are searched by the cost model
 
 
 def default_search(space: Space, evaluations: int | None = None) -> str:
-    """The name of the search of a space for which none is named: all points where they are few and so many evaluations
-    are enough for them."""
+    """Return the name of the search of a space for which none is named: all points where they are few and so many
+    evaluations are enough for them."""
     points = len(space.points)
     if points <= MOST_EXHAUSTIVE and (evaluations is None or points <= evaluations):
         return EXHAUSTIVE
@@ -27,7 +27,7 @@ def default_search(space: Space, evaluations: int | None = None) -> str:
 
 
 def search_named(name: str, space: Space, seed: int, estimates: Estimates) -> Search:
-    """A search of a space; equal seeds and outcomes give equal points. Without a name it is `default_search`'s.
+    """Create a search of a space; equal seeds and outcomes give equal points. Without a name it is `default_search`'s.
 
     Raises UsageError for a name that there is none of, and for `model` where Optuna is not installed: without a name
     it is `gaussian` then.

@@ -28,11 +28,11 @@ class Unasked:
         return part is not None
 
     def schedules(self) -> Sequence[str]:
-        """The parts that have points left."""
+        """List the parts that have points left."""
         return [schedule for schedule, part in self._parts.items() if part.free.any()]
 
     def nearest(self, schedule: str, values: Mapping[str, Value]) -> Point | None:
-        """The point of a part that is the fewest steps away, the first of equally near ones; None where none is left.
+        """Return the point of a part that is the fewest steps away, the first of equal ones; None where none is left.
 
         A step is one value further among those of a parameter: of 4, 8, 16 and 32, 4 and 16 are two steps apart.
         """

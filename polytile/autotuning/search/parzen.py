@@ -30,7 +30,7 @@ class ParzenEstimator:
         self._running: dict[Point, Any] = {}
 
     def ask(self, unasked: Unasked) -> Point | None:
-        """The point nearest to what the sampler proposes."""
+        """Return the point nearest to what the sampler proposes."""
         left = unasked.schedules()
         if not left:
             return None
@@ -72,7 +72,7 @@ class ParzenEstimator:
             self._study.tell(trial, state=self._optuna.trial.TrialState.PRUNED)
 
     def _suggested(self, trial: Any) -> tuple[str, dict[str, Value]]:
-        """The strategy and its values that a trial proposes, constraints aside."""
+        """Return the strategy and its values that a trial proposes, constraints aside."""
         names = list(self._parts)
         schedule = trial.suggest_categorical(SCHEDULE, names) if len(names) > 1 else names[0]
         values = {}
@@ -95,7 +95,7 @@ def _encoded(values: Sequence[Value], value: Value) -> Value:
 
 
 def imported_optuna() -> Any:
-    """The package; raises UsageError where it is not installed."""
+    """Import the package; raises UsageError where it is not installed."""
     try:
         import optuna
     except ImportError:

@@ -14,6 +14,6 @@ MOST_ESTIMATED = 512  # points, since an estimate takes a compilation: a random 
 def estimated(
     space: Space, seed: int, estimates: Estimates, most: int = MOST_ESTIMATED
 ) -> Mapping[Point, float | None]:
-    """The estimates of all points, or of a sample, in milliseconds, in random order; None where one is refused."""
+    """Estimate the times of all points, or of a sample, in milliseconds, in random order; None where one is refused."""
     points = Random(seed).sample(space.points, min(len(space.points), most))
     return dict(zip(points, estimates(points), strict=True))

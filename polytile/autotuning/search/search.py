@@ -20,9 +20,9 @@ class Search(Protocol):
         ...
 
     def ask(self) -> Point | None:
-        """The next point; None where there is none left."""
+        """Return the next point; None where there is none left."""
         ...
 
     def tell(self, outcome: Outcome) -> None:
-        """What came of a point, which may be one that was not asked for, as of an earlier run: it is not asked then."""
+        """Take the outcome of a point, which may be of an earlier run instead of asked for: it is not asked then."""
         ...
