@@ -95,6 +95,12 @@ class Machine:
         """Shared memory for all blocks of a multiprocessor."""
         return self.shared_per_block + self.shared_reserved
 
+    def most_registers(self, threads: int) -> int:
+        """Return how many registers a thread may have for a block of so many threads to run: ptxas may use all of a
+        limit, where that is no multiple of a portion, too."""
+        fitting = (n for n in range(MAX_THREAD_REGISTERS, 0, -1) if self.resident_blocks(threads, n, 0))
+        return next(fitting, 0)
+
     def resident_blocks(self, threads: int, registers: int, shared: int) -> int:
         """How many blocks of so many threads, registers of a thread and bytes of shared memory a multiprocessor holds;
         0 when not even one fits. The rules are those of CUDA's occupancy calculator: a warp gets registers in portions,

@@ -35,7 +35,7 @@ def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel
 
 def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
     """Limit the registers of a thread to as many as were asked for, in place of other bounds."""
-    most = context.machine.registers_per_sm // prod(kernel.block)  # that a block can have
+    most = context.machine.most_registers(prod(kernel.block))
     return replace(kernel, max_registers=min(plan.registers, most), min_blocks=0)
 
 

@@ -137,7 +137,7 @@ class _Shared:
             self.plain,
             name=self.name(lanes),
             min_blocks=self.plain.min_blocks if lanes <= self.plain.block[0] else 0,
-            max_registers=min(self.plain.max_registers, self.machine.registers_per_sm // lanes),
+            max_registers=min(self.plain.max_registers, self.machine.most_registers(lanes * rows)),
             block=(lanes, rows, 1),
             coordinates=tuple(Coordinate(c.name, rewrite(c.source, place)) for c in self.plain.coordinates),
             body=self._body(body, lanes),

@@ -52,7 +52,7 @@ def _check_shape(kernel: Kernel, machine: Machine) -> None:
     resident = kernel.min_blocks * threads <= machine.threads_per_sm
     ensure(kernel.min_blocks >= 0 and resident, kernel, None, f"{kernel.min_blocks} blocks of {threads} threads")
     ensure(not cap or MIN_THREAD_REGISTERS <= cap <= MAX_THREAD_REGISTERS, kernel, None, f"a cap of {cap} registers")
-    ensure(cap * threads <= machine.registers_per_sm, kernel, None, f"{threads} threads of {cap} registers")
+    ensure(cap <= machine.most_registers(threads), kernel, None, f"{threads} threads of {cap} registers")
     ensure(
         not cap or not kernel.min_blocks,
         kernel,

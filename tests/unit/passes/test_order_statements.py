@@ -206,6 +206,12 @@ def test_registers_bound_kernels() -> None:
     assert "__maxnreg__" not in text_of(large())
 
 
+@pytest.mark.parametrize(("block", "most"), [("16,16", 255), ("9,32", 168), ("12,32", 168), ("32,32", 64)])
+def test_bounds_let_a_block_run(block: str, most: int) -> None:
+    """Nine warps get what twelve do: three in each part of the registers, in portions of eight a thread."""
+    assert f"__maxnreg__({most})" in text_of(large(), registers=255, block=block)
+
+
 @pytest.mark.parametrize("settings", [{"order": "random"}, {"registers": 15}, {"registers": 256}])
 def test_wrong_usage(settings: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
