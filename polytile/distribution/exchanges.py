@@ -55,14 +55,16 @@ def _directions(reaches: Iterable[Sequence[Reach]]) -> tuple[Direction, ...]:
 
 
 def plane_dimension(scop: Scop, axes: Sequence[CutAxis], reads: Sequence[Read]) -> int | None:
-    """Return the dimension of an array that no axis cuts, with few indices, of which each step reads one: 0 for
-    `A[t % 2][i][j]`."""
+    """Return the dimension of an array that no axis cuts, with few indices, of which each step reads one that is known
+    to be there: 0 for `A[t % 2][i][j]`."""
     array = scop.array(reads[0].access.array)
     for dimension, extent in enumerate(array.extents):
         cut = any(axis.dimensions.get(array.name) == dimension for axis in axes)
         if cut or not isinstance(extent, Literal) or evaluate(extent, {}) > MANY_PLANES:
             continue
-        if all(_by_step(scop, read, dimension).is_single_valued() for read in reads):
+        there = isl.Set(f"{{ [p] : 0 <= p < {evaluate(extent, {})} }}")  # `-1 % 2` is -1: a first step may be negative
+        found = [_by_step(scop, read, dimension) for read in reads]
+        if all(by_step.is_single_valued() and by_step.range().is_subset(there) for by_step in found):
             return dimension
     return None
 

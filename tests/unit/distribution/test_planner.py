@@ -26,6 +26,13 @@ def test_a_star_exchanges_faces_of_one_plane() -> None:
     assert plan.boundary == ((1, 1), (2, 2))
 
 
+def test_all_planes_are_exchanged_where_the_first_step_may_be_negative() -> None:
+    """There is no plane -1, though `-1 % 2` is -1."""
+    text = STAR.replace("int steps,", "int steps, int from,").replace("int t = 0", "int t = from")
+    (between,) = distribute(scop_of(text)).between
+    assert (between.plane, between.planes) == (None, ())
+
+
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_halos_grow_with_the_steps_of_a_period(steps: int) -> None:
     """Step s of T computes T - 1 - s times the reach of a step beyond the part, and corners are read from T = 2 on."""
