@@ -42,9 +42,11 @@ def contract(
     only: frozenset[str] | None = None,
     known: Mapping[str, Storage | None] | None = None,
 ) -> dict[int, dict[str, Storage]]:
-    """The storage of arrays that need no device memory, by kernel number and array; at most `shared_left` bytes of
-    shared memory in all. With `only`, other arrays are left out; `known` is the storage of arrays that one thread uses
-    alone, and None for arrays that have none of that kind."""
+    """Choose the storage of arrays that need no device memory, by kernel number and array.
+
+    At most `shared_left` bytes of shared memory are used in all. With `only`, other arrays are left out; `known` is the
+    storage of arrays that one thread uses alone, and None for arrays that have none of that kind.
+    """
     placed: dict[int, dict[str, Storage]] = {}
     scop, dependences, schedule = run.scop, run.dependences, run.schedule
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
@@ -107,7 +109,7 @@ def _same_order(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedu
 
 
 def _users(scop: Scop, array: Array) -> isl.UnionSet:
-    """The instances of all statements that mention an array, be it in a branch that never runs."""
+    """Return the instances of all statements that mention an array, be it in a branch that never runs."""
     users = isl.UnionSet.empty(scop.context.get_space())
     for statement in scop.statements:
         if any(a.array == array.name for a in statement.accesses):
@@ -116,7 +118,7 @@ def _users(scop: Scop, array: Array) -> isl.UnionSet:
 
 
 def _only_place(users: isl.UnionSet, kernels: tuple[KernelPlace, ...]) -> KernelPlace | None:
-    """The kernel that all users of an array are in."""
+    """Return the kernel that all users of an array are in, or None."""
     return None if users.is_empty() else next((p for p in kernels if users.is_subset(p.domain)), None)
 
 
@@ -232,7 +234,7 @@ def _some_sizes(reads: isl.UnionMap) -> isl.Set:
 
 
 def _first_cell(cells: isl.UnionSet) -> isl.UnionSet:
-    """The cell at the origin of these, be it one of them or not."""
+    """Return the cell at the origin of these, be it one of them or not."""
     origin = isl.UnionSet("{ }")
     for own in sets(cells):
         point = isl.Set.universe(own.get_space())

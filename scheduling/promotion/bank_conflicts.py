@@ -38,7 +38,7 @@ def lane_steps(reference: Reference, loop: LabelledLoop) -> tuple[Step, ...] | N
 
 
 def _slope(corner: isl.PwAff, coordinate: int) -> int:
-    """The coefficient of a coordinate of the place, leaving aside divisions."""
+    """Return the coefficient of a coordinate of the place, leaving aside divisions."""
     _, aff = corner.get_pieces()[0]
     value = aff.get_coefficient_val(IN, coordinate)
     return int(value.to_python()) if value.is_int() else 1
@@ -52,7 +52,7 @@ class WarpReads:
     sizes: tuple[int, ...]
 
     def cells(self, box: Box) -> list[tuple[int, ...]]:
-        """The cell of each lane, beside that of the first."""
+        """Return the cell of each thread of a warp, relative to that of the first."""
         lanes = islice(product(*(range(size) for size in self.sizes)), WARP_SIZE)
         return [
             tuple(
@@ -81,7 +81,7 @@ def conflicts(offsets: Sequence[int], size: int) -> int:
 
 
 def layout_for(box: Box, reads: Sequence[WarpReads], size: int) -> Layout:
-    """The least padding with the fewest conflicts."""
+    """Choose the least padding with the fewest bank conflicts."""
     if len(box.extents) < 2:
         return ROW_MAJOR
     cells = [read.cells(box) for read in reads]

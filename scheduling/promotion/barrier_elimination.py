@@ -18,8 +18,11 @@ from polytile.scheduling.proof.legality import at_once, unordered
 
 
 def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
-    """The tree without barriers that no dependence needs: as few as can be between the children of a sequence, and none
-    at the end of a loop's iterations that keep to their threads."""
+    """Remove the barriers that no dependence needs from a tree.
+
+    As few as can be are left between the children of a sequence, and none at the end of a loop's iterations that keep
+    to their threads.
+    """
     for path in sorted((path_of(n) for n in nodes(tree) if mark_name(n) == SYNC), reverse=True):
         mark = node_at(tree, path)
         if mark.child(0).get_type() == isl.schedule_node_type.sequence:
@@ -69,7 +72,7 @@ def _onward(dependences: isl.UnionMap, filters: Sequence[isl.UnionSet]) -> isl.U
 
 
 def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:
-    """The dependent pairs of different threads that only this node can order."""
+    """Return the dependent pairs of different threads that only this node can order."""
     pairs = _inside(mark, dependences)
     if mark.get_schedule_depth() > 0:
         pairs = at_once(pairs, without_conditions(mark.get_prefix_schedule_multi_union_pw_aff()))
@@ -80,6 +83,6 @@ def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.U
 
 
 def _inside(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:
-    """The dependent pairs of instances below a node: it orders no others."""
+    """Return the dependent pairs of instances below a node: it orders no others."""
     domain = mark.get_domain()
     return dependences.intersect_domain(domain).intersect_range(domain)

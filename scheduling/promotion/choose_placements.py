@@ -49,7 +49,7 @@ def promote(
     shared_memory: int = STATIC_SHARED_BYTES,
     kept: Collection[str] = (),
 ) -> Promoted:
-    """The plans for a mapped tree with labelled loops; the arrays in `kept` have a home elsewhere."""
+    """Choose placements for a mapped tree with labelled loops; arrays in `kept` are stored elsewhere."""
     loops: dict[int, list[LabelledLoop]] = {}
     for (kernel, _), loop in labelled_loops(tree).items():
         loops.setdefault(kernel, []).append(loop)

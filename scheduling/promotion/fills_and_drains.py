@@ -33,8 +33,10 @@ class Copied:
 
 
 def copied_elements(kept: TileDataflow, box: Box, there: isl.Set, scop: Scop, initialised: bool) -> Copied:
-    """What to copy for a tile with this box at the places where blocks run anything (`there`). Elements of an array
-    that is not `initialised` before the kernels are filled where they have to be, alone."""
+    """Choose what to copy for a tile with this box at the places where blocks run anything (`there`).
+
+    Of an array that is not `initialised` before the kernels only elements that have to be filled are.
+    """
     exact = Copied(kept.filled, kept.written(*WRITES))
     there = isl.Set.from_basic_set(there.remove_divs().simple_hull())
     choice = _Choice(kept, box, there, scop, exact)
@@ -56,7 +58,7 @@ class _Choice:
     exact: Copied
 
     def drains(self) -> Iterator[isl.Map]:
-        """What may be drained, simplest first."""
+        """Yield what may be drained, simplest first."""
         written, full = self.exact.drained, self.kept.full.written(*WRITES)
         if not _is_box(written):
             yield from self._inside(box_around(full))
@@ -64,8 +66,10 @@ class _Choice:
         yield self.there_alone(written)
 
     def fills(self) -> Iterator[isl.Map]:
-        """What may be filled, simplest first: where that is borders alone, which nothing writes, other tiles fill
-        nothing."""
+        """Yield what may be filled, simplest first.
+
+        Where that is borders alone, which nothing writes, other tiles fill nothing.
+        """
         exact = self.exact.filled
         if _is_box(exact) or exact.is_empty():
             yield self.there_alone(exact)
@@ -79,7 +83,7 @@ class _Choice:
         yield self.there_alone(exact)
 
     def _inside(self, box: Box | None) -> Iterator[isl.Map]:
-        """The elements of a box that there are."""
+        """Yield the elements of a box that exist."""
         known = self._known()
         if box is not None and known is not None:
             yield self.there_alone(box_elements(box).intersect_range(known))
@@ -89,7 +93,7 @@ class _Choice:
         return elements.gist_domain(self.there).intersect_domain(self.there)
 
     def _known(self) -> isl.Set | None:
-        """The box around all that the program uses, in few conditions; none where there are no few."""
+        """Return the box around all that the program uses, in few conditions, or None where it needs many."""
         bounds = bounding_box(self._elements(*USES))
         where = self.there.params()
         simple = isl.Set.from_basic_set(bounds.gist_params(where).remove_divs().simple_hull())
@@ -98,14 +102,14 @@ class _Choice:
         return bounds.gist_params(where) if _has_few_pieces(isl.Map.from_range(bounds)) else None
 
     def _constant(self) -> isl.Map:
-        """What tiles fill that no domain cuts, with what nothing ever writes in the box."""
+        """Return what tiles fill that no domain cuts, with what nothing ever writes in the box."""
         known, changed = self._elements(*USES), self._elements(*WRITES)
         inside = box_elements(self.box)
         found = self.kept.full.filled.union(inside.intersect_range(known.subtract(changed)))
         return found.intersect(inside).intersect_range(known).coalesce()
 
     def _elements(self, *kinds: AccessKind) -> isl.Set:
-        """What the program uses of the array."""
+        """Return the elements of the array that the program uses."""
         array = frozenset((self.kept.accesses[0].reference.access.array,))
         used = self.scop.accesses(*kinds, arrays=array).intersect_params(self.scop.context).range()
         return used.extract_set(self.exact.filled.range().get_space()).coalesce()

@@ -57,7 +57,7 @@ class Box:
         return prod(self.extents)
 
     def moved(self, by: Sequence[int]) -> Box:
-        """The box of elements that are so far away."""
+        """Return the box of elements that are so far away."""
         pairs = zip(self.sides, by, strict=True)
         return replace(self, sides=tuple(replace(side, offset=side.offset + more) for side, more in pairs))
 
@@ -66,7 +66,7 @@ class Box:
 
 
 def box_around(elements: isl.Map) -> Box | None:
-    """The box around what each place uses, `{ [place] -> A[..] }`; none where an extent is not constant."""
+    """Compute the box around what each place uses, `{ [place] -> A[..] }`; None where an extent is not constant."""
     sides = []
     for k in range(elements.dim(OUT)):
         side = _side_around(column(elements, k))
@@ -106,7 +106,7 @@ def _side_from(values: isl.Map, corner: isl.PwAff) -> Side | None:
 
 
 def united(a: Box, b: Box) -> Box | None:
-    """The box around two, where their corners are at a constant distance."""
+    """Compute the box around two, or None where their corners are at no constant distance."""
     sides = []
     for one, other in zip(a.sides, b.sides, strict=True):
         distance = _distance(one, other)
@@ -140,7 +140,7 @@ def box_elements(box: Box) -> isl.Map:
 
 
 def _along(side: Side, space: isl.Space, k: int) -> isl.Map:
-    """The elements of the space whose subscript k is within a side."""
+    """Return the elements of the space whose subscript k is within a side."""
     moves = isl.Map(f"{{ [c] -> [e] : exists (x : e = c + {side.stride} x and 0 <= x < {side.extent}) }}")
     alone = isl.Map.from_pw_aff(side.corner).apply_range(moves)
     rest = space.dim(OUT) - k - 1

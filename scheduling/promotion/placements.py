@@ -28,7 +28,7 @@ from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
 
 def kernel_plans(run: Executions, homes: Homes, forwarded: Homes) -> tuple[KernelPlan, ...]:
-    """A plan for each kernel that has placements: `homes` of arrays that live there alone, and `forwarded` copies."""
+    """Plan each kernel that has placements: `homes` of arrays that are stored there alone, and `forwarded` copies."""
     if not any(homes.values()) and not any(forwarded.values()):
         return ()
     found = []
@@ -71,7 +71,7 @@ def place_coordinates(place: KernelPlace, owner: Owner) -> int:
 
 
 def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memory: int) -> None:
-    """Raises UserError for plans that kernels cannot be made of; whether they keep values is for the proof."""
+    """Raise UserError for plans that no kernels can be made of; whether they keep values is for the proof."""
     kernels = {place.kernel: place for place in places(run.schedule)}
     for plan in plans:
         if plan.kernel not in kernels:
@@ -97,7 +97,7 @@ def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memo
 
 
 def tile_bytes(scop: Scop, tile: Placement) -> int:
-    """The bytes of shared memory that a tile takes."""
+    """Return the bytes of shared memory that a tile takes."""
     if tile.memory is not Space.SHARED:
         return 0
     size = tile.layout.size(tile.extents) * scop.array(tile.array).element.size
@@ -105,7 +105,7 @@ def tile_bytes(scop: Scop, tile: Placement) -> int:
 
 
 def _require_distinct_uses(run: Executions, tiles: Iterable[Placement]) -> None:
-    """Raises UserError where an access has two tiles: code copies each of them from and to device memory."""
+    """Raise UserError where an access has two tiles: code copies each of them from and to device memory."""
     taken: dict[tuple[str, int], str] = {}
     for tile in tiles:
         accesses = ((s.name, n) for s in run.scop.statements for n, a in enumerate(s.accesses) if a.array == tile.array)
@@ -117,7 +117,7 @@ def _require_distinct_uses(run: Executions, tiles: Iterable[Placement]) -> None:
 
 
 def _require_tile(run: Executions, kernel: int, tile: Placement) -> None:
-    """Raises UserError for tiles that code is not generated for yet, or that the loops do not have."""
+    """Raise UserError for tiles that code is not generated for yet, or that the loops do not have."""
     loops = [label for number, label in labelled_loops(run.schedule.tree) if number == kernel]
     for label in (tile.level, *(copy.at for copy in tile.copies)):
         if label not in loops:

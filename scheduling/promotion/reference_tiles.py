@@ -49,7 +49,7 @@ class Reference:
 
 
 def references_in(scop: Scop, loop: LabelledLoop) -> tuple[Reference, ...]:
-    """The accesses below a loop to arrays that may be placed."""
+    """Return the accesses below a loop to arrays that may be placed."""
     found = []
     inside = loop.iterations.domain().intersect_params(scop.context)
     for statement in scop.statements:
@@ -143,7 +143,7 @@ def place_names(loop: LabelledLoop, owner: Owner) -> list[str]:
 
 
 def with_names(relation: isl.Map, loop: LabelledLoop, owner: Owner) -> isl.Map:
-    """A relation from places, `{ [b0, b1, t0, t1] -> A[e0, e1] }`."""
+    """Name the dimensions of a relation from places, `{ [b0, b1, t0, t1] -> A[e0, e1] }`."""
     for k, name in enumerate(place_names(loop, owner)):
         relation = relation.set_dim_name(IN, k, name)
     for k in range(relation.dim(OUT)):
@@ -186,7 +186,10 @@ class ReferenceTile:
 
 
 def tiles(scop: Scop, references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> tuple[ReferenceTile, ...]:
-    """The tiles of these references; those whose boxes are united are in no more cells together than alone."""
+    """Return the tiles of these references.
+
+    Those whose boxes are united are in no more cells than they are separately.
+    """
     found: list[ReferenceTile] = []
     for reference in references:
         executions = _executions(reference, loop, owner)
@@ -206,8 +209,10 @@ def tiles(scop: Scop, references: Iterable[Reference], loop: LabelledLoop, owner
 
 
 def box_of(reference: Reference, loop: LabelledLoop, owner: Owner) -> Box | None:
-    """The box of what a reference uses at each place: that of other references of its statement by the same affine
-    function, moved by the constants."""
+    """Compute the box of what a reference uses at each place.
+
+    It is that of other references of its statement by the same affine function, moved by the constants.
+    """
     executions = _executions(reference, loop, owner)
     if executions is None:
         return None
@@ -225,7 +230,7 @@ def box_of(reference: Reference, loop: LabelledLoop, owner: Owner) -> Box | None
 
 @remembered
 def _boxes(_: isl.Map) -> dict[str, tuple[Box | None, Offset]]:
-    """The boxes of what executions use, by functions, with the constants of these."""
+    """Return the boxes of what executions use, by functions, with the constants of these."""
     return {}
 
 
@@ -239,7 +244,7 @@ def _joined(one: ReferenceTile, other: ReferenceTile) -> ReferenceTile | None:
 
 
 def cell_text(tile: ReferenceTile) -> str:
-    """The cell of each element of a tile, for a placement."""
+    """Format the cell of each element of a tile, for a placement."""
     cell = cell_in(tile.box)
     names = place_names(tile.loop, tile.owner)
     names += [f"e{k}" for k in range(len(tile.box.sides))]
@@ -249,7 +254,7 @@ def cell_text(tile: ReferenceTile) -> str:
 
 
 def copy_of(tile: ReferenceTile, elements: isl.Map) -> Copy | None:
-    """A copy of these elements where the tile is, along the rows of the array."""
+    """Create a copy of these elements where the tile is, along the array's rows, or return None for no elements."""
     if elements.is_empty():
         return None
     text = str(with_names(elements.coalesce(), tile.loop, tile.owner))

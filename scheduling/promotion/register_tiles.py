@@ -52,7 +52,7 @@ def _tiles_of(
     below: Mapping[str, Sequence[Reference]],
     dependences: Dependences,
 ) -> Iterator[ReferenceTile]:
-    """The outermost tiles of one array, each reference in one at most."""
+    """Yield the outermost tiles of one array, each reference in one at most."""
     placed: set[tuple[str, int]] = set()
     for loop in sorted(loops, key=lambda each: len(each.path)):
         own = [r for r in below[loop.label] if r.access.array == array]
@@ -126,7 +126,7 @@ def _by_host(to_place: isl.Map, tile: ReferenceTile) -> isl.Map:
 
 
 def register_placement(name: str, tile: ReferenceTile, scop: Scop, dependences: Dependences) -> Placement:
-    """The placement of a tile, filled with what is read before it is written, and drained of what is written."""
+    """Place a tile in registers, filled with what is read before it is written, and drained of what is written."""
     below = [r for r in references_in(scop, tile.loop) if r.access.array == tile.array.name]
     drained = _drained(tile, below)
     filled = _filled(tile, drained, dependences)
@@ -164,7 +164,7 @@ def _reads_elsewhere(tile: ReferenceTile, statement: str, number: int, access: A
 
 
 def _drained(tile: ReferenceTile, below: Sequence[Reference]) -> isl.Map:
-    """What the tile writes, without what others write afterwards."""
+    """Return what the tile writes, without what others write afterwards."""
     written = exact_elements([r for r in tile.references if r.access.writes], tile.loop, tile.owner)
     assert written is not None
     rest = exact_elements(_others(tile, below), tile.loop, tile.owner)
@@ -175,7 +175,7 @@ def _drained(tile: ReferenceTile, below: Sequence[Reference]) -> isl.Map:
 
 
 def _filled(tile: ReferenceTile, drained: isl.Map, dependences: Dependences) -> isl.Map:
-    """What is read, or may be drained, but was not written at the place before."""
+    """Return what is read, or may be drained, but was not written at the place before."""
     total = isl.Map.empty(drained.get_space())
     for reference in tile.references:
         if reference.access.kind is AccessKind.READ:
@@ -185,7 +185,7 @@ def _filled(tile: ReferenceTile, drained: isl.Map, dependences: Dependences) -> 
 
 
 def _read_from_outside(reference: Reference, tile: ReferenceTile, dependences: Dependences) -> isl.Map:
-    """The elements that a reference reads without a write of the tile before, at the same place."""
+    """Return the elements that a reference reads without an earlier write of the tile, at the same place."""
     read = exact_elements([reference], tile.loop, tile.owner)
     assert read is not None
     places = tile.loop.places(tile.owner)
@@ -204,7 +204,7 @@ def _read_from_outside(reference: Reference, tile: ReferenceTile, dependences: D
 
 
 def _at_one_place(pairs: isl.UnionMap, places: isl.UnionMap) -> isl.UnionMap:
-    """The pairs of instances at the same place. isl takes long to pair all that are there."""
+    """Return the pairs of instances at the same place. isl takes long to pair all that are there."""
     if pairs.is_empty():
         return pairs
     here, there = (places.intersect_domain(side) for side in (pairs.domain(), pairs.range()))

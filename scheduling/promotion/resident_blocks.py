@@ -21,7 +21,7 @@ from polytile.scheduling.promotion.reference_tiles import box_of, references_in
 def launch_plan(
     scop: Scop, loops: Sequence[LabelledLoop], placements: Sequence[Placement], machine: Machine
 ) -> LaunchPlan:
-    """The plan for a kernel with these loops, outermost first."""
+    """Plan the launch of a kernel with these loops, outermost first."""
     threads = prod(loops[0].kernel.sizes)
     registers = _registers(scop, loops, placements) + machine.tuning.promotion.spare_registers
     if not placements or registers > MAX_THREAD_REGISTERS:
@@ -35,7 +35,7 @@ def launch_plan(
 
 
 def _registers(scop: Scop, loops: Sequence[LabelledLoop], placements: Sequence[Placement]) -> int:
-    """What a thread holds: its tiles, and the most that one iteration of its outermost loop reads of shared ones."""
+    """Count a thread's registers: its tiles, and the most that its outermost loop reads of shared ones at a time."""
     own = [p for p in placements if p.memory is Space.PRIVATE]
     held = sum(prod(p.extents) * scop.array(p.array).element.size for p in own)
     uses = {use for p in placements if p.memory is Space.SHARED for use in p.uses}
@@ -50,7 +50,7 @@ def _is_around(outer: LabelledLoop, inner: LabelledLoop) -> bool:
 
 
 def _read(scop: Scop, loop: LabelledLoop, uses: set[tuple[str, int]]) -> int:
-    """The bytes of what these uses are of, in one iteration of a thread's loop."""
+    """Compute the bytes of what these uses read, in one iteration of a thread's loop."""
     total = 0
     for reference in references_in(scop, loop):
         box = box_of(reference, loop, Owner.THREAD) if reference.use in uses else None

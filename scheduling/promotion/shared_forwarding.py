@@ -25,8 +25,10 @@ MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
 
 
 def handovers(run: Executions, placed: Homes, shared_left: int) -> Homes:
-    """The shared copies that each kernel has, by its number and the array; at most `shared_left` bytes with what
-    `placed` puts there."""
+    """Choose the shared-memory copies that each kernel has, by its number and the array.
+
+    They take at most `shared_left` bytes with what `placed` puts there.
+    """
     inside = addressed_arrays(run.scop.statements).union(*placed.values())
     shared = [s for kernel in placed.values() for s in kernel.values() if s.space is Space.SHARED]
     left = shared_left - sum(map(shared_size, shared))
@@ -44,7 +46,7 @@ def handovers(run: Executions, placed: Homes, shared_left: int) -> Homes:
 
 
 def _copy(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace) -> Storage | None:
-    """The copy, where threads read what others wrote."""
+    """Return the copy in shared memory where threads read what others wrote, or None."""
     names = frozenset((array.name,))
     kinds = ((AccessKind.READ,), (AccessKind.WRITE, AccessKind.MAY_WRITE))
     here = [scop.accesses(*kind, arrays=names).intersect_domain(place.domain) for kind in kinds]

@@ -84,15 +84,20 @@ def shared_tiles(
     shared_memory: int,
     tuning: PromotionTuning,
 ) -> tuple[SharedTile, ...]:
-    """The best tiles of what a kernel only reads, each reference in one at most, in no more memory than there is."""
+    """Choose the best tiles of what a kernel only reads, in no more memory than there is.
+
+    Each reference is in one tile at most.
+    """
     reads = [r for r in references_in(scop, loops[0]) if r.access.array in arrays and r.use not in taken]
     found = [t for loop in loops if not loop.in_threads for t in _candidates(scop, loop, loops[0], reads)]
     return _worthwhile([tile for tile in found if tile.why(tuning)], shared_memory, tuning.reads_per_barrier)
 
 
 def _worthwhile(found: Sequence[SharedTile], shared_memory: int, reads: int) -> tuple[SharedTile, ...]:
-    """The best tiles in loops where a thread reads so much between barriers; the innermost loop without goes first.
-    Staged tiles stay."""
+    """Return the best tiles in loops where a thread reads so much between barriers.
+
+    Of loops with fewer reads the innermost is dropped first. Staged tiles stay.
+    """
     chosen = tuple(_fitting(found, shared_memory))
     often = {id(t.tile.loop): t.tile.loop for t in chosen if not t.staged}
     for loop in sorted(often.values(), key=lambda each: -len(each.path)):
@@ -149,9 +154,11 @@ def _is_written(tile: ReferenceTile, everything: Sequence[Reference], whole: Lab
 
 
 def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int, initialised: bool) -> Placement:
-    """The placement of a tile, in accesses of so many bytes where several elements fit into one. Where its array is
-    `initialised` before the kernels it is filled with those elements of its box that the SCoP uses at all, else with
-    those that are read: nothing may have been written to others yet."""
+    """Place a tile in shared memory, in accesses of so many bytes where several elements fit into one.
+
+    Where its array is `initialised` before the kernels it is filled with those elements of its box that the SCoP uses
+    at all, else with those that are read: nothing may have been written to others yet.
+    """
     tile = shared.tile
     there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
     fill = copy_of(tile, _filled(tile, scop, there, initialised).gist_domain(there))

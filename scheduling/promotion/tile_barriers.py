@@ -17,8 +17,10 @@ from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, node_at
 
 
 def with_tile_barriers(tree: isl.Schedule, plans: Iterable[KernelPlan]) -> isl.Schedule:
-    """The tree with a `sync` mark above each loop in which all threads of a block fill or drain tiles, and above those
-    around it in its kernel."""
+    """Insert a `sync` mark above each loop in which all threads of a block fill or drain tiles.
+
+    The serial loops around it in its kernel get one, too.
+    """
     filled = {
         (plan.kernel, copy.at)
         for plan in plans
@@ -37,7 +39,7 @@ def with_tile_barriers(tree: isl.Schedule, plans: Iterable[KernelPlan]) -> isl.S
 
 
 def _serial_bands(tree: isl.Schedule, path: Path) -> Iterator[Path]:
-    """The band at a path and the serial bands around it, up to the kernel."""
+    """Yield the band at a path and the serial bands around it, up to the kernel."""
     for length in range(len(path), 0, -1):
         node = node_at(tree, path[:length])
         if mark_name(node) == KERNEL:

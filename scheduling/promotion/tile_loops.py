@@ -18,8 +18,10 @@ from polytile.scheduling.promotion.reference_tiles import full_tiles
 
 
 def loop_plans(loops: Sequence[LabelledLoop], most: int) -> tuple[LoopPlan, ...]:
-    """The plans of labelled loops; at most `most` iterations in one another are unrolled, innermost first: of a loop
-    with more, some at a time."""
+    """Plan labelled loops; at most `most` iterations of nested loops are unrolled, innermost first.
+
+    Of a loop with more iterations some at a time are unrolled.
+    """
     outside = (loop for loop in loops if loop.label != WHOLE_KERNEL and not loop.in_threads)
     found = {loop.label: LoopPlan(loop.label, partition=True) for loop in outside if is_over_tiles(loop)}
     inside = sorted((loop for loop in loops if loop.in_threads), key=lambda each: -len(each.path))

@@ -106,8 +106,11 @@ def _tile(
     initialised: bool,
     least_reuse: float,
 ) -> UpdatedTile | None:
-    """The tile of these accesses of an array, which are all in the kernel; none where no box has constant extents,
-    cells are used less often, or nothing is read that the tile itself wrote."""
+    """Create the tile of these accesses of an array, which are all in the kernel.
+
+    Returns None where no box has constant extents, cells are used less often, or nothing is read that the tile itself
+    wrote.
+    """
     box = box_around(united_maps([a.full for a in accesses]))
     kept = TileDataflow(tuple(accesses), dependences, sum(role == HOST_LOOP for role in whole.roles))
     if box is None:
@@ -131,7 +134,7 @@ def _places(whole: LabelledLoop) -> isl.Set:
 def _executions(
     references: Iterable[Reference], whole: LabelledLoop, scop: Scop
 ) -> dict[str, tuple[isl.Map, isl.Map]]:
-    """What each block runs of a statement, and in tiles that the bounds of its domain do not cut."""
+    """Return what each block runs of a statement, also without the bounds of its domain, which cut tiles."""
     found: dict[str, tuple[isl.Map, isl.Map]] = {}
     for reference in references:
         name = reference.statement.name
@@ -145,7 +148,7 @@ def _executions(
 
 
 def updated_placement(name: str, updated: UpdatedTile) -> Placement:
-    """The placement of a tile."""
+    """Return the placement of a tile."""
     tile = updated.tile
     return Placement(
         name,

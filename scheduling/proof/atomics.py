@@ -15,8 +15,9 @@ from polytile.scheduling.proof.legality import unordered
 
 
 def indivisible(run: Executions) -> frozenset[tuple[str, str]]:
-    """The (statement, array) whose updates are to be atomic operations, as the tree runs some of those that commute
-    neither in one thread nor with a barrier between.
+    """Return the (statement, array) whose updates have to be atomic operations.
+
+    The tree runs some of those that commute neither in one thread nor with a barrier between.
 
     The dependences leave out exactly the pairs of these updates (analysis/dependences.py): all others are in order.
     """

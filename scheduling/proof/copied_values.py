@@ -38,12 +38,12 @@ class Wires:
     others: frozenset[str]
 
     def group(self, array: str) -> frozenset[str]:
-        """The arrays that share values with an array."""
+        """Return the arrays that share values with an array."""
         return next((group for group in self.groups if array in group), frozenset((array,)))
 
 
 def wires(source: Scop, program: Scop) -> Wires:
-    """What of the source a program leaves out."""
+    """Return the statements of the source that a program leaves out: plain copies, by arrays, and others."""
     runs = {part for s in program.statements for part in s.parts or (s.name,)}
     runs |= {p.statement for p in program.privatised}
     gone = [s for s in source.statements if s.name not in runs and any(a.writes for a in s.accesses)]
@@ -98,7 +98,7 @@ class Side:
         return _renamed(origin, f"{statement.name}@{number}") if statement.name in self.apart else origin
 
     def _through(self, flow: isl.UnionMap, into: isl.UnionMap) -> isl.UnionMap | None:
-        """The flow with every copy replaced by what it copied."""
+        """Replace every copy in the flow by what it copied, or return None."""
         copies = self._empty().domain()
         for name in self.copies:
             copies = copies.union(isl.UnionSet.from_set(self.scop.statement(name).domain))
@@ -137,8 +137,10 @@ def _unchanged(seen: frozenset[str], flow: isl.UnionMap) -> isl.UnionMap:
 def compared(
     source: Scop, before: Dependences, program: Scop, after: Dependences, gone: Wires
 ) -> Iterator[tuple[str, isl.UnionMap | None, isl.UnionMap | None]]:
-    """The origins of values for each group of arrays, by one of them: in the source's statements as the source has
-    them, and in the program's as that does; None where they are not known."""
+    """Yield one array of each group, with the origins of the group's values in the source and in the program.
+
+    They are in statements of the source for the one, of the program for the other; None where they are not known.
+    """
     added = {s.name for s in program.statements if not s.parts} - {s.name for s in source.statements}
     apart = frozenset(s.name for s in source.statements if _is_same_statement(s, program))
     regrouped = {result.root for result in regroupings(source, program)}

@@ -109,7 +109,7 @@ def _compare(scop: Scop, array: str, wanted: isl.UnionMap, given: isl.UnionMap, 
 
 
 def _renamed(reads: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
-    """Reads by the results that instances make up.
+    """Replace instances of reads by the results that they make up.
 
     The others are not mapped through an identity: it has the pieces of their domain, and their product with the pieces
     of the reads is what takes long.
@@ -123,7 +123,7 @@ def _renaming(instances: isl.UnionSet, results: isl.UnionMap) -> isl.UnionMap:
 
 
 def _condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
-    """The flow with results in place of the instances that make them up.
+    """Replace the instances that make up results by these in the flow.
 
     before: S0[i] -> S1[i, 0]; S1[i, j] -> S1[i, j + 1]; S1[i, m - 1] -> S2[i]
     after:  S0[i] -> x[i]; x[i] -> S2[i]
@@ -148,7 +148,7 @@ def _carrier(source: Scop, program: Scop, results: tuple[Regrouping, ...]) -> is
 
 
 def _copies(source: Scop, program: Scop) -> isl.UnionSet:
-    """The instances of the program that only copy: statements that the source does not have."""
+    """Return the instances of the program that only copy: statements that the source does not have."""
     known = {s.name for s in source.statements}
     known |= {name for p in program.privatised for name in p.added}
     total = isl.UnionSet.empty(program.context.get_space().params())
@@ -179,8 +179,10 @@ def _copies_elements(program: Scop, statement: Statement, gone: Wires) -> bool:
 
 
 def _between_statements(flow: isl.UnionMap, carry: isl.UnionMap, program: Scop) -> isl.UnionMap:
-    """The source's flow between the program's statements: what stays within one instance of a joined statement is
-    left out where its parts run in that order."""
+    """Map the source's flow to the program's statements.
+
+    What stays within one instance of a joined statement is left out where its parts run in that order.
+    """
     order = {part: k for s in program.statements for k, part in enumerate(s.parts)}
     total = isl.UnionMap.empty(flow.get_space())
     for m in maps(flow):
@@ -197,7 +199,7 @@ def _direct(after: Dependences, copies: isl.UnionSet, array: str) -> isl.UnionMa
 
 
 def _through(after: Dependences, copies: isl.UnionSet, flow: isl.UnionMap) -> isl.UnionMap:
-    """The flow with every copy replaced by what it copied.
+    """Replace every copy in the flow by what it copied.
 
     before: S1[i] -> copy[i]; copy[i] -> final[A[i]]
     after:  S1[i] -> final[A[i]]
@@ -225,8 +227,10 @@ def _union(relations: list[isl.UnionMap], like: isl.UnionMap) -> isl.UnionMap:
 def _first_values(
     source: Scop, program: Scop, after: Dependences, copies: isl.UnionSet, array: str
 ) -> isl.UnionMap:
-    """What each instance reads that an array held before the SCoP, directly or through copies; UNKNOWN elements where
-    another array holds its values, of which it is not known exactly what is read before it is written.
+    """Return what each instance reads that an array held before the SCoP, directly or through copies.
+
+    The elements are UNKNOWN where another array holds its values, of which it is not known exactly what is read before
+    it is written.
 
     before: copy[i] -> A[i]; copy[i] -> S1[i] through A_in
     after:  S1[i] -> A[i]
@@ -253,6 +257,6 @@ def _of_unknown(instances: isl.UnionSet) -> isl.UnionMap:
 
 
 def _elements(reads: isl.UnionMap, other: isl.UnionMap) -> isl.UnionMap:
-    """The reads, without the elements of instances that read UNKNOWN ones in `other`."""
+    """Remove from the reads the elements of instances that read UNKNOWN ones in `other`."""
     unknown = other.intersect_range(isl.UnionSet(f"{{ {UNKNOWN}[] }}")).domain()
     return reads.subtract_domain(unknown).union(_of_unknown(reads.domain().intersect(unknown)))

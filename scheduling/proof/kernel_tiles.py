@@ -52,7 +52,7 @@ def keeps_whole_kernel(scop: Scop, plan: KernelPlan, placement: Placement, loops
 
 
 def _accesses(accesses: tuple[AccessRelation, ...], array: str) -> Iterator[tuple[int, AccessRelation]]:
-    """The accesses to an array that read or write, with their numbers."""
+    """Yield the accesses to an array that read or write, with their numbers."""
     kinds = (READ, WRITE, MAY_WRITE)
     return ((n, a) for n, a in enumerate(accesses) if a.array == array and a.kind in kinds)
 
@@ -142,7 +142,7 @@ class _Tile:
             yield from self._wrong(f"two elements have one cell of {name}", used)
 
     def _unset(self, read: _Use) -> isl.Map:
-        """What a reference reads that was neither filled nor surely written by the block before."""
+        """Return what a reference reads that the block has neither filled nor surely written before."""
         filled = self.filled.apply_range(read.pairs.range().unwrap().range_map().reverse())
         left = isl.UnionMap.from_map(read.pairs.subtract(filled))
         element = isl.UnionSet.identity(isl.UnionSet.from_set(read.elements.range()))
@@ -159,7 +159,7 @@ class _Tile:
         return elements.subtract_range(bounding_box(used.extract_set(elements.range().get_space())))
 
     def _met_by_others(self, mine: isl.Map, theirs: isl.Map) -> isl.Map:
-        """What blocks use that others of their launch use as well."""
+        """Return what blocks use that others of their launch use as well."""
         rank = mine.dim(IN)
         own, other = ([f"{letter}{k}" for k in range(rank)] for letter in "pq")
         same = [f"p{k} = q{k}" for k in range(self.hosts)]

@@ -199,7 +199,7 @@ class _Walk:
 
 @memoized
 def at_once(pairs: isl.UnionMap, values: isl.MultiUnionPwAff) -> isl.UnionMap:
-    """The pairs of instances that have the same values."""
+    """Return the pairs of instances that have the same values."""
     return pairs.eq_at_multi_union_pw_aff(values)
 
 
@@ -220,9 +220,11 @@ def unordered(
     *,
     both_directions: bool = False,
 ) -> tuple[Violation, ...]:
-    """The pairs of instances that a mapped tree does not run one after the other; empty when it keeps them all.
-    Of those that are `dealt_out`, any thread of the block may run each. Of pairs in `both_directions` one may run
-    before the other, whichever it is."""
+    """Return the pairs of instances that a mapped tree does not order; empty when it keeps them all.
+
+    Any thread of the block may run each instance that is `dealt_out`. Of pairs in `both_directions` either one may run
+    before the other.
+    """
     walk = _Walk(both_directions=both_directions, dealt_out=dealt_out)
     walk.node(tree.get_root(), pairs, None, "")
     return tuple(walk.violations)
@@ -236,7 +238,7 @@ def missing_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> set[Path]
 
 
 def require_mapped(scop: Scop, tree: isl.Schedule) -> None:
-    """Raises UserError when the marks of a tree are not those of a mapped schedule."""
+    """Raise UserError when the marks of a tree are not those of a mapped schedule."""
     try:
         check_marks(tree)
     except UserError as error:
@@ -266,7 +268,7 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
 
 
 def _needed(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> isl.UnionMap:
-    """The dependences that a schedule must keep: those of a relaxed reduction to itself may go."""
+    """Return the dependences that a schedule must keep: those of a relaxed reduction to itself may go."""
     relaxed = isl.UnionSet.empty(scop.context.get_space().params())
     for name in schedule.relaxed:
         relaxed = relaxed.union(isl.UnionSet.from_set(scop.statement(name).domain))
@@ -304,7 +306,7 @@ def _incomplete(message: str, scop: Scop) -> IllegalSchedule:
 
 
 def _check_filter(scop: Scop, node: isl.ScheduleNode) -> None:
-    """A filter may leave out instances only where its siblings have them."""
+    """Check that a filter leaves out instances only where its siblings have them."""
     if node.parent().get_type() in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
         return
     if not node.get_domain().intersect_params(scop.context).is_subset(node.filter_get_filter()):
@@ -323,7 +325,7 @@ def _check_partition(scop: Scop, node: isl.ScheduleNode) -> None:
 
 
 def illegal(scop: Scop, dependences: Dependences, violation: Violation) -> IllegalSchedule:
-    """The error for a violation, with one pair of instances in source terms."""
+    """Build the error for a violation, with one pair of instances in source terms."""
     found = sample(violation.pairs)
     assert found is not None, "a violation has a pair"
     source, at, sink, then, parameters = found

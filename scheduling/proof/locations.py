@@ -77,7 +77,7 @@ class Locations:
         return _united(used).subtract(self.private)
 
     def order(self, tree: isl.Schedule) -> isl.Schedule:
-        """The tree with what comes before and after it, for the statements and copies that use the array."""
+        """Extend the tree by what comes before and after it, for the statements and copies that use the array."""
         first, last = (isl.Schedule.from_domain(each) for each in (self.before, self.after))
         users = _united(route.universe().domain().unwrap().domain() for route in self.routes.values())
         return first.sequence(tree).sequence(last).intersect_domain(users.union(self.kills.domain()))
@@ -99,7 +99,7 @@ def _united(parts: Iterable[isl.UnionSet]) -> isl.UnionSet:
 
 
 def source_locations(scop: Scop, array: str) -> Locations:
-    """The Scop's own: each element is its location."""
+    """Return the Scop's own locations: each element is its location."""
     one = frozenset((array,))
     routes = {kind: _in_memory(scop.accesses(kind, arrays=one).intersect_params(scop.context)) for kind in USES}
     kills = scop.accesses(AccessKind.KILL, arrays=one).intersect_params(scop.context)
@@ -175,7 +175,7 @@ class _Routing:
     problems: list[tuple[str, isl.UnionSet]] = field(default_factory=list)
 
     def accesses(self) -> Iterator[tuple[tuple[str, int] | None, AccessKind, isl.UnionMap]]:
-        """The accesses of statements: those that placements name by themselves, the others together."""
+        """Yield the accesses of statements: those that placements name by themselves, the others in one map."""
         named = {use for plan in self.plans for p in plan.placed(self.array) for use in p.uses}
         context = self.scop.context
         if not named:
@@ -205,7 +205,7 @@ class _Routing:
         return total.union(_in_memory(rest))
 
     def inside(self, run: CopyRun) -> isl.UnionMap:
-        """The cells of copies."""
+        """Return the cells of copies."""
         plan = self._plan(run)
         found = self._copied(plan, run.placement, run, run.elements)
         lost = run.elements.subtract(found.domain().unwrap())
@@ -239,7 +239,7 @@ class _Routing:
     def _cells(
         self, plan: KernelPlan, placement: Placement, used: isl.UnionMap, places: isl.UnionMap, owned: isl.UnionMap
     ) -> isl.UnionMap:
-        """The cells of those elements that have one, by owner, `{ [S[i] -> A[j]] -> A_tile[block, cell] }`."""
+        """Return the cells of those elements that have one, by owner, `{ [S[i] -> A[j]] -> A_tile[block, cell] }`."""
         used = used.intersect_domain(places.domain())
         user, element = used.domain_map(), used.range_map()
         cell = user.apply_range(places).range_product(element).apply_range(_cell(placement))

@@ -47,7 +47,7 @@ DOUBTED_OPERATIONS = 10_000_000  # of isl, where a part of the proof has failed 
 def wrong_placements(
     scop: Scop, tree: isl.Schedule, plans: Sequence[KernelPlan], instances: isl.UnionMap | None = None
 ) -> list[Failure]:
-    """What the placements of the plans do to the values of their arrays; empty is the proof that they keep them.
+    """Return what the placements change of the values of their arrays; empty is the proof that they keep them.
 
     The mapped tree runs the Scop's instances; where blocks repeat what others compute, it runs executions, of the
     instances that `instances` tells, `{ S[b, t, i] -> S[t, i] }`. Raises InternalError for plans that do not fit it.
@@ -74,7 +74,7 @@ def wrong_placements(
 def _not_kernel_tiles(
     scop: Scop, tree: isl.Schedule, plans: Sequence[KernelPlan]
 ) -> tuple[list[KernelPlan], list[Failure]]:
-    """The plans without those tiles of whole kernels that change no value (kernel_tiles.py), and why others may do."""
+    """Return the plans without kernel tiles that change no value (kernel_tiles.py), and why others may change some."""
     loops, left, doubts = labelled_loops(tree), [], []
     for plan in plans:
         kept = []
@@ -149,7 +149,10 @@ class _Theorem:
             yield self._failure(_pairs(wanted.subtract(given)), "a value does not arrive")
 
     def _order(self, order: isl.Schedule, times: isl.UnionMap, flow: _Flow) -> Iterator[Failure]:
-        """Executions that meet in a location in no order that the GPU keeps. A thread keeps its own, except in sets."""
+        """Yield executions that meet in a location in no order that the GPU keeps.
+
+        A thread keeps its own, except in sets.
+        """
         yield from self._unordered(order, times, flow, self.used.shared)
         if has_sets(order):
             found = self._unordered(order, times, flow, self.used.private)
@@ -197,7 +200,7 @@ class _Theorem:
         return cells.apply_range(users.reverse()).intersect(near)
 
     def _iterations(self, loop: LabelledLoop) -> isl.UnionMap:
-        """The iteration of a loop that each execution runs in."""
+        """Return the iteration of a loop that each execution runs in."""
         total = loop.iterations
         for run in (r for r in self.copies.runs if r.placement.array == self.array and r.reaches(loop)):
             total = total.union(run.iterations(loop))
@@ -239,13 +242,15 @@ class _Flow:
         return self.by_location.range_factor_domain()
 
     def through(self, where: isl.UnionSet) -> isl.UnionMap:
-        """The pairs of executions that pass values through these locations."""
+        """Return the pairs of executions that pass values through these locations."""
         return self.by_location.uncurry().intersect_range(where).domain().unwrap()
 
 
 def _mixed(full: isl.UnionMap, used: Locations) -> isl.UnionMap:
-    """What is written as one element and read as another, `{ A[i] -> A[j] }`. Where each instance writes one element,
-    its name says which, and the values tell."""
+    """Return what is written as one element and read as another, `{ A[i] -> A[j] }`.
+
+    Where each instance writes one element, its name says which, and the values tell.
+    """
     if used.routes[WRITE].union(used.routes[MAY_WRITE]).domain().unwrap().is_single_valued():
         return isl.UnionMap("{ }")
     met = full.uncurry()  # [writer -> reader] -> location
@@ -274,7 +279,7 @@ def _meetings(used: Locations, where: isl.UnionSet) -> isl.UnionMap:
 
 
 def _one_location(used: Locations, where: isl.UnionSet, pairs: isl.UnionMap) -> isl.UnionSet:
-    """A location where executions of such a pair meet."""
+    """Return a location where executions of such a pair meet."""
     users = used.reads.union(used.writes).union(used.may_writes).intersect_range(where)
     pair = isl.UnionMap.from_map(isl.Map.from_basic_map(pairs.sample()))
     both = users.intersect_domain(pair.domain()).range().intersect(users.intersect_domain(pair.range()).range())
@@ -295,7 +300,7 @@ def _conflicts(used: Locations, times: isl.UnionMap, where: isl.UnionSet) -> isl
 
 
 def _without(values: isl.UnionMap, copies: isl.UnionSet) -> tuple[isl.UnionMap, bool]:
-    """The flow with what copies read in their place, and whether it could be followed to the end.
+    """Replace what copies read by its origin in the flow, and tell whether it could be followed to the end.
 
     before: before_A[i] -> A_tile_fill[b, i]; A_tile_fill[b, i] -> S0[i]
     after:  before_A[i] -> S0[i]

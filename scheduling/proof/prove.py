@@ -97,7 +97,7 @@ def _known_exactly(claim: Claim) -> dict[str, bool]:
 
 
 def _values(claim: Claim, known: Mapping[str, bool], max_operations: int) -> Dependences:
-    """The flow of the source's values, exact for each array that is `known` so in the program.
+    """Compute the flow of the source's values, exact for each array that is `known` so in the program.
 
     Raises OverBudgetError where `max_operations` do not suffice for one array.
     """
@@ -142,7 +142,7 @@ def _check_storage(claim: Claim, max_operations: int) -> None:
 
 
 def _stream_facts(claim: Claim) -> tuple[str, ...]:
-    """What was shown of the kernels for the first iterations of a time loop."""
+    """Return what was shown of the kernels for the first iterations of a time loop."""
     if claim.stream is None:
         return ()
     from polytile.scheduling.proof.streaming.prove import prove_stream
@@ -151,7 +151,7 @@ def _stream_facts(claim: Claim) -> tuple[str, ...]:
 
 
 def _split_facts(claim: Claim) -> tuple[str, ...]:
-    """What was shown of the kernels of split tiles in registers."""
+    """Return what was shown of the kernels of split tiles in registers."""
     if claim.split is None:
         return ()
     from polytile.scheduling.proof.split_tiles import prove_split

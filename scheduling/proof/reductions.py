@@ -64,7 +64,7 @@ class Regrouping:
 
 
 def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
-    """The reductions that were privatised, or turned round, on the way from `source` to `program`."""
+    """Return the reductions that were privatised, or reversed, on the way from `source` to `program`."""
     split = (_regrouping(source, program, made, made.array) for made in program.privatised)
     turned = (_regrouping(source, program, made, _accumulator(program, made)) for made in program.backwards)
     return (*split, *turned)
@@ -96,10 +96,12 @@ def _regrouping(source: Scop, program: Scop, made: Privatised | Reversed, array:
 def comparable(
     source: Scop, before: Dependences, program: Scop, after: Dependences, results: tuple[Regrouping, ...]
 ) -> tuple[Scop, Dependences, Scop, Dependences]:
-    """The source with certain writes in the reductions that are another in the program (see chains.settled), and both
-    with what these read of other elements apart (see reads_apart.py), each with its dependences.
+    """Rewrite source and program to a form in which their reductions can be compared, each with its dependences.
 
-    Raises OverBudgetError where these are not found exactly.
+    The source has certain writes in the reductions that are different in the program (see chains.settled), and in both
+    the reads of other elements are separated (see reads_apart.py).
+
+    Raises OverBudgetError where the dependences are not found exactly.
     """
     parts = frozenset(part for r in results for part in r.parts)
     certain = settled(with_reads_apart(source, parts), parts)
@@ -109,7 +111,7 @@ def comparable(
 
 
 def _values_of(scop: Scop, changed: Scop, known: Dependences, arrays: set[str]) -> Dependences:
-    """The dependences of a Scop that another one became, which differs in how it uses these arrays."""
+    """Compute the dependences of a Scop made from another one, which differs in how it uses these arrays."""
     if changed is scop:
         return known
     found = [array_values(changed, d.array, MAX_OPERATIONS) if d.array in arrays else d for d in known.by_array]
@@ -121,8 +123,10 @@ def _values_of(scop: Scop, changed: Scop, known: Dependences, arrays: set[str]) 
 def wrong_regroupings(
     source: Scop, before: Dependences, program: Scop, after: Dependences
 ) -> tuple[tuple[Regrouping, str], ...]:
-    """The reductions whose partial results do not add up to what the source does, with the reason. Empty is the proof,
-    together with that of dataflow.changed_values. `before` and `after` are the dependences of the two."""
+    """Return the reductions whose partial results do not add up to what the source does, with the reason.
+
+    Empty is the proof, along with that of dataflow.changed_values. `before` and `after` are the dependences of the two.
+    """
     results = regroupings(source, program)
     source, before, program, after = comparable(source, before, program, after, results)
     found = []
@@ -227,8 +231,10 @@ def _results(program: Scop, made: Privatised, roles: Mapping[str, str]) -> isl.U
 def _wrong_flow(
     flow: isl.UnionMap, results: isl.UnionMap, members: isl.UnionSet, combining: isl.UnionSet
 ) -> str | None:
-    """What is wrong with the flow of partial results between instances that carry parts of `results`; `members` write
-    them, `combining` ones read several."""
+    """Describe what is wrong with the flow of partial results between instances that carry parts of `results`.
+
+    `members` write them, `combining` ones read several. Returns None if nothing is.
+    """
     single = results.domain().subtract(combining)
     onward = flow.intersect_domain(members)
     steps = onward.apply_domain(results).apply_range(results)
@@ -252,7 +258,7 @@ def _instances(program: Scop, roles: Mapping[str, str]) -> isl.UnionSet:
 
 
 def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterator[str]:
-    """What adds to each result is one uninterrupted chain, too."""
+    """Yield why what adds to a result is not one uninterrupted chain, too."""
     array, last = result.array, result.last
     if not after.of(array).exact or own_element(program.statement(last), array) is None:
         yield f"{last} uses other elements of {array}"

@@ -29,14 +29,16 @@ SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
 
 
 def require(holds: bool, message: str) -> None:
-    """Raises WrongSplitError unless it holds."""
+    """Raise WrongSplitError unless it holds."""
     if not holds:
         raise WrongSplitError(message)
 
 
 def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[str, ...]:
-    """What was shown of the kernels of a plan, in lines for a reader. Raises WrongSplitError, with the first reason
-    against it."""
+    """Prove the kernels of a plan; returns what was shown, in lines for a reader.
+
+    Raises WrongSplitError, with the first reason against it.
+    """
     try:
         placed = _parts(scop, plan)
         _check_order(dependences, scop, plan, placed)
@@ -104,7 +106,7 @@ def _check_steps(placed: dict[str, isl.Map]) -> None:
 
 
 def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
-    """The places x of windows of tile K in band b at time t, as conditions."""
+    """Format the places x of windows of tile K in band b at time t, as conditions."""
     u = f"(t - {plan.height}*b)"
     tests = [f"0 <= {u} < {plan.height}"]
     for k, (cut, grows, window) in enumerate(zip(plan.cuts, colour, windows, strict=True)):
@@ -183,8 +185,11 @@ def _element(array: Array, plan: SplitPlan, versions: int, one: SplitRead | Spli
 
 # Fills --------------------------------------------------------------------------------------------
 def _check_fills(plan: SplitPlan) -> None:
-    """What a tile may load, another one of the launch does not write. Tiles of a colour are alike, whatever their band
-    and their numbers: what the first of the first band writes stands for all."""
+    """Check that another tile of the launch does not write what a tile may load.
+
+    Tiles of a colour are alike, whatever their band and their numbers: what the first of the first band writes stands
+    for all.
+    """
     for array, version in plan.fields:
         writes = [(_windows(plan, w), w.version) for w in plan.writes if w.array == array]
         made = _reached(plan, (array, version), writes).intersect_domain(FIRST_TILES)
@@ -204,8 +209,10 @@ def _windows(plan: SplitPlan, write: SplitWrite) -> tuple[Window, ...]:
 
 
 def _loads(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], int]]:
-    """The places of an array that are loaded for what each statement reads of a version: around those that it writes as
-    far as it reads, or the very places."""
+    """Yield the places of an array that are loaded for what each statement reads of a version.
+
+    They are around those that it writes as far as it reads, or the very places.
+    """
     for write in plan.writes:
         for version, reach in plan.reaches(write.statement, array):
             yield tuple(w.moved(*r) for w, r in zip(_windows(plan, write), reach, strict=True)), version
@@ -252,7 +259,7 @@ def _check_transient(scop: Scop, dependences: Dependences, plan: SplitPlan, arra
 
 
 def _check_windows(plan: SplitPlan, array: str, write: SplitWrite, reader: SplitWrite, k: int) -> None:
-    """A tile that shrinks reads what it makes in the step; one that grows has all readers of what it makes."""
+    """Check that shrinking tiles read what they make in the step, and growing ones have all readers of that."""
     own, of = plan.written(write, k), plan.written(reader, k)
     first, last = plan.hull([r for r in plan.reads_of(reader.statement) if r.array == array], k)
     read = of.moved(first, last)

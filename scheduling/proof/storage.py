@@ -63,7 +63,7 @@ class Realisation:
     free: isl.UnionMap | None = field(default=None, compare=False)
 
     def in_some_order(self, pairs: isl.UnionMap) -> isl.UnionMap:
-        """The pairs whose order counts."""
+        """Return the pairs whose order counts: all but those that are `free`."""
         return pairs if self.free is None else pairs.subtract(self.free)
 
 
@@ -112,7 +112,10 @@ def _flow_over_cells(
 def _unordered(
     array: str, found: Realisation, order: isl.Schedule, over_cells: isl.UnionMap
 ) -> Iterator[Failure]:
-    """Executions that use one cell, in no order that the GPU keeps. A thread keeps that of its own, of all but sets."""
+    """Yield executions that use one cell, in no order that the GPU keeps.
+
+    A thread keeps that of its own, of all but sets.
+    """
     written = found.writes.union(found.may_writes)
     false = _flow_over_cells(found, order, written, found.may_writes.union(found.reads))
     meeting = children_that_meet(order, written.union(found.reads), written)

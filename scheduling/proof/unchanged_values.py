@@ -18,7 +18,7 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 
 
 def unchanged(values: isl.UnionMap, used: Locations) -> isl.UnionMap:
-    """The flow `{ writer -> [reader -> A[i]] }` in which those who read first values read them directly."""
+    """Return the flow `{ writer -> [reader -> A[i]] }` in which those who read first values read them directly."""
     into: dict[str, list[isl.Map]] = {}
     for m in maps(values):
         into.setdefault(_reader(m), []).append(m)

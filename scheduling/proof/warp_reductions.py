@@ -39,7 +39,7 @@ _KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KI
 
 
 def wrong_executions(scop: Scop, dependences: Dependences, run: Executions) -> Iterator[str]:
-    """What does not hold of `run` as a realisation of `scop`, a line each."""
+    """Yield what does not hold of `run` as a realisation of `scop`, a line each."""
     context = scop.context
     parts = run.instances.intersect_params(context)
     whole = parts.domain().is_equal(run.scop.domain.intersect_params(context))
@@ -144,7 +144,7 @@ def _is_of_leaders(condition: Expr, lanes: Sequence[str], reduction: WarpReducti
 
 
 def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:
-    """The instances with all their lanes."""
+    """Return the instances for all threads that combine, by `sizes`."""
     rank = domain.dim(_SET) - len(sizes)
     names = [f"d{k}" for k in range(domain.dim(_SET))]
     bounds = " and ".join(f"0 <= {name} < {size}" for name, size in zip(names[rank:], sizes, strict=True))
@@ -156,7 +156,7 @@ def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:
 
 
 def _leaders(domain: isl.Set, reduction: WarpReduction) -> isl.Set:
-    """The first lane of each segment."""
+    """Return the first thread of each segment."""
     number = _number_text(domain, reduction)
     return isl.Set(f"{{ {_lane_text(domain, reduction)} : ({number}) mod {reduction.width} = 0 }}")
 
@@ -166,7 +166,7 @@ def _lane_text(domain: isl.Set, reduction: WarpReduction) -> str:
 
 
 def _number_text(domain: isl.Set, reduction: WarpReduction) -> str:
-    """The number of a lane, over the iterators."""
+    """Format the number of a thread within its warp, over the iterators."""
     first = domain.dim(_SET) - len(reduction.sizes)
     return " + ".join(f"{stride} d{first + k}" for k, stride in enumerate(reduction.strides))
 
@@ -210,7 +210,7 @@ def _step(schedule: MappedSchedule) -> isl.UnionMap:
 
 
 def _steps(tree: isl.Schedule) -> isl.Schedule:
-    """The tree without threads: of the points that one thread runs, which."""
+    """Return the tree without threads: it tells which of the points that one thread runs an instance is."""
 
     def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
         sizes = thread_sizes(node)

@@ -86,8 +86,10 @@ def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
 
 
 def _lasting(scop: Scop, dependences: Dependences, candidates: set[str], *, strict: bool) -> isl.UnionMap:
-    """The dependences that stay when all candidates are expanded, without those of reductions to themselves: these may
-    be split over threads."""
+    """Return the dependences that stay when all candidates are expanded, without those of reductions to themselves.
+
+    Reductions may be split over threads.
+    """
     total = dependences.flow
     for d in dependences.by_array:
         if d.array not in candidates:
@@ -123,15 +125,17 @@ def _private_depth(scop: Scop, found: ArrayDependences, nest: SourceNest) -> int
 def _levels_to_expand(
     scop: Scop, found: ArrayDependences, nest: SourceNest, depth: int, lasting: isl.UnionMap
 ) -> tuple[int, ...]:
-    """The loops that nothing but the array's reuse keeps serial."""
+    """Return the loops that nothing but the array's reuse keeps serial."""
     loops = nest.shared(*_accessing(scop, found.array))[:depth]
     serial = (k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
     return tuple(k for k in serial if not carried(lasting, nest, loops[k]))
 
 
 def _all_levels(scop: Scop, found: ArrayDependences, nest: SourceNest, depth: int) -> tuple[int, ...]:
-    """The loops that the array's reuse keeps serial, be they serial anyway; none where that takes memory of an order
-    that the user's arrays do not."""
+    """Return the loops that the array's reuse keeps serial, be they serial anyway.
+
+    Returns none where expansion takes memory of an order that the user's arrays do not.
+    """
     loops = nest.shared(*_accessing(scop, found.array))[:depth]
     serial = tuple(k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
     array = scop.array(found.array)
@@ -140,7 +144,7 @@ def _all_levels(scop: Scop, found: ArrayDependences, nest: SourceNest, depth: in
 
 
 def _rank_of_data(scop: Scop) -> int:
-    """The largest rank of an array that the user has."""
+    """Return the largest rank of an array that the user has."""
     return max((a.rank for a in scop.arrays if a.origin is Origin.EXTERNAL), default=0)
 
 
@@ -169,7 +173,7 @@ def _plan(scop: Scop, array: Array, levels: tuple[int, ...]) -> Expansion | None
 
 
 def _least_value(values: isl.Set, least: isl.PwAff) -> isl.Aff | None:
-    """A lower bound of an iterator that is one sum of parameters: a number, if possible."""
+    """Return a lower bound of an iterator that is one sum of parameters: a number, if possible; None without one."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(least.get_domain_space()))
     number = constant_value(least)
     if number is not None:
@@ -228,7 +232,10 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
 
 
 def known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:
-    """The array's extents; an outermost one that C leaves open is one more than the largest index accessed."""
+    """Return the array's extents.
+
+    An outermost one that C leaves open is one more than the largest index accessed.
+    """
     if not array.extents or array.extents[0] is not None:
         return array.extents
     kinds = (AccessKind.READ, AccessKind.WRITE)
@@ -333,7 +340,7 @@ def _shift(space: isl.Space, dim: int, offset: isl.Aff) -> isl.Map:
 
 
 def _on(offset: isl.Aff, space: isl.Space) -> isl.PwAff:
-    """A sum of parameters as a function of a set's elements."""
+    """Convert a sum of parameters into a function of a set's elements."""
     value = isl.PwAff.from_aff(offset)
     whole = space.align_params(value.get_domain_space())
     return value.align_params(whole.params()).insert_domain(whole)
@@ -374,7 +381,7 @@ def _copy_statement(
 
 
 def _named_expression(value: isl.PwAff, iterators: tuple[str, ...], scop: Scop) -> Expr:
-    """An expression over the iterators: they become parameters, which isl prints by name."""
+    """Convert an expression over the iterators: they become parameters, which isl prints by name."""
     as_map = isl.Map.from_pw_aff(value)
     n = as_map.dim(isl.dim_type.in_)
     first = as_map.dim(isl.dim_type.param)
@@ -387,7 +394,7 @@ def _named_expression(value: isl.PwAff, iterators: tuple[str, ...], scop: Scop) 
 
 
 def copy_schedule(statement: Statement) -> isl.Schedule:
-    """The copy's own loops, all parallel."""
+    """Build the copy's own loops, all parallel."""
     tree = isl.Schedule.from_domain(isl.UnionSet.from_set(statement.domain))
     rank = len(statement.iterators)
     if rank == 0:

@@ -69,7 +69,7 @@ def _may_be_parallel(scop: Scop, scalar: str) -> bool:
 
 
 def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest) -> _Carried | None:
-    """What a scalar carries, if that is a value to the next iteration of one loop."""
+    """Return what a scalar carries, or None unless that is a value to the next iteration of one loop."""
     users = [s for s in scop.statements if any(a.array == array.name for a in s.accesses)]
     inside = [s for s in users if s.iterators]
     writers = [s for s in inside if _kinds(s, array.name) - {AccessKind.READ}]

@@ -25,13 +25,15 @@ _DIGITS = 9  # which tell all floats of 4 bytes apart
 
 
 def multiply_by_reciprocals(scop: Scop, exact: bool) -> Scop:
-    """The Scop without divisions by floating constants; if `exact`, only where no result changes. A constant whose
-    reciprocal is too large or too small for full precision stays a divisor."""
+    """Replace divisions by floating constants by products; if `exact`, only where no result changes.
+
+    A constant whose reciprocal is too large or too small for full precision stays a divisor.
+    """
     return with_rewritten_bodies(scop, lambda node: _multiplied(node, exact) if isinstance(node, Binary) else node)
 
 
 def _multiplied(node: Binary, exact: bool) -> Expr:
-    """A quotient by a constant as a product."""
+    """Rewrite a quotient by a constant as a product."""
     if node.op != "/" or node.type.kind != "float" or constant(node.left) is not None:
         return node
     divisor = constant(node.right)
@@ -45,7 +47,10 @@ def _multiplied(node: Binary, exact: bool) -> Expr:
 
 
 def constant(value: Expr) -> Fraction | None:
-    """The exact value of a constant as its type holds it, if it is one: literals, their negatives and conversions."""
+    """Return the exact value of a constant as its type holds it, or None.
+
+    Constants are literals, their negatives and conversions.
+    """
     match value:
         case Literal(text=text, type=ctype):
             return _held(_parsed(text), ctype)
@@ -58,7 +63,7 @@ def constant(value: Expr) -> Fraction | None:
 
 
 def _parsed(text: str) -> Fraction | None:
-    """What C's text of a number says."""
+    """Parse C's text of a number, or return None."""
     plain = text.lower()
     try:
         if plain.startswith("0x"):
@@ -79,7 +84,7 @@ def _held(value: Fraction | None, ctype: CType) -> Fraction | None:
 
 
 def _rounded(value: Fraction, ctype: CType) -> float | None:
-    """The value in a floating type, if that holds it in full precision."""
+    """Round to a floating type; None unless that holds the value in full precision."""
     if ctype.size not in _LIMITS:
         return None
     least, most = _LIMITS[ctype.size]
@@ -89,7 +94,7 @@ def _rounded(value: Fraction, ctype: CType) -> float | None:
 
 
 def _single(value: float) -> float:
-    """The nearest float of 4 bytes."""
+    """Round to the nearest float of 4 bytes."""
     try:
         found: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -115,7 +120,10 @@ def _is_power_of_two(value: Fraction) -> bool:
 
 
 def _weighted(value: Expr, factor: Fraction, ctype: CType) -> Expr | None:
-    """A sum of products with constants, times a factor; None where a term has no constant, or sums round in between."""
+    """Multiply a sum of products with constants by a factor.
+
+    Returns None where a term has no constant, or sums round in between.
+    """
     return _Weights(factor, ctype).scaled(value)
 
 

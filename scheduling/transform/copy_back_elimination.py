@@ -139,7 +139,7 @@ def _versions(scop: Scop, found: CopyBack) -> _Versions:
 
 
 def _rewritten(statement: Statement, found: CopyBack, versions: _Versions) -> Statement:
-    """The statement with the versions in place of the array and of the temporary, which holds the later one."""
+    """Replace the array and the temporary, which holds the later version, by the versions in the statement."""
     own = {a.array for a in statement.accesses} & {found.array, found.temporary}
     if not own:
         return statement
@@ -184,7 +184,7 @@ def _filling(scop: Scop, found: CopyBack, versions: _Versions, name: str) -> Sta
 
 
 def _restoring(scop: Scop, found: CopyBack, versions: _Versions, array: str, name: str) -> Statement:
-    """What was copied back in the last step, behind the SCoP."""
+    """Create the statement that restores, after the SCoP, what was copied back in the last step."""
     domain = found.elements.intersect_params(scop.context).set_tuple_name(name)
     iterators = _iterators(scop, domain.dim(SET))
     least, most = (pick(0) for pick in (found.steps.dim_min, found.steps.dim_max))

@@ -31,7 +31,10 @@ class ElementRead:
 
 
 def element_reads(statement: Statement, array: str) -> tuple[ElementRead, ...] | None:
-    """The ways in which a body reads an array; None where a subscript is not linear in iterators and parameters."""
+    """Return the ways in which a body reads an array.
+
+    Returns None where a subscript is not linear in iterators and parameters.
+    """
     found: dict[tuple[Subscripts, bool], ElementRead] = {}
     for access, updates in _reads(statement.body):
         key = access.subscripts, updates
@@ -85,8 +88,10 @@ def _column(statement: Statement, space: isl.Space, form: Linear) -> isl.Map | N
 
 
 def read_from(statement: Statement, array: str, chosen: Collection[ElementRead], other: str) -> Statement:
-    """The statement with the chosen reads of `array` from `other`, which has the same elements and which nothing else
-    uses yet."""
+    """Rewrite the chosen reads of `array` in a statement to read `other`.
+
+    It has the same elements, and nothing else uses it yet.
+    """
     moved = {read.subscripts for read in chosen}
     left = [read for read in element_reads(statement, array) or () if read not in chosen]
 
@@ -110,7 +115,7 @@ def read_from(statement: Statement, array: str, chosen: Collection[ElementRead],
 
 
 def _parts(statement: Statement, access: AccessRelation, reads: Collection[ElementRead]) -> Iterator[AccessRelation]:
-    """What these reads may be of an access: all of it, or the elements that they agree in."""
+    """Yield what these reads may be of an access: all of it, or the elements that they agree in."""
     pairs = access.relation.intersect_domain(statement.domain)
     common = [pairs.intersect(read.element) for read in reads]
     if any(pairs.is_subset(part) for part in common):

@@ -18,12 +18,12 @@ from polytile.scheduling.transform.rewritten_bodies import with_rewritten_bodies
 
 
 def begin_with_addends(scop: Scop) -> Scop:
-    """The Scop whose sums of floating-point products begin with a plain addend, if they have one."""
+    """Reorder the sums of floating-point products in a Scop to begin with a plain addend, if they have one."""
     return with_rewritten_bodies(scop, _begun)
 
 
 def _begun(node: Expr | Stmt) -> Expr | Stmt:
-    """A sum, whose left side is as it should be, begun with its last term where that is the first plain one."""
+    """Begin a sum, whose left side is in order already, with its last term where that is the first plain one."""
     if not _is_sum(node) or node.op != "+" or not isinstance(node.right, Access | Name):
         return node
     behind: list[Binary] = []

@@ -111,7 +111,7 @@ def readers(scop: Scop, array: str) -> Iterator[Statement]:
 def _blocked_loops(
     scop: Scop, dependences: Dependences, candidates: Sequence[ArrayDependences], nest: SourceNest
 ) -> list[Loop]:
-    """The loops that anti dependences of the candidates alone keep in order."""
+    """Return the loops that anti dependences of the candidates alone keep in order."""
     names = {d.array for d in candidates}
     lasting = dependences.flow
     for d in dependences.by_array:
@@ -122,7 +122,7 @@ def _blocked_loops(
 
 
 def _reads_in_the_way(scop: Scop, found: ArrayDependences, nest: SourceNest, loops: Collection[Loop]) -> Reads:
-    """The reads of an array that always find what it held before, and that keep one of the loops in order."""
+    """Return the reads that always find what an array held before, and that keep one of the loops in order."""
     only = frozenset((found.array,))
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only)
     first = found.uninitialised
@@ -145,7 +145,7 @@ def _reads_in_the_way(scop: Scop, found: ArrayDependences, nest: SourceNest, loo
 
 
 def accessed(statement: Statement, array: str, read: ElementRead) -> isl.UnionMap:
-    """The elements that a read may be of, by instance."""
+    """Return the elements that a read may be of, by instance."""
     total = isl.UnionMap.empty(statement.domain.get_space().params())
     for _, elements in statement.united(AccessKind.READ, arrays=frozenset((array,))):
         total = total.union(isl.UnionMap.from_map(elements.intersect(read.element)))
@@ -153,7 +153,7 @@ def accessed(statement: Statement, array: str, read: ElementRead) -> isl.UnionMa
 
 
 def _elements(scop: Scop, array: str, reads: Reads) -> isl.Set:
-    """What these reads use."""
+    """Return what these reads use."""
     parts = [accessed(scop.statement(name), array, read) for name, own in reads.items() for read in own]
     found = reduce(lambda a, b: a.union(b), parts).intersect_params(scop.context)
     return isl.Set.from_union_set(found.range()).coalesce()
@@ -182,7 +182,10 @@ def _pays(scop: Scop, reads: Mapping[str, Reads], nest: SourceNest, loop: Loop) 
 def with_copies(
     scop: Scop, dependences: Dependences, reads: Mapping[str, Reads], max_operations: int
 ) -> tuple[Scop, Dependences]:
-    """The Scop with these reads from copies. What it does with other arrays, and in which order, is the same."""
+    """Rewrite these reads of the Scop to read copies.
+
+    What it does with other arrays, and in which order, is the same.
+    """
     known = {d.array: d for d in dependences.by_array}
     for array, own in reads.items():
         scop = apply_snapshot(scop, array, own)

@@ -35,7 +35,7 @@ def split_live_ranges(scop: Scop, dependences: Dependences) -> Scop:
 
 
 def _purposes(scop: Scop, found: ArrayDependences) -> list[list[str]]:
-    """The statements that use an array, grouped by the flow of its values, in textual order."""
+    """Group the statements that use an array by the flow of its values; groups in textual order."""
     users = [s.name for s in scop.statements if any(a.array == found.array for a in s.accesses)]
     values = [(m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)) for m in maps(found.flow)]
     groups = [[u for u in users if u in members] for members in connected(users, values)]

@@ -46,7 +46,7 @@ class LoopBody:
 
 
 def loop_bodies(scop: Scop) -> Iterator[LoopBody]:
-    """The sequences of a Scop's order."""
+    """Yield the sequences of a Scop's order."""
     by_name = {s.name: s for s in scop.statements}
     for node in nodes(scop.schedule):
         if node.get_type() != isl.schedule_node_type.sequence:
@@ -141,7 +141,7 @@ def _body(scop: Scop, group: Sequence[Statement], scalars: frozenset[str]) -> tu
 
 
 def _accesses(group: Sequence[Statement], scalars: frozenset[str], name: str) -> Iterator[AccessRelation]:
-    """The accesses of all statements but those to the scalars, each once."""
+    """Yield the accesses of all statements except those to the scalars, each once."""
     seen: dict[tuple[str, AccessKind], list[isl.Map]] = {}
     for statement in group:
         for access in statement.accesses:
@@ -155,8 +155,10 @@ def _accesses(group: Sequence[Statement], scalars: frozenset[str], name: str) ->
 
 
 def with_fused(scop: Scop, fused: Mapping[str, Statement], gone: Collection[str], inner: Collection[str]) -> Scop:
-    """The Scop with fused statements in place of those of their names, without those that are `gone`, and without
-    arrays that are names `inner` to bodies now."""
+    """Replace statements of the Scop by the fused ones of their names.
+
+    Leaves out statements that are `gone`, and arrays that are names `inner` to bodies now.
+    """
     statements = tuple(fused.get(s.name, s) for s in scop.statements if s.name not in gone)
     rest = isl.UnionSet.empty(scop.context.get_space().params())
     for statement in statements:

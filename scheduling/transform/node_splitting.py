@@ -56,7 +56,7 @@ def split_nodes(scop: Scop, dependences: Dependences, max_operations: int = 0) -
 
 
 def _overwritten(scop: Scop, dependences: Dependences, array: str) -> Reads:
-    """The reads that always find what an array held before, and that other instances overwrite."""
+    """Return the reads that always find what an array held before, and that other instances overwrite."""
     found = dependences.of(array)
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
     result: dict[str, Sequence[ElementRead]] = {}
@@ -73,8 +73,10 @@ def _overwritten(scop: Scop, dependences: Dependences, array: str) -> Reads:
 
 
 def _kept_in_order(scop: Scop, dependences: Dependences, nest: SourceNest, loops: Iterable[Loop]) -> list[Loop]:
-    """The loops that stay serial when they are distributed over all of their statements: a dependence that they carry
-    is in a cycle."""
+    """Return the loops that stay serial when they are distributed over all of their statements.
+
+    A dependence that they carry is in a cycle.
+    """
     pairs = dependences.all.intersect_domain(scop.domain).intersect_range(scop.domain).intersect_params(scop.context)
     return [loop for loop in loops if _has_cycle(pairs, nest, loop)]
 

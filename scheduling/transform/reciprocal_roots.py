@@ -21,7 +21,7 @@ RECIPROCALS = {"sqrt": "rsqrt", "sqrtf": "rsqrtf"}
 
 
 def multiply_by_reciprocal_roots(scop: Scop) -> Scop:
-    """The Scop without quotients by square roots of their own type."""
+    """Replace quotients by square roots of their own type by products in a Scop."""
     return with_rewritten_bodies(scop, _multiplied)
 
 

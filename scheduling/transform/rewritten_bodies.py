@@ -11,8 +11,10 @@ from polytile.ir.scop import Scop, Statement
 
 
 def with_rewritten_bodies(scop: Scop, change: Callable[[Expr | Stmt], Expr | Stmt]) -> Scop:
-    """The Scop with each node of statements' bodies changed, inner ones first; statements in which nothing changes stay
-    the same objects, and so does a Scop of these."""
+    """Rewrite each node of the bodies of a Scop's statements, inner ones first.
+
+    Statements in which nothing changes stay the same objects, and so does a Scop of these.
+    """
 
     def changed(statement: Statement) -> Statement:
         body = tuple(rewrite(stmt, change) for stmt in statement.body)

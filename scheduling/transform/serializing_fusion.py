@@ -43,7 +43,7 @@ def fusion_serializes(group: Sequence[Statement], scalars: frozenset[str], times
 
 
 def _shared(one: Statement, other: Statement) -> frozenset[str]:
-    """The arrays that both use, and one of them sets."""
+    """Return the arrays that both use, and one of them sets."""
     common = {a.array for a in one.accesses} & {a.array for a in other.accesses}
     return frozenset(common & {a.array for s in (one, other) for a in s.accesses if a.writes})
 

@@ -68,7 +68,10 @@ def fuse_locals(scop: Scop, *, sums: bool = False) -> Scop:
 def _joined(
     scop: Scop, body: LoopBody, group: list[Statement], scalars: frozenset[str], sums: bool
 ) -> Statement | None:
-    """A group as one statement, if it can be; several updates of an element are a sum over a loop, where that is."""
+    """Fuse a group into one statement, or return None if it cannot be.
+
+    Several updates of an element are a sum over a loop, where that is.
+    """
     element = common_accumulator(group, scalars) if sums else frozenset()
     if not can_run_together(scop, body, group, scalars | element):
         return None
@@ -99,7 +102,7 @@ def fuse_writers(scop: Scop) -> Scop:
 
 
 def _writers(statements: list[Statement]) -> Iterator[list[Statement]]:
-    """The statements that only assign, and set elements of common arrays."""
+    """Yield the statements that only assign, and set elements of common arrays."""
     plain = [s for s in statements if len(s.body) == 1 and _assigns(s.body[0]) and s.reduction is None]
     edges = [(("array", array), ("statement", s.name)) for s in plain for array in changed_arrays(s)]
     for members in connected((), edges):
@@ -109,7 +112,7 @@ def _writers(statements: list[Statement]) -> Iterator[list[Statement]]:
 
 
 def _parts(scop: Scop, body: LoopBody, group: list[Statement]) -> Iterator[list[Statement]]:
-    """The statements, or what of each half can run together: a reader of what some of them set keeps few apart.
+    """Yield the group, or those of its halves, that can be fused: a reader of what some set separates few.
 
     before: A[i][0] = x; A[i][1] = y; B[i] = A[i][1]; A[i][2] = z; A[i][3] = w;
     after:  {A[i][0] = x; A[i][1] = y;}  B[i] = A[i][1];  {A[i][2] = z; A[i][3] = w;}
@@ -124,7 +127,7 @@ def _parts(scop: Scop, body: LoopBody, group: list[Statement]) -> Iterator[list[
 def _groups(
     scop: Scop, statements: list[Statement], own: list[str]
 ) -> Iterator[tuple[list[Statement], frozenset[str]]]:
-    """The statements that share qualifying scalars, with these scalars."""
+    """Yield the statements that share qualifying scalars, with these scalars."""
     edges: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for name in own:
         users = [s.name for s in scop.accessing(name)]
@@ -137,7 +140,7 @@ def _groups(
 
 
 def _accessed_once(scop: Scop) -> set[str]:
-    """The arrays with one access in all statements."""
+    """Return the arrays with one access in all statements."""
     count = Counter(a.array for s in scop.statements for a in s.accesses)
     return {array for array, times in count.items() if times == 1}
 
@@ -150,7 +153,7 @@ def _is_unread(scop: Scop, statement: Statement, name: str) -> bool:
 def _groups_and_others(
     scop: Scop, statements: list[Statement], own: list[str]
 ) -> Iterator[tuple[list[Statement], frozenset[str]]]:
-    """The statements that share qualifying scalars, and each of the others by itself."""
+    """Yield the statements that share qualifying scalars, and each of the others by itself."""
     grouped: set[str] = set()
     for group, scalars in _groups(scop, statements, own):
         grouped.update(s.name for s in group)
@@ -161,7 +164,7 @@ def _groups_and_others(
 def _with_and_without(
     statements: list[Statement], group: list[Statement], scalars: frozenset[str], unread: dict[str, str]
 ) -> Iterator[tuple[list[Statement], frozenset[str]]]:
-    """A group with what sets scalars that nothing reads, and without those that are not in it."""
+    """Yield a group with what sets scalars that nothing reads, and without those that are not in it."""
     names = {s.name for s in group}
     for taken in dict.fromkeys((frozenset(names | unread.keys()), frozenset(names))):
         found = [s for s in statements if s.name in taken]
@@ -210,7 +213,7 @@ def _hides_sum(group: list[Statement], scalars: frozenset[str], sums: bool) -> b
 
 
 def _told_apart(element: isl.Map) -> set[int]:
-    """The iterators of which different values access different elements."""
+    """Return the iterators of which different values access different elements."""
     meeting = element.apply_range(element.reverse())
     rank = range(element.dim(isl.dim_type.in_))
     return {k for k in rank if meeting.is_subset(meeting.equate(isl.dim_type.in_, k, isl.dim_type.out, k))}

@@ -58,7 +58,7 @@ class CooperationPlan:
 
 
 def plans(scop: Scop, schedule: MappedSchedule) -> list[CooperationPlan]:
-    """The combinations whose lanes are threads of the block that they run in."""
+    """Return the plans of the combinations whose partial results belong to threads of the block that they run in."""
     if not scop.privatised:
         return []
     found: list[CooperationPlan | None] = []
@@ -101,7 +101,7 @@ def _stored(scop: Scop, made: Privatised, place: KernelPlace) -> CooperationPlan
 
 
 def _reads(statement: Statement) -> isl.Map:
-    """The reads of the lanes, as one map."""
+    """Return the reads of the partial results, as one map."""
     assert statement.combine is not None
     relations = [a.relation for a in statement.relations(AccessKind.READ) if a.array == statement.combine.array]
     total = relations[0]

@@ -71,22 +71,24 @@ def _in_order(run: Executions) -> bool:
 
 
 def _still_known(before: Cooperation, after: Executions) -> dict[str, Storage | None]:
-    """What is known of the arrays about which nothing is another."""
+    """Return the known storage of the arrays whose facts have not changed."""
     return {array: home for array, home in before.private.items() if same_private_home(array, before.run, after)}
 
 
 def _with_registers(
     run: Executions, arrays: frozenset[str], known: Mapping[str, Storage | None] | None = None
 ) -> tuple[Cooperation, set[str]]:
-    """The same with what is known of the arrays, some of it before, and those of them that one thread has in
-    registers."""
+    """Add the storage of arrays to executions, partly `known` from before.
+
+    Also returns the names of the arrays that one thread has in registers.
+    """
     found = contract(run, 0, arrays, known)
     homes = {name: home for kernel in found.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
     return Cooperation(run, {name: homes.get(name) for name in arrays}), set(homes)
 
 
 def _spread(run: Executions, found: list[CooperationPlan], *, like: Executions | None = None) -> Executions | None:
-    """The plans carried out; `like` is the same under another schedule."""
+    """Apply the plans to executions, or return None; `like` has the same result under another schedule."""
     scop, tree = run.scop, run.schedule.tree
     taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters} | {s.name for s in scop.statements}
     taken |= {i for s in scop.statements for i in s.iterators}
@@ -136,7 +138,7 @@ def _changed_scop(scop: Scop, new: list[Made]) -> Scop:
 
 
 def _pulled_back(tree: isl.Schedule, parts: isl.UnionMap) -> isl.Schedule:
-    """The tree over parts of its instances, each where the whole was."""
+    """Rewrite a tree to run parts of its instances, each where the whole instance was."""
     plain = isl.UnionMap.empty(parts.get_space())
     for m in _maps(parts):  # without bounds, which would end up in the tree
         plain = plain.union(isl.UnionMap.from_map(_unbounded(m)))
@@ -173,7 +175,7 @@ def _dims(statement: Statement) -> str:
 
 
 def _in_sequence(node: isl.ScheduleNode, first: isl.UnionSet) -> isl.ScheduleNode:
-    """The subtree at a node twice: for the instances in `first`, then for the others."""
+    """Duplicate the subtree at a node in a sequence: for the instances in `first`, then for the others."""
     domain = node.get_domain()
     filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, 2)
     for part in (domain.intersect(first), domain.subtract(first)):
@@ -183,7 +185,7 @@ def _in_sequence(node: isl.ScheduleNode, first: isl.UnionSet) -> isl.ScheduleNod
 
 # The mapped tree -----------------------------------------------------------------------------------------------------
 def _changed_tree(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Made) -> isl.Schedule | None:
-    """The mapped tree with the new statements; None where a barrier between them has no place."""
+    """Insert the new statements into the mapped tree; None where a barrier between them has no place."""
     if plan.way is CombineMethod.STORE:
         return _stored(scop, tree, plan, new)
     others = [s for s in _names(tree.get_domain()) if s != plan.statement]
@@ -204,7 +206,10 @@ def _changed_tree(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Ma
 
 
 def _stored(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Made) -> isl.Schedule | None:
-    """The mapped tree with a statement behind those that make partial results, in the threads that start them."""
+    """Insert a store statement after those that make partial results, in the threads that start them.
+
+    Returns None where the mapped tree has no place for it.
+    """
     store, domain = new.statements[0], tree.get_domain()
     start = isl.Map.identity(_named(domain, plan.initial).get_set_list().get_at(0).get_space().map_from_set())
     parts = isl.UnionMap.from_map(start.set_tuple_name(isl.dim_type.in_, store.name))
@@ -237,7 +242,7 @@ def _named(domain: isl.UnionSet, name: str) -> isl.UnionSet:
 
 
 def _apart(tree: isl.Schedule, names: set[str], writers: set[str]) -> Path | None:
-    """The outermost filter inside a kernel, above the threads, that has the named statements without the writers."""
+    """Return the outermost filter in a kernel, above the threads, with the named statements without the writers."""
 
     def below(node: isl.ScheduleNode, *, inside: bool) -> Path | None:
         if thread_sizes(node):
@@ -254,7 +259,7 @@ def _apart(tree: isl.Schedule, names: set[str], writers: set[str]) -> Path | Non
 
 
 def _shifted(tree: isl.Schedule, shifts: isl.UnionMap) -> isl.Schedule:
-    """The tree with the points of its thread bands moved, for the statements that `shifts` has."""
+    """Move the points of a tree's thread bands, for the statements that `shifts` has."""
 
     def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
         if not thread_sizes(node):

@@ -20,8 +20,10 @@ ARRAY_OPERATIONS = MAX_OPERATIONS // 40
 
 
 def parted(scop: Scop, dependences: Dependences, after: Scop, parts: isl.UnionMap) -> Dependences | None:
-    """The dependences of `after`, whose instances are parts of those of `scop`; None where they are not exact for an
-    array that its new statements use."""
+    """Return the dependences of `after`, whose instances are parts of those of `scop`.
+
+    Returns None where they are not exact for an array that its new statements use.
+    """
     whole = {s.name: s for s in scop.statements}
     changed = [s for s in after.statements if whole.get(s.name) is not s]
     touched = {a.array for s in changed for a in s.accesses}
@@ -58,6 +60,8 @@ def _of_parts(scop: Scop, before: ArrayDependences, after: Scop, parts: isl.Unio
 
 @memoized
 def _meeting(pairs: isl.UnionMap, back: isl.UnionMap, first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
-    """The pairs of parts, which come `back` from wholes, of which one uses an element as `first` says, and the other
-    one as `then` does."""
+    """Return the pairs of parts, which come `back` from wholes, that use a common element.
+
+    One uses it as `first` says, and the other one as `then` does.
+    """
     return pairs.apply_domain(back).apply_range(back).intersect(first.apply_range(then.reverse()))

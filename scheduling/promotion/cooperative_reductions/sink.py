@@ -23,8 +23,11 @@ MOST_VALUES = 4  # that a lane adds before lanes combine
 
 
 def sunk(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | None:
-    """The schedule with the statements that start and combine the partial results in `array` where these are made; None
-    where lanes add several values each. Its order is right where lanes combine what they hold, not for one thread."""
+    """Move the statements that start and combine the partial results in `array` to where these are made.
+
+    Returns None where threads add several values each. The schedule's order is right where the threads of a warp
+    combine their partial results, not for one thread.
+    """
     made = next((p for p in scop.privatised if p.partial == array), None)  # none: what adds up chunks
     places = _places(scop, made) if made else None
     if made is None or places is None:
@@ -65,7 +68,7 @@ def _places(scop: Scop, made: Privatised) -> str | None:
 
 
 def _without_bounds(tree: isl.Schedule) -> isl.Schedule:
-    """The same tree for all instances that there could be: lanes without an update have a place, too."""
+    """Extend a tree to all instances that there could be: threads without an update have a place, too."""
     universe = _everything(tree.get_domain()).domain()
     above, _, below = MappedSchedule(tree, "").to_text().partition("\n")
     assert above.startswith("domain:")
@@ -87,8 +90,10 @@ def _is_leaf(node: isl.ScheduleNode) -> bool:
 
 
 def _innermost_loop(leaf: isl.ScheduleNode) -> isl.ScheduleNode:
-    """The node below the innermost band that is no unrolled one: others there share the guards of the updates, so they
-    stay beside them."""
+    """Return the node below the innermost band that is not unrolled.
+
+    Other statements there share the guards of the updates, so they stay beside them.
+    """
     node = leaf
     while _is_within(node.parent()):
         node = node.parent()
@@ -104,7 +109,7 @@ def _is_within(node: isl.ScheduleNode) -> bool:
 
 
 def _in_turn(node: isl.ScheduleNode, made: Privatised) -> isl.ScheduleNode:
-    """The statements below a node in turn: initial values, what was there, combinations."""
+    """Order the statements below a node: initial values, then the original statements, then combinations."""
     found: list[isl.Set] = []
     node.get_domain().foreach_set(found.append)
     ranks = {made.initial: 0, made.combine: 2}

@@ -43,7 +43,7 @@ class Made:
 
 
 def made(scop: Scop, plan: CooperationPlan, taken: set[str]) -> Made:
-    """The statements of a plan; names that they add go to `taken`."""
+    """Create the statements of a plan; names that they add go to `taken`."""
     return _Maker(scop, plan, scop.statement(plan.statement), plan.combine, taken).made()
 
 
@@ -141,7 +141,7 @@ class _Maker:
         )
 
     def final(self, combine: Combination, name: str) -> tuple[Statement, WarpReduction]:
-        """The lanes of one segment combine; the first uses the result."""
+        """Create the statement in which threads of one segment combine their values; the first uses the result."""
         lanes = self.lane_names(len(combine.sizes))
         whole, last = combine is self.combine, len(self.plan.threads) - 1
         strides, axes = (self.plan.strides, self.plan.axes) if whole else ((1,), (last,))
@@ -174,7 +174,7 @@ class _Maker:
         return statement, reduction
 
     def renamed(self, handed: str) -> Statement:
-        """The combination as it was, of what was handed over."""
+        """Create the combination as it was, of the array of exchanged values."""
 
         array = self.combine.array
 
@@ -211,7 +211,7 @@ class _Maker:
         return subscripts if self.vectors is None else self.vectors.subscripts(subscripts)
 
     def of_flat(self, relation: isl.Map, name: str) -> isl.Map:
-        """The same accesses, of the array of this name."""
+        """Return the same accesses, of the array of this name."""
         found = relation if self.vectors is None else self.vectors.relation(relation)
         return found.set_tuple_name(_OUT, name)
 
@@ -225,7 +225,7 @@ class _Maker:
         return Comment(text), Declare(combine.value, combine.type, met, self.before.location)
 
     def rest(self) -> tuple[Stmt, ...]:
-        """What the combination does with its result, behind the declaration and the loops of the fold."""
+        """Return what the combination does with its result, after the declaration and the loops of the fold."""
         (body,) = self.before.body
         assert isinstance(body, Braces)
         return body.body[2:]
@@ -272,7 +272,7 @@ class _Maker:
         return found.project_out(_OUT, len(self.combine.subscripts), len(self.combine.sizes))
 
     def warp_writes(self, name: str, reduction: WarpReduction, handed: str) -> isl.Map:
-        """The first lane of each warp writes the warp's value."""
+        """Return the writes of the warps' values, each by the first thread of its warp."""
         parts = self.parts(name, reduction.sizes)
         dims = _dims(parts)
         terms = zip(reduction.strides, dims[len(dims) - len(reduction.sizes) :], strict=True)

@@ -38,7 +38,7 @@ class Flat:
         return (*extents[: self.position], total, *extents[self.position + 2 :])
 
     def relation(self, accesses: isl.Map) -> isl.Map:
-        """The same accesses, of an array of fewer dimensions without a name."""
+        """Return the same accesses, of an array of fewer dimensions without a name."""
         names = [f"a{k}" for k in range(accesses.dim(_OUT))]
         value = f"{self.size}{names[self.position]} + {names[self.position + 1]}"
         after = [*names[: self.position], value, *names[self.position + 2 :]]
@@ -47,7 +47,7 @@ class Flat:
 
 
 def flat_vectors(subscripts: Sequence[Expr]) -> Flat | None:
-    """The dimensions that are one iterator's vectors and its place in them."""
+    """Return the dimensions that are one iterator's vectors and its place in them, or None."""
     for position, (outer, inner) in enumerate(pairwise(subscripts)):
         if _whole(outer, inner) is not None and (parts := _remainder(inner)) is not None:
             return Flat(position, parts[1])

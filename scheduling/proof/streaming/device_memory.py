@@ -27,8 +27,10 @@ from polytile.scheduling.proof.streaming.values import Group, versions_read
 
 
 def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[Group, ...]) -> Iterator[str]:
-    """Raises WrongStreamError unless the blocks leave in memory what as many iterations of the source do; lines that
-    say what they leave."""
+    """Check that the blocks leave in memory what as many iterations of the source do; yields lines that say what.
+
+    Raises WrongStreamError unless they do.
+    """
     _check_steps(plan, loop)
     _check_shadows(plan, loop.scop)
     if plan.in_place or plan.exchange.is_one_step:
@@ -53,7 +55,7 @@ def _is_seen(array: str, source: Scop, loop: TimeLoop) -> bool:
 
 
 def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[str]:
-    """The kernel leaves all that is read by later iterations, or seen, and overwrites nothing that it reads."""
+    """Check that the kernel leaves all that is read later, or seen, and overwrites nothing that it reads."""
     stored = {plan.steps[s.step].array for s in plan.stores}
     require(len(stored) == len(plan.stores), "an array is stored twice in one iteration")
     read = {step.array for step in plan.inputs if step.array in loop.homes}
@@ -170,7 +172,7 @@ def _later(loop: TimeLoop, by: int) -> isl.Set:
 
 
 def _same_version(array: str, loop: TimeLoop, iteration: int, others: Sequence[int]) -> isl.Set:
-    """The t for which what iteration t + `iteration` writes lies where one of the others writes."""
+    """Return the t for which what iteration t + `iteration` writes lies where one of the others writes."""
     versions = loop.versions[array]
 
     def moved(by: int) -> isl.Map:

@@ -21,7 +21,7 @@ TWO = 2  # barriers: behind what is put, and behind what is read
 
 
 def check_shared_planes(plan: StreamPlan) -> None:
-    """Raises WrongStreamError unless each step finds in shared planes and registers what was put there for it."""
+    """Raise WrongStreamError unless each step finds in shared planes and registers what was put there for it."""
     for source in plan.inputs:
         reads = [read for read in plan.reads if read.source == source.index]
         beside = [read for read in reads if any(read.offset[plan.streamed :])]
@@ -36,7 +36,7 @@ def check_shared_planes(plan: StreamPlan) -> None:
 
 
 def _check_kept(plan: StreamPlan, source: StreamStep, read: StreamRead, shared: bool) -> None:
-    """The plane has arrived, and its slot is not taken before all threads have read it."""
+    """Check that the plane has arrived, and its slot is not taken before all threads have read it."""
     ahead = planes_behind(plan.steps, read, plan.streamed)
     what = f"step {read.step} reads plane z{read.offset[0]:+d} of step {source.index}"
     require(ahead >= 0, f"{what} before it is made")

@@ -18,7 +18,7 @@ from polytile.scheduling.proof.streaming.time_loop import require
 
 
 def check_order(plan: StreamPlan) -> None:
-    """Raises WrongStreamError unless each step finds in the slots of its sources what was made there for it."""
+    """Raise WrongStreamError unless each step finds in the slots of its sources what was made there for it."""
     for step in plan.steps:
         require(plan.streamed > 0 or step.lag == 0, f"step {step.index} lags behind in a stream of a single plane")
     for read in plan.reads:

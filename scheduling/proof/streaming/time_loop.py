@@ -22,7 +22,7 @@ IN, OUT, SET, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.
 
 
 def require(holds: bool, message: str) -> None:
-    """Raises WrongStreamError unless it holds."""
+    """Raise WrongStreamError unless it holds."""
     if not holds:
         raise WrongStreamError(message)
 
@@ -49,12 +49,12 @@ class TimeLoop:
     homes: Mapping[str, isl.Map] = field(compare=False)
 
     def makers(self, array: str) -> frozenset[str]:
-        """The statements that write an array."""
+        """Return the statements that write an array."""
         return frozenset(s.name for s in self.scop.statements if write_of(s).array == array)
 
 
 def write_of(statement: Statement) -> AccessRelation:
-    """The one write of a statement that writes one element in each instance."""
+    """Return the one write of a statement that writes one element in each instance."""
     found = [a for a in statement.accesses if a.kind is not AccessKind.READ]
     one = len(found) == 1 and found[0].kind is AccessKind.WRITE
     require(one, f"{statement.name} does not write one element in each iteration")
@@ -62,8 +62,10 @@ def write_of(statement: Statement) -> AccessRelation:
 
 
 def time_loop(scop: Scop, dims: int) -> TimeLoop:
-    """The instances of a SCoP by iteration and cell. Raises WrongStreamError where it is not one time loop all of whose
-    iterations make the same cells."""
+    """Return the instances of a SCoP by iteration and cell.
+
+    Raises WrongStreamError where it is not one time loop all of whose iterations make the same cells.
+    """
     time = _outermost(scop)
     at = {s.name: _at(scop, s, _time_of(s, time), dims) for s in scop.statements}
     times = _times(list(at.values()))
@@ -76,7 +78,7 @@ def time_loop(scop: Scop, dims: int) -> TimeLoop:
 
 
 def single_iteration(scop: Scop, dims: int) -> TimeLoop:
-    """The instances of a SCoP as those of one iteration, 0, of no loop.
+    """Return the instances of a SCoP as those of one iteration, 0, of no loop.
 
     before: for (i) S0: B[i] = ..;  for (i) S1: C[i] = ..
     after:  for (t = 0; t < 1; t++) { for (i) S0: B[i] = ..;  for (i) S1: C[i] = .. }
@@ -102,7 +104,7 @@ def _instances(
 
 
 def _outermost(scop: Scop) -> isl.UnionPwAff:
-    """The loop around all statements."""
+    """Return the loop around all statements."""
     node = scop.schedule.get_root().child(0)
     is_loop = node.get_type() == isl.schedule_node_type.band and node.band_n_member() > 0
     require(is_loop, "no loop over time is around all statements")
@@ -131,7 +133,7 @@ def _at(scop: Scop, statement: Statement, time: isl.Map, dims: int) -> isl.Map:
 
 
 def _times(placed: list[isl.Map]) -> isl.Set:
-    """The iterations that there are: all from a first to a last one."""
+    """Return the iterations that there are: all from a first to a last one."""
     total = isl.Set.empty(placed[0].range().project_out(SET, 1, placed[0].dim(OUT) - 1).get_space())
     for one in placed:
         total = total.union(one.range().project_out(SET, 1, one.dim(OUT) - 1))

@@ -28,8 +28,10 @@ Offset = tuple[int, ...]
 
 
 def check_sums(plan: StreamPlan, scop: Scop) -> Iterator[str]:
-    """Raises WrongStreamError unless steps that are retimed are sums of terms that read a single plane each; says
-    which there are."""
+    """Check that steps that are retimed are sums of terms that read a single plane each; yields which there are.
+
+    Raises WrongStreamError unless they are.
+    """
     names: dict[str, None] = {}
     for step in (s for s in plan.made if s.retimed):
         (name,) = step.statements
@@ -56,7 +58,10 @@ class Group:
 
 
 def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> tuple[Group, ...]:
-    """Raises WrongStreamError unless each step reads what the source does; what is read, for all iterations."""
+    """Check that each step reads what the source does; returns what is read, for all iterations.
+
+    Raises WrongStreamError unless it does.
+    """
     found: dict[Group, None] = {}
     for step in plan.made:
         reads: dict[tuple[str, int], StreamRead] = {}
@@ -72,7 +77,7 @@ def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> t
 
 
 def _groups(plan: StreamPlan, loop: TimeLoop, index: int, reads: dict[tuple[str, int], StreamRead]) -> Iterator[Group]:
-    """The accesses of a step by what they read; takes those that it finds out of `reads`."""
+    """Group the accesses of a step by what they read; removes those that it finds from `reads`."""
     step, scop = plan.steps[index], loop.scop
     for name in step.statements:
         require(any(s.name == name for s in scop.statements), f"step {index} runs {name}, which is no statement")
@@ -96,8 +101,10 @@ def _groups(plan: StreamPlan, loop: TimeLoop, index: int, reads: dict[tuple[str,
 
 
 def _check_unwritten(plan: StreamPlan, loop: TimeLoop, statement: Statement, read: StreamRead) -> None:
-    """An access of an array that no statement writes, whose values are the same at any time: a step has them in its
-    planes, cell by cell."""
+    """Check an access of an array that no statement writes.
+
+    Its values are the same at any time: a step has them in its planes, cell by cell.
+    """
     access = statement.accesses[read.access]
     require(0 <= read.source < len(plan.steps), f"step {read.step} reads step {read.source}, which is none")
     source = plan.steps[read.source]
@@ -136,9 +143,11 @@ def _cells(accesses: isl.Map, loop: TimeLoop, group: Group) -> isl.Map:
 def _check_offset(
     statement: Statement, number: int, offset: Offset, loop: TimeLoop, checked: set[tuple[str, Offset]]
 ) -> None:
-    """The access is of the cell that far from the one that the statement writes. Where it is an affine function plus
-    constants, so is each access by the same function whose constants are as far from its offset: `checked` has the
-    function, and how far."""
+    """Check that the access is of the cell that far from the one that the statement writes.
+
+    Where it is an affine function plus constants, so is each access by the same function whose constants are as far
+    from its offset: `checked` has the function, and how far.
+    """
     require(len(offset) == loop.dims, f"the offset {list(offset)} of {statement.name} has other dimensions")
     access = statement.accesses[number]
     key = _function_at(access.relation, offset)
@@ -156,7 +165,7 @@ def _check_offset(
 
 
 def _function_at(relation: isl.Map, offset: Offset) -> tuple[str, Offset] | None:
-    """The affine function that a relation is but for constants, and how far these are from an offset in space."""
+    """Return a relation's affine function without constants, and how far these are from an offset in space."""
     function = taken_apart(relation)
     if function is None or len(function[1]) < len(offset):
         return None
@@ -165,7 +174,7 @@ def _function_at(relation: isl.Map, offset: Offset) -> tuple[str, Offset] | None
 
 
 def _compare(group: Group, loop: TimeLoop, wanted: isl.UnionMap, given: isl.UnionMap) -> None:
-    """What the source reads is what the step gives."""
+    """Check that what the source reads is what the step gives."""
     for pairs in maps(wanted.subtract(given)):
         if not pairs.is_empty():
             which = f"{group.back} iterations before" if group.back else "the same iteration"

@@ -38,7 +38,7 @@ def combine_updates(scop: Scop) -> Scop:
 
 
 def _combined(scop: Scop, body: LoopBody) -> Iterator[Scop]:
-    """The Scop with the updates of an element combined, where the last one of them is, or the first."""
+    """Yield the Scop with the updates of an element combined, where the last one of them is, or the first."""
     for group in _alike(body):
         array = frozenset(_accumulator(group[0]))
         for first in (False, True):
@@ -51,7 +51,10 @@ def _combined(scop: Scop, body: LoopBody) -> Iterator[Scop]:
 
 
 def _alike(body: LoopBody) -> Iterator[list[Statement]]:
-    """The statements of a loop body that update the same elements by the same operation, in the same iterations."""
+    """Yield the statements of a loop body that update the same elements alike, in the same iterations.
+
+    They do so by the same operation.
+    """
     left = [s for s in body.leaves if s.reduction is not None]
     while left:
         one, *others = left
@@ -63,8 +66,10 @@ def _alike(body: LoopBody) -> Iterator[list[Statement]]:
 
 
 def common_accumulator(group: Sequence[Statement], scalars: frozenset[str]) -> frozenset[str]:
-    """The array of which several statements of a group only update the same element; the others do not use it, and none
-    updates another array but their scalars. Empty where there is none."""
+    """Return the array of which several statements of a group only update the same element.
+
+    The others do not use it, and none updates another array but their scalars. Empty where there is none.
+    """
     adding = [s for s in group if s.reduction is not None and s.reduction.array not in scalars]
     if len(adding) < 2 or any(not _same_element(adding[0], s) for s in adding):
         return frozenset()

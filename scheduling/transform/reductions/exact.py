@@ -14,7 +14,7 @@ from polytile.scheduling.analysis.chains import accumulated
 
 
 def with_exact_reductions(scop: Scop) -> Scop:
-    """The Scop in which other statements than reductions of integers are none."""
+    """Mark only reductions of integers as reductions in a Scop."""
     return replace(scop, statements=tuple(s if is_exact(s) else replace(s, reduction=None) for s in scop.statements))
 
 

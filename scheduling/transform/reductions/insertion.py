@@ -29,8 +29,11 @@ def around_groups(
     before: Sequence[Statement],
     behind: Sequence[Statement],
 ) -> isl.Schedule:
-    """The Scop's order with `new` in place of `old`, and others right before the first and behind the last instance of
-    each of its groups, whose iterators are the first ones of these."""
+    """Insert `new` in place of `old` in the Scop's order, and other statements around the groups of its instances.
+
+    These come right before the first and right after the last instance of each group, whose iterators are the first
+    ones of these.
+    """
     times = [m.set_tuple_name(isl.dim_type.in_, new.name) if _named(m, old.name) else m for m in _times(scop)]
     width = max(len(s.iterators) for s in (*before, *behind)) - len(group) + 1
     added = {name for p in scop.privatised for name in p.added}
@@ -77,7 +80,7 @@ def _widened(times: isl.Map, by: int) -> isl.Map:
 
 
 def _placed(statement: Statement, group_times: isl.Map, group: int, phase: int, width: int) -> isl.Map:
-    """The times of a statement beside its group: the group's, its phase, then its other iterators."""
+    """Place a statement beside its group: at the group's times, its phase, then its other iterators."""
     rank = len(statement.iterators)
     times = projection(statement.domain, tuple(range(group)), _GROUP).apply_range(group_times)
     space = isl.LocalSpace.from_space(statement.domain.get_space())

@@ -123,7 +123,7 @@ class PartialLayout:
 
 
 def layout(keys: isl.Set, order: Sequence[int], blocked: Mapping[int, Tiles], context: isl.Set) -> PartialLayout:
-    """A layout of the keys with the given positions in this order; `blocked` are tiles by position."""
+    """Choose a layout of the keys with the given positions in this order; `blocked` are tiles by position."""
     known = keys.intersect_params(context)
     return PartialLayout(tuple(_dimension(known, k, blocked.get(k, ()), context) for k in order))
 
@@ -169,7 +169,10 @@ def initial_body(partial: Access, op: str) -> tuple[Stmt, ...]:
 
 
 def update(found: Accumulation, partial: Access) -> Assign:
-    """The accumulation with another target. Integers are converted first, so that the arithmetic is the target's."""
+    """Build the accumulation with another target.
+
+    Integers are converted first, so that the arithmetic is the target's.
+    """
     value = found.value
     if partial.type.kind == "int" and value.type != partial.type:
         value = Cast(partial.type, value)
@@ -183,5 +186,5 @@ def finished(found: Accumulation, value: Expr, into: Access | None = None) -> As
 
 
 def combine_body(given: Combination, lanes: Sequence[str], finish: Stmt) -> tuple[Stmt, ...]:
-    """The body of a statement that combines lanes and uses the value in `finish`."""
+    """Build the body of a statement that combines partial results and uses the value in `finish`."""
     return (Scope((*fold(given, lanes), finish)),)

@@ -24,8 +24,7 @@ IN = isl.dim_type.in_
 
 
 def turned(scop: Scop, dependences: Dependences, wanted: Sequence[Reversed]) -> Scop | None:
-    """The Scop whose order is reversed in those loops of these reductions that carry nothing else; None where there is
-    none."""
+    """Reverse the Scop's order in those loops of these reductions that carry nothing else, or return None."""
     around = nest_of(scop).around
     free = _free_loops(scop, dependences, wanted)
     found = (replace(m, loops=tuple(k for k in m.loops if set(around[m.update][k : k + 1]) & free)) for m in wanted)
@@ -37,8 +36,10 @@ def turned(scop: Scop, dependences: Dependences, wanted: Sequence[Reversed]) -> 
 
 
 def upwards(scop: Scop, dependences: Dependences, names: Iterable[str]) -> Scop:
-    """The Scop with these reductions upwards through loops that carry nothing else: where they are split, the order of
-    their steps is nobody's."""
+    """Run these reductions of the Scop upwards through loops that carry nothing else.
+
+    Where they are split, the order of their steps does not matter.
+    """
     around, wanted = nest_of(scop).around, list[Reversed]()
     for name in names:
         statement = scop.statement(name)
@@ -61,7 +62,7 @@ def _runs_down(scop: Scop, loop: Loop, statement: Statement) -> bool:
 
 
 def _free_loops(scop: Scop, dependences: Dependences, wanted: Iterable[Reversed]) -> set[Loop]:
-    """The loops of these reductions that carry nothing but their results."""
+    """Return the loops of these reductions that carry nothing but their results."""
     nest, sums = nest_of(scop), list(wanted)
     others = [_without_results(scop, found, sums) for found in dependences.by_array]
     around = {made.update: nest.around[made.update] for made in sums}
@@ -70,7 +71,7 @@ def _free_loops(scop: Scop, dependences: Dependences, wanted: Iterable[Reversed]
 
 
 def _without_results(scop: Scop, found: ArrayDependences, sums: Iterable[Reversed]) -> isl.UnionMap:
-    """The dependences through an array without those between steps of one result of reductions into it."""
+    """Return the dependences through an array, except between steps of one result of reductions into it."""
     pairs = found.all
     for made in sums:
         statement = scop.statement(made.update)

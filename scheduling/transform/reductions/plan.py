@@ -158,7 +158,7 @@ class _Fresh:
 
 
 def column(domain: isl.Set, split: Split) -> isl.Map:
-    """The chunk or the lane of each instance, a tuple of one without a name."""
+    """Return the chunk or the partial result of each instance, as a tuple of one without a name."""
     space = isl.LocalSpace.from_space(domain.get_space())
     iterator = isl.Aff.var_on_domain(space, isl.dim_type.set, split.iterator)
     size = isl.Val(split.size)

@@ -76,7 +76,10 @@ def privatised(
     blocked: Mapping[int, Tiles] | None = None,
     adders: Adders = NONE,
 ) -> tuple[Scop, Dependences] | None:
-    """The same with the dependences of the result, which take less time to find from those of `scop` than anew."""
+    """Privatise a reduction, with the dependences of the result.
+
+    They take less time to find from those of `scop` than anew.
+    """
     after = _split(scop, dependences, statement, tuple(splits), blocked or {}, adders)
     found = None if after is None else _dependences(dependences, after)
     if after is None or found is None or any(wrong_parts(after, found, after.privatised[-1])):
@@ -114,7 +117,10 @@ def _split(
 
 
 def _dependences(before: Dependences, program: Scop) -> Dependences | None:
-    """The dependences of a Scop whose last reduction was privatised, from those before; None where they take long."""
+    """Derive the dependences of a Scop whose last reduction was privatised from those before.
+
+    Returns None where they take long.
+    """
     made, found = program.privatised[-1], []
     for array in program.arrays:
         if array.name in made.temporaries:
@@ -142,7 +148,7 @@ def _through_partial(program: Scop, array: str, update: str) -> ArrayDependences
 
 
 def _with_update(found: ArrayDependences, made: Privatised) -> ArrayDependences:
-    """The same with the statement's new name: where it runs, and what else it uses, has not changed."""
+    """Rename the statement in the dependences: where it runs, and what else it uses, has not changed."""
     names = {made.statement: made.update}
     flow, anti, output, unset = (
         with_tuple_names(relation, names) for relation in (found.flow, found.anti, found.output, found.uninitialised)
@@ -151,8 +157,10 @@ def _with_update(found: ArrayDependences, made: Privatised) -> ArrayDependences:
 
 
 def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
-    """The iterators of a reduction that index its results: those that no value crosses; None where the instances
-    that agree in them are not one uninterrupted chain."""
+    """Return the iterators of a reduction that index its results: those that no value crosses.
+
+    Returns None where the instances that agree in them are not one uninterrupted chain.
+    """
     assert statement.reduction is not None
     name = statement.reduction.array
     scop = settled(scop, frozenset((statement.name,)))

@@ -36,7 +36,7 @@ from polytile.scheduling.transform.reductions.plan import GROUP, ReductionPlan, 
 
 
 def rewritten(plan: ReductionPlan) -> Scop:
-    """The Scop with the statement replaced by those of its partial results."""
+    """Replace the statement in the Scop by those of its partial results."""
     initial, changed = _initial(plan), _update(plan)
     combine = _combine(plan) if plan.lanes else None
     finish = _finish(plan) if plan.chunks else None
@@ -109,7 +109,7 @@ def _initial(plan: ReductionPlan) -> Statement:
 
 
 def _update(plan: ReductionPlan) -> Statement:
-    """The statement itself, into its part."""
+    """Build the update itself, with a partial result as its target."""
     before, name, array = plan.before, plan.names["update"], plan.found.target.array
     key = [Name(before.iterators[k]) for k in plan.group] + [_of(plan, s) for s in plan.chunks]
     subscripts = (*plan.partial.subscripts(key), *(_of(plan, s) for s in plan.lanes))
@@ -137,7 +137,7 @@ def _update(plan: ReductionPlan) -> Statement:
 
 
 def _replaced(body: tuple[Stmt, ...], forms: list[tuple[Stmt, Stmt]]) -> tuple[Stmt, ...]:
-    """A body with other statements in the place of some of it."""
+    """Replace some statements of a body by others."""
     return tuple(
         replace(stmt, body=_replaced(stmt.body, forms))
         if isinstance(stmt, Scope)
@@ -147,7 +147,7 @@ def _replaced(body: tuple[Stmt, ...], forms: list[tuple[Stmt, Stmt]]) -> tuple[S
 
 
 def _of(plan: ReductionPlan, split: Split) -> Expr:
-    """The chunk or the lane, of the statement's own iterator."""
+    """Return the number of the chunk or of the partial result, by the statement's own iterator."""
     domain = plan.before.domain.intersect_params(plan.scop.context)
     natural = bool(domain.is_subset(domain.lower_bound_val(isl.dim_type.set, split.iterator, isl.Val(0))))
     value, quotient = Name(plan.before.iterators[split.iterator]), Quotient(natural)
@@ -178,7 +178,10 @@ def _combine(plan: ReductionPlan) -> Statement:
 
 
 def _finish(plan: ReductionPlan) -> Statement:
-    """The chunks of a result, one after the other; each goes to the result, or to one of the lanes that add them up."""
+    """Build the statement that adds up a result's chunks, one after the other.
+
+    Each goes to the result, or to the sum of one of the threads that add chunks up.
+    """
     name = plan.names["finish"]
     which, found = ("mid", plan.middle) if plan.lanes else ("part", plan.partial)
     part = Access(plan.names[which], found.subscripts(plan.key), plan.type)
@@ -197,7 +200,7 @@ def _finish(plan: ReductionPlan) -> Statement:
 
 
 def _sums(plan: ReductionPlan, name: str) -> tuple[AccessRelation, AccessRelation]:
-    """The lane of a chunk is read and written."""
+    """Return the read and the write of the sum that a chunk is added to."""
     space = isl.LocalSpace.from_space(plan.keys.get_space())
     chunk = isl.Aff.var_on_domain(space, isl.dim_type.set, plan.shared)
     relation = projection(plan.keys, range(len(plan.group)), GROUP).apply_range(plan.sums.relation(plan.results))
@@ -220,7 +223,7 @@ def _begin(plan: ReductionPlan) -> Statement:
 
 
 def _total(plan: ReductionPlan) -> Statement:
-    """What the lanes that add up chunks have goes to the result."""
+    """Build the statement that adds the sums of the threads that add up chunks to the result."""
     name, key = plan.names["total"], plan.key[: len(plan.group)]
     sums = Combination(
         plan.found.op,
@@ -242,7 +245,7 @@ def _total(plan: ReductionPlan) -> Statement:
 def _result_accesses(
     plan: ReductionPlan, name: str, group: tuple[int, ...] | None = None
 ) -> tuple[AccessRelation, AccessRelation]:
-    """The result of a key, or of a group of iterators, is read and written."""
+    """Return the read and the write of the result of a key, or of a group of iterators."""
     element = own_element(plan.before, plan.found.target.array)
     assert element is not None
     element = element.intersect_params(plan.scop.context)

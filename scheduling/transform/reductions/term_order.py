@@ -35,8 +35,11 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 
 
 def in_order_of_terms(scop: Scop, dependences: Dependences, *, strict: bool = False) -> Scop | None:
-    """The Scop whose reductions run backwards through loops along which their terms are made backwards (see the top of
-    this file); None where there is no such loop. `strict`: only those whose results do not depend on the order."""
+    """Reverse the reductions of the Scop in loops along which their terms are made backwards.
+
+    See the top of this file. Returns None where there is no such loop. `strict`: only those whose results do not depend
+    on the order.
+    """
     sums = [s for s in scop.main if s.reduction is not None or in_place(s) is not None]
     if not sums:
         return None
@@ -55,14 +58,18 @@ def in_order_of_terms(scop: Scop, dependences: Dependences, *, strict: bool = Fa
 
 
 def reversible(scop: Scop, dependences: Dependences, statement: Statement) -> Reversed | None:
-    """A reduction with all of its loops turned round; None where its steps have to come in order, as where sums of
-    signed integers could overflow in another one."""
+    """Return a reduction with all of its loops reversed, or None where its steps have to come in order.
+
+    So they have where sums of signed integers could overflow in another order.
+    """
     return _reversible(*_apart(scop, dependences, statement), statement.name)
 
 
 def _apart(scop: Scop, dependences: Dependences, statement: Statement) -> tuple[Scop, Dependences]:
-    """The Scop in which a statement reads no other elements of the array that it accumulates into, with its
-    dependences, of that array those of values alone."""
+    """Separate a statement's reads of other elements of the array that it accumulates into.
+
+    The dependences come with the Scop, of that array those of values alone.
+    """
     apart = with_reads_apart(scop, (statement.name,))
     array = (apart.statement(statement.name).reduction or Reduction("", "")).array
     if apart is scop:

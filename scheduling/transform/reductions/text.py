@@ -32,7 +32,7 @@ _HINT = "for example `# partial results of S2: chunks of i by 64, lanes of i by 
 
 
 def with_reductions(scop: Scop, tree: str) -> str:
-    """The text of a tree behind a line for each reduction of the Scop that was split or turned round."""
+    """Format a tree after a line for each reduction of the Scop that was split or reversed."""
     turned = (f"# {made.update} runs backwards through {_loops(scop, made)}" for made in scop.backwards)
     split = (_line(scop, made) for made in scop.privatised)
     return "".join(f"{line}\n" for line in (*turned, *split)) + tree
@@ -56,7 +56,7 @@ def _size(split: Split) -> str:
 
 
 def with_reductions_of(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, Dependences, str]:
-    """The Scop with reductions split and turned round as a schedule's text says, and the text of the tree.
+    """Split and reverse reductions of the Scop as a schedule's text says; also returns the text of the tree.
 
     Raises UserError where a line is not one, or a reduction cannot be split so.
     """
@@ -86,7 +86,7 @@ def with_reductions_of(scop: Scop, dependences: Dependences, text: str) -> tuple
 
 
 def _turned_as_in(scop: Scop, dependences: Dependences, text: str) -> Scop:
-    """The Scop with the reductions backwards that a schedule's text names."""
+    """Reverse the reductions of the Scop that a schedule's text names."""
     wanted: list[Reversed] = []
     for match in re.finditer(_BACKWARDS, text):
         statement = _statement(scop, match[1], "that could run backwards")
@@ -116,7 +116,7 @@ def _fits(kind: str, sizes: tuple[int, ...]) -> bool:
 
 
 def _lines(scop: Scop, text: str) -> Iterator[tuple[str, list[tuple[str, str, tuple[int, ...]]], tuple[int, ...]]]:
-    """The statement of each line, the parts of its splits, and the threads that add up chunks."""
+    """Parse the statement of each line, the parts of its splits, and the threads that add up chunks."""
     for match in re.finditer(_LINE, text):
         adders = re.search(_ADDERS, match[2])
         threads = _sizes(adders[1]) if adders else ()
