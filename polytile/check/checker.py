@@ -189,7 +189,7 @@ def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> I
 
 
 def _ordered(node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.UnionMap:
-    """Those of the pairs whose first instance surely ends before the second starts; `threads` pairs instances of one
+    """Return the pairs whose first instance surely ends before the second starts; `threads` pairs instances of one
     thread inside a kernel, `role` is the mark above."""
     if pairs.is_empty() or node.get_type() == NODE.leaf:
         return isl.UnionMap.empty(pairs.get_space())
@@ -221,7 +221,7 @@ def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.U
 
 
 def _check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
-    """Every read of the source, and whoever looks afterwards, gets its value from the same instances."""
+    """Check that every read of the source, and whoever looks afterwards, gets its value from the same instances."""
     backwards = (entry["update"] for entry in program.get("backwards", ()))
     split = [name for name in backwards if program["statements"][name]["reduction"] is None]
     source, program = (with_reads_apart(side, split) for side in (source, program))
@@ -289,13 +289,13 @@ def _relaxed(scop: Check, array: str) -> isl.UnionMap:
 
 
 def _promised(scop: Check, array: str) -> isl.UnionMap:
-    """Pairs of instances that share no element of an array, as the user promises."""
+    """Return the pairs of instances that share no element of an array, as the user promises."""
     return isl.UnionMap(scop.get("assumed", {}).get("pairs", {}).get(array, "{ }"))
 
 
 def _indivisible(scop: Check, program: Check, array: str) -> isl.UnionMap:
-    """Pairs of instances that only update elements of an array by one operation, as atomic operations. Certain writes
-    are none of these: other pairs are left out of the dependences where one stands between."""
+    """Return the pairs of instances that only update elements of an array by one operation, as atomic operations.
+    Certain writes are none of these: other pairs are left out of the dependences where one stands between."""
     found = isl.UnionMap("{ }")
     names = [name for name, through in scop.get("atomic", ()) if through == array]
     for op in {u["op"] for n in names for u in program["statements"][n].get("updates", ()) if u["array"] == array}:

@@ -36,5 +36,5 @@ def conflicting_elements(reads: isl.UnionMap, writes: isl.UnionMap, first: froze
 
 
 def _by_cell(uses: isl.UnionMap) -> isl.UnionMap:
-    """`{ [S[i] -> cell] -> A[j] }`."""
+    """Return `{ [S[i] -> cell] -> A[j] }`."""
     return uses.curry().range_reverse().uncurry()

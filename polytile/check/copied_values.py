@@ -45,7 +45,7 @@ def not_copies(source: Check, gone: list[str], context: isl.Set) -> Iterator[str
 
 
 def takes_one_element(statement: Check, context: isl.Set) -> bool:
-    """Whether each instance reads one element and writes one."""
+    """Return whether each instance reads one element and writes one."""
     domain = isl.Set(statement["domain"]).intersect_params(context)
     uses = [isl.Map(a["relation"]).intersect_domain(domain) for a in statement["accesses"]]
     kinds = sorted(a["kind"] for a in statement["accesses"])
@@ -55,7 +55,7 @@ def takes_one_element(statement: Check, context: isl.Set) -> bool:
 def wrong_values(
     source: Check, program: Check, group: frozenset[str], visible: list[str], context: isl.Set
 ) -> Iterator[str]:
-    """Whether the program passes on the source's values of a group, a line if not."""
+    """Check that the program passes on the source's values of a group; yield a line if not."""
     where = " and ".join(sorted(group))
     runs = {part: name for name, s in program["statements"].items() for part in s["parts"]}
     apart = [n for n in source["statements"] if program["statements"].get(n, {}).get("parts") == [n]]
@@ -84,7 +84,7 @@ def wrong_values(
 def _origins(
     side: Check, arrays: dict[str, str], copies: list[str], apart: list[str], visible: list[str], context: isl.Set
 ) -> isl.UnionMap:
-    """Who made each value that is read, by access where statements are `apart`, or left."""
+    """Return who made each value that is read, by access where statements are `apart`, or left."""
     wires = union([side["statements"][name]["domain"] for name in copies], isl.UnionSet)
     flows, into = isl.UnionMap("{ }"), isl.UnionMap("{ }")
     for array, root in sorted(arrays.items()):

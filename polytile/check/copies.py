@@ -39,7 +39,7 @@ class Loop:
         return len(self.kernel.sizes) if owner == "thread" and not self.threads else 0
 
     def places(self, owner: str) -> isl.UnionMap:
-        """`{ S[i] -> [place] }`."""
+        """Return `{ S[i] -> [place] }`."""
         return self.iterations.flat_range_product(self.kernel.threads) if self.units(owner) else self.iterations
 
 
@@ -53,7 +53,7 @@ class Kernel:
     rank: int = 0  # of blocks
 
     def owners(self, owner: str) -> isl.UnionMap:
-        """Who has the cells that instances use, `{ S[i] -> [host.., block.., thread..] }`."""
+        """Return who has the cells that instances use, `{ S[i] -> [host.., block.., thread..] }`."""
         return self.blocks.flat_range_product(self.threads) if owner == "thread" and self.sizes else self.blocks
 
 
@@ -142,7 +142,7 @@ class Run:
         return isl.UnionMap(f"{{ {self.name}[{', '.join(self.place)}] -> [{', '.join(values)}] }}")
 
     def thread(self) -> list[str]:
-        """Its thread; nothing for copies that any thread of a block may make."""
+        """Return the coordinates of the copy's thread; none for copies that any thread of a block may make."""
         loop, place = self.loop, self.place
         if loop.threads:
             sizes = loop.kernel.sizes
@@ -153,7 +153,7 @@ class Run:
         return self.into([*self.place[: self.loop.kernel.rank], *(self.thread() if owner == "thread" else ())])
 
     def places(self, level: Loop, owner: str) -> isl.UnionMap:
-        """Its places in a loop around."""
+        """Return the copy's places in a loop around it."""
         return self.into([*self.place[: level.rank], *(self.thread() if level.units(owner) else ())])
 
 

@@ -57,5 +57,5 @@ def _apart(one: _Access, other: _Access, written: set[str]) -> isl.UnionMap:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether two formulas are one, of one statement."""
+    """Return whether two formulas are one, of one statement."""
     return bool(isl.UnionMap(one).is_equal(isl.UnionMap(other)))

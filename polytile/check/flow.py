@@ -49,7 +49,7 @@ def flow(
 
 
 def have_several_remainders(relations: Iterable[isl.UnionMap]) -> bool:
-    """Whether isl may lose elements of these."""
+    """Return whether isl may lose elements of these."""
     parts: list[isl.BasicMap] = []
     for relation in relations:
         relation.foreach_map(lambda m: parts.extend(m.get_basic_maps()))
@@ -66,7 +66,7 @@ def _by_differences(
         return early.lex_lt_union_map(late)
 
     def earlier(some: isl.UnionMap) -> isl.UnionMap:
-        """`{ S[i] -> [T[j] -> A[x]] }`: who came to the element of a use before it."""
+        """Return `{ S[i] -> [T[j] -> A[x]] }`: who came to the element of a use before it."""
         return some.apply_range(element).intersect(before(some, uses).apply_range(user))
 
     sources, ends = writes.union(may), writes.union(kills)

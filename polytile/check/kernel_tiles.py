@@ -20,7 +20,7 @@ Relations = dict[str, isl.UnionMap]
 
 
 def is_of_kernel(placement: Check, others: Sequence[Check], loops: dict[Key, Loop], program: Check) -> bool:
-    """Whether a placement is such a tile, in form."""
+    """Return whether a placement has the form of a tile that blocks keep for a whole launch."""
     loop = loops[placement["kernel"], WHOLE]
     copies = [copy for kind in ("fill", "drain") if (copy := placement.get(kind))]
     plain = all(c["at"] == WHOLE and not c.get("ahead") and c.get("mode", "plain") == "plain" for c in copies)
@@ -38,7 +38,8 @@ def is_of_kernel(placement: Check, others: Sequence[Check], loops: dict[Key, Loo
 
 
 def holds(placement: Check, loop: Loop, hosts: int, program: Check, context: isl.Set) -> bool:
-    """Whether it changes no value; `hosts` of the coordinates of its places tell launches apart."""
+    """Return whether a tile changes no value; places of different launches differ in their first `hosts`
+    coordinates."""
     array, place = placement["array"], without_quotients(loop.iterations.intersect_params(context).reverse())
     kinds = ("read", "write", "may-write")
     of = {kind: accesses(program, array, kind).intersect_params(context) for kind in kinds}
@@ -80,7 +81,7 @@ def _copied(copy: Check | None) -> isl.UnionMap:
 
 
 def _has_cells(placement: Check, used: isl.UnionMap) -> bool:
-    """Whether each place has a cell within the extents for each element, and no cell for two."""
+    """Return whether each place has a cell within the extents for each element, and no cell for two."""
     cell, pairs = isl.UnionMap(placement["cell"]), used.wrap()
     names = [f"c{k}" for k in range(len(placement["extents"]))]
     bounds = " and ".join(f"0 <= {c} < {e}" for c, e in zip(names, placement["extents"], strict=True))
@@ -91,7 +92,7 @@ def _has_cells(placement: Check, used: isl.UnionMap) -> bool:
 
 
 def _others(mine: isl.UnionMap, theirs: isl.UnionMap, hosts: int) -> isl.UnionMap:
-    """Pairs of places of one launch, of which one uses elements of the other."""
+    """Return the pairs of places of one launch, of which one uses elements of the other."""
     total = isl.UnionMap("{ }")
     for pairs in maps(mine.apply_range(theirs.reverse())):
         for k in range(hosts):
@@ -112,7 +113,7 @@ def _left(uses: Relations, filled: isl.UnionMap, array: str, program: Check, of:
 
 
 def without_quotients(executions: isl.UnionMap) -> isl.UnionMap:
-    """`{ [place] -> S[i] }` without quotients that are coordinates of the place: isl compares them faster."""
+    """Return `{ [place] -> S[i] }` without quotients that are coordinates of the place: isl compares them faster."""
     total = isl.UnionMap("{ }")
     for relation in maps(executions):
         for part in relation.get_basic_maps():

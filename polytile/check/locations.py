@@ -56,14 +56,14 @@ class Uses:
         return found
 
     def executions(self) -> isl.UnionMap:
-        """`{ [S[i] -> A[j]] -> S[i] }`."""
+        """Return `{ [S[i] -> A[j]] -> S[i] }`."""
         return self.all().union(self.kills.domain()).unwrap().domain_map()
 
     def elements(self) -> isl.UnionSet:
         return self.all().unwrap().range().coalesce()
 
     def framed(self, elements: isl.UnionSet, visible: bool) -> Uses:
-        """With the first writes and, where the array is seen, the last reads."""
+        """Add the first writes and, where the array is seen, the last reads."""
         first, last = (
             isl.UnionMap.from_domain_and_range(isl.UnionSet(f"{{ {name}[] }}"), elements).range_map()
             for name in (BEFORE, AFTER)
@@ -174,7 +174,7 @@ class Routing:
         return found
 
     def _outside(self, run: Run) -> isl.UnionMap:
-        """Where copies read or leave elements: in cells of a placement around, if it serves all their uses."""
+        """Return where copies read or leave elements: in cells of a placement around, if it serves all their uses."""
         total, elements, uses = isl.UnionMap("{ }"), run.copied, run.placement.get("uses", [])
         inner = self._inner_first()
         for outer in inner[inner.index(run.placement) + 1 :]:
@@ -192,7 +192,7 @@ class Routing:
         return self._cells(placement, elements, run.places(self._level(placement), owner), run.owners(owner))
 
     def _cells(self, placement: Check, used: isl.UnionMap, places: isl.UnionMap, owners: isl.UnionMap) -> isl.UnionMap:
-        """Where elements have a cell, `{ [S[i] -> A[j]] -> A_tile[owner, cell] }`."""
+        """Return where elements have a cell, `{ [S[i] -> A[j]] -> A_tile[owner, cell] }`."""
         used = used.intersect_domain(places.domain())
         user = used.domain_map()
         at = user.apply_range(places).range_product(used.range_map())

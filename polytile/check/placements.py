@@ -23,7 +23,7 @@ MEMORIES = {("private", "thread"): "registers", ("shared", "block"): "shared mem
 
 
 def placements(scop: Check, tree: isl.Schedule) -> list[Check]:
-    """All placements of a SCoP, with the number of their kernels."""
+    """Return all placements of a SCoP, with the number of their kernels."""
     if "plans" in scop:
         return [{**p, "kernel": plan["kernel"]} for plan in scop["plans"] for p in plan.get("placements", ())]
     first = [(home, False) for home in scop["homes"].values()] + [(c, True) for c in scop.get("handovers", ())]
@@ -57,7 +57,7 @@ def _rank(relation: isl.UnionMap) -> int:
 
 
 def _owners(kernel: isl.ScheduleNode, private: bool) -> isl.UnionMap:
-    """Who has the cells of each instance: its block or its thread."""
+    """Return who has the cells of each instance: its block or its thread."""
     block = blocks(kernel)
     threads = private and any(THREADS.fullmatch(mark(node)) for node, _ in nodes(kernel, ()))
     return block.flat_range_product(thread_of(kernel)) if threads else block
@@ -68,7 +68,7 @@ def memory(placement: Check) -> str:
 
 
 def unknown(placement: Check, tree: isl.Schedule, arrays: Check) -> str:
-    """Why a placement cannot be checked at all; empty where it can."""
+    """Return why a placement cannot be checked at all; empty where it can."""
     name = placement["name"]
     if placement["array"] not in arrays:
         return f"there is no array {placement['array']} to have a copy of"
@@ -95,7 +95,7 @@ def _routes(tree: isl.Schedule, placement: Check, accesses: isl.UnionMap) -> isl
 
 
 def without_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> Iterator[str]:
-    """Elements that have no cell, or one outside of the extents."""
+    """Yield the elements that have no cell, or one outside of the extents."""
     place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
     cell, extents = isl.UnionMap(placement["cell"]), placement.get("extents")
     box = ""

@@ -63,7 +63,7 @@ def _entries(program: Check) -> Iterator[tuple[Check, str]]:
 
 
 def _keys(side: Check, statement: str, kept: list[int] | range, name: str, context: isl.Set) -> isl.UnionMap:
-    """From instances to the result that they are for, `{ S[i, j] -> result[i] }`."""
+    """Map instances to the result that they are for, `{ S[i, j] -> result[i] }`."""
     domain = isl.Set(side["statements"][statement]["domain"]).intersect_params(context)
     instances = domain.identity()
     for k in reversed(range(domain.dim(isl.dim_type.set))):
@@ -118,7 +118,7 @@ def _one_element(side: Check, statement: str, array: str) -> bool:
 
 
 def _is_chain(flow: isl.UnionMap, results: isl.UnionMap) -> bool:
-    """Whether the instances of each result pass one value on, from the first to the last."""
+    """Return whether the instances of each result pass one value on, from the first to the last."""
     members = results.domain()
     received, sent = flow.intersect_range(members), flow.intersect_domain(members)
     inside = sent.intersect_range(members)
@@ -147,7 +147,7 @@ def _steps(entry: Check) -> Iterator[tuple[str, str, list[str], list[str]]]:
 def _arrive(
     program: Check, entry: Check, array: str, sender: str, writers: list[str], readers: list[str], context: isl.Set
 ) -> bool:
-    """Whether each value of `sender` has one reader, for the same result, and what is read was written."""
+    """Return whether each value of `sender` has one reader, for the same result, and what is read was written."""
     users = {(n, a["kind"]) for n, s in program["statements"].items() for a in s["accesses"] if a["array"] == array}
     if users != {(n, "write") for n in writers} | {(n, "read") for n in readers}:
         return False

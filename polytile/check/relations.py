@@ -42,7 +42,7 @@ def dependences(
 def value_flow(
     order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap, kills: isl.UnionMap
 ) -> isl.UnionMap:
-    """From the writes of the values that are read to their reads, in an order."""
+    """Map the writes of the values that are read to their reads, in an order."""
     return _sources(order, reads, writes, may, kills)
 
 
@@ -61,14 +61,15 @@ def _sources(
 
 
 def conflicts(order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
-    """Pairs of instances, in their order, that use one element which one of them writes."""
+    """Return the pairs of instances, in their order, that use one element which one of them writes."""
     times = order.intersect_domain(reads.union(writes).domain()).get_map()
     pairs = writes.apply_range(reads.reverse()).union(reads.union(writes).apply_range(writes.reverse()))
     return pairs.intersect(times.lex_lt_union_map(times))
 
 
 def seen(side: Check, array: str, root: str, visible: bool) -> isl.UnionMap:
-    """Who wrote what each instance reads; BEFORE and the array wrote what it held, `after` reads what can be seen."""
+    """Return who wrote what each instance reads; BEFORE and the array wrote what it held, `after` reads what can be
+    seen."""
     uses = tuple(
         (str(access["kind"]), str(access["relation"]), str(statement["domain"]))
         for statement in side["statements"].values()
@@ -132,8 +133,8 @@ def maps(relation: isl.UnionMap) -> list[isl.Map]:
 
 
 def equal(one: isl.UnionMap, other: isl.UnionMap, context: isl.Set) -> bool:
-    """Whether two relations agree for all parameters of the context. Most often they have the same pieces, which is
-    seen at once; isl compares every piece of others with every other one, so there should be few."""
+    """Return whether two relations agree for all parameters of the context. Most often they have the same pieces, which
+    is seen at once; isl compares every piece of others with every other one, so there should be few."""
     one, other = (relation.intersect_params(context) for relation in (one, other))
     if _same_pieces(one, other):
         return True

@@ -19,7 +19,7 @@ KINDS = ("read", "write", "may-write", "kill")
 
 
 def run_problems(program: Check, run: Check, tree: isl.Schedule, context: isl.Set) -> Iterator[str]:
-    """Where those that run are not the program, a line each."""
+    """Yield where those that run are not the program, a line each."""
     parts = isl.UnionMap(run["parts"]).intersect_params(context)
     domains = [
         union([s["domain"] for s in side["statements"].values()], isl.UnionSet).intersect_params(context)
@@ -55,7 +55,7 @@ def _changed(program: Check, run: Check, parts: isl.UnionMap, array: str, contex
 
 
 def _handed_over(run: Check, parts: isl.UnionMap, array: str, context: isl.Set) -> bool:
-    """Whether each element is written once, and read by parts of the same instance and no others."""
+    """Return whether each element is written once, and read by parts of the same instance and no others."""
     reads, writes, may, kills = _uses(run, array, context)
     whole = parts.reverse()
     flow = value_flow(isl.Schedule(run["order"]), reads, writes, may, kills)
@@ -98,7 +98,8 @@ def _one_each(part: isl.Map, relation: isl.Map) -> bool:
 
 
 def _place(part: isl.Map, numbers: isl.Map, width: int, tree: isl.Schedule) -> Iterator[str]:
-    """All lanes of an instance are neighbours in one block, and nothing of the tree but their threads differs."""
+    """Check that all threads of an instance are neighbours in one block, and that nothing of the tree but their threads
+    differs."""
     name, lanes = part.get_tuple_name(IN), isl.UnionSet.from_set(part.domain())
     kernel = next(k for k in kernels(tree) if lanes.is_subset(k.get_domain()))
     whole = isl.UnionMap.from_map(part.reverse())

@@ -31,8 +31,8 @@ def shape_problems(plan: Check) -> Iterator[str]:
 
 
 def places(plan: Check, source: Check, offsets: Offsets) -> Iterator[tuple[Offsets, int, int, int]]:
-    """Where a step finds the cells of an input at these offsets: of some of them the number of places that planes take
-    in turns, how many rows behind their arrival they are put there, and how many rows too late a reader may be."""
+    """Yield where a step finds the cells of an input at these offsets: of some of them the number of places that planes
+    take in turns, how many rows after their arrival they are put there, and how many rows too late a reader may be."""
     own = [offset for offset in offsets if not any(offset[1:])]
     others = [offset for offset in offsets if any(offset[1:])]
     late = 2 - plan.get("barriers", 0)

@@ -20,7 +20,7 @@ from polytile.ir.scop import Scop, Statement
 
 
 def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Iterator[str]:
-    """Where the SCoPs of a C file differ from those of a certificate, a line each.
+    """Yield where the SCoPs of a C file differ from those of a certificate, a line each.
 
     Raises UserError when the file cannot be read, KeyError when `content` is no certificate.
     """
@@ -46,7 +46,8 @@ def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Itera
 
 
 def _same_names(claimed: Check, scop: Scop) -> bool:
-    """Whether statements have the names of a certificate's; where many are merged, others have been apart in it."""
+    """Return whether statements have the names of a certificate's; where many are merged, others have been apart in
+    it."""
     return set(claimed["statements"]) == {s.name for s in scop.statements}
 
 

@@ -98,7 +98,8 @@ class _Tiles:
     def _relation(
         self, write: Check, reach: list[tuple[int, int]], to: str, *, shrinking: bool = False
     ) -> isl.UnionMap:
-        """`{ [t, x0, x1] -> [..] }` over all colours; `shrinking`: without conditions along dimensions that grow."""
+        """Return `{ [t, x0, x1] -> [..] }` over all colours; `shrinking`: without conditions along dimensions that
+        grow."""
         parts = []
         band = f"0 <= t - {self.plan['height']}*b < {self.plan['height']}"
         for phase, number, colour in self._colours():
@@ -110,7 +111,7 @@ class _Tiles:
         return isl.UnionMap(f"{{ {'; '.join(parts)} }}")
 
     def tile(self) -> isl.UnionMap:
-        """`{ S[i] -> [TILE, step and level] }`."""
+        """Return `{ S[i] -> [TILE, step and level] }`."""
         found = isl.UnionMap("{ }")
         for name, write in self.writes.items():
             own = isl.UnionMap.from_map(self._place(name))
@@ -190,7 +191,8 @@ class _Tiles:
 
     # Loads ---------------------------------------------------------------------------------------
     def _hull(self, name: str, array: str, version: int | None = None) -> list[tuple[int, int]] | None:
-        """How far a statement reads an array, or a version of it, around the place that it writes."""
+        """Return how far a statement reads an array, or a version of it, around the place that it writes; None without
+        reads."""
         own = [r for r in self.plan["reads"] if (r["statement"], r["array"]) == (name, array)]
         offsets = [r["offset"] for r in own if version is None or r["version"] == version]
         return [(min(o), max(o)) for o in zip(*offsets, strict=True)] if offsets else None
@@ -203,7 +205,7 @@ class _Tiles:
         return isl.UnionSet(f"{{ [t, x, y] : (t + {one['version']}) mod {versions} = {version} }}")
 
     def _made(self, array: str, version: int | None = None) -> isl.UnionMap:
-        """`{ [TILE] -> [x] }`: what tiles write of an array."""
+        """Return `{ [TILE] -> [x] }`: what tiles write of an array."""
         none, total = [(0, 0)] * self.dims, isl.UnionMap("{ }")
         for write in (w for w in self.plan["writes"] if w["array"] == array):
             own = self._relation(write, none, "[TILE]").intersect_domain(self._when(write, version))
@@ -211,7 +213,7 @@ class _Tiles:
         return total.reverse()
 
     def touched(self, array: str, version: int | None = None) -> isl.UnionMap:
-        """`{ [TILE] -> [x] }`: what tiles read or write of an array."""
+        """Return `{ [TILE] -> [x] }`: what tiles read or write of an array."""
         total = self._made(array, version)
         for name, write in self.writes.items():
             for one in (r for r in self.plan["reads"] if (r["statement"], r["array"]) == (name, array)):

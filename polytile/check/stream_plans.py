@@ -85,9 +85,9 @@ def _check_form(program: Check, plan: Check) -> None:
 
 
 def _held(cells: Cells, plan: Check, step: Check) -> isl.UnionMap:
-    """`{ [x] -> the value }` that a step means to have: an input what the array has at t0 where that iteration wrote,
-    another one what its statements make, and where these make none what a constant element has. Kernels of one step
-    load arrays that nothing writes, and what a kernel before them has made in the same iteration."""
+    """Return `{ [x] -> the value }` that a step means to have: an input what the array has at t0 where that iteration
+    wrote, another one what its statements make, and where these make none what a constant element has. Kernels of one
+    step load arrays that nothing writes, and what a kernel before them has made in the same iteration."""
     if not step["statements"] and step["iteration"] == 0:
         if step["array"] not in cells.arrays:
             return cells.unwritten(step["array"])
@@ -114,7 +114,8 @@ def _maker(plan: Check, step: Check) -> Check:
 
 
 def _made(cells: Cells, step: Check, after: int) -> isl.UnionMap:
-    """`{ A[e] -> S[i] }`: the elements that a step of the block at t0 + after makes, by the program's own writes."""
+    """Return `{ A[e] -> S[i] }`: the elements that a step of the block at t0 + after makes, by the program's own
+    writes."""
     found: isl.UnionMap = union(
         [cells.writes_at(name, step["iteration"] + after) for name in step["statements"]], isl.UnionMap
     )
@@ -122,7 +123,7 @@ def _made(cells: Cells, step: Check, after: int) -> isl.UnionMap:
 
 
 def _values(cells: Cells, program: Check, plan: Check, held: list[isl.UnionMap]) -> Iterator[str]:
-    """Each step reads the program's values, if its sources have what they mean to have."""
+    """Check that each step reads the program's values, if its sources have what they mean to have."""
     for step in plan["steps"]:
         for name in step["statements"]:
             accesses = program["statements"][name]["accesses"]

@@ -39,7 +39,7 @@ def slot_problems(plan: Check) -> Iterator[str]:
 
 
 def _difference(step: Check, source: Check) -> tuple[object, ...]:
-    """All that what is found depends on: the box is any."""
+    """Return all that what is found depends on: the box is any."""
     apart = [a - b for side in ("lower", "upper") for a, b in zip(step[side], source[side], strict=True)]
     order = (step["index"] > source["index"]) - (step["index"] < source["index"])
     return step["lag"] - source["lag"], source["slots"], order, step.get("retimed", False), *apart
@@ -80,7 +80,7 @@ def _slots_and_lags(plan: Check) -> Iterator[str]:
 
 
 def _finds(plan: Check, step: Check, source: Check, offsets: list[tuple[int, ...]]) -> bool:
-    """Whether each cell of the step's box finds, at each offset, what the source made of that very cell."""
+    """Return whether each cell of the step's box finds, at each offset, what the source made of that very cell."""
     dims = plan["dims"]
     if plan["exchange"] in ONE_STEP:
         last = len(plan["steps"])

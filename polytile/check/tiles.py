@@ -26,13 +26,13 @@ MAX_COPIES_OF_COPIES = 8  # that a value goes through on its way
 
 
 def is_tile(placement: Check) -> bool:
-    """Whether a placement has copies, or serves some uses only; others live in a whole kernel."""
+    """Return whether a placement has copies, or serves some uses only; others live in a whole kernel."""
     special = any(placement.get(k) for k in ("uses", "fill", "drain", "layout"))
     return bool(special or placement.get("level", "kernel") != "kernel")
 
 
 def misplaced(placement: Check, tree: isl.Schedule, program: Check) -> str:
-    """Why a placement with copies cannot be where it is said to be; empty where it can."""
+    """Return why a placement with copies cannot be where it is said to be; empty where it can."""
     name, kernel, level = placement["name"], placement["kernel"], placement.get("level", "kernel")
     loops = list(labelled_loops(tree))
     for label in (level, *(copy["at"] for copy in _copies(placement))):
@@ -68,7 +68,7 @@ def _copies(placement: Check) -> list[Check]:
 
 
 def _wrong_layout(placement: Check) -> str:
-    """Two cells must not share an element of the memory."""
+    """Check that no two cells share an element of the memory; return what is wrong, or ""."""
     layout, extents = placement.get("layout", {}), placement["extents"]
     rows, unit = layout.get("swizzle", (0, 0))
     if not layout.keys() <= {"pad", "swizzle"} or layout.get("pad", 0) < 0 or min(rows, unit) < 0:
@@ -102,7 +102,7 @@ def wrong_tiles(
 
 
 def _wrong_values(array: str, used: Uses, flow: Flow, wanted: Uses, program: Check) -> Iterator[str]:
-    """Where uses find something else than in the program."""
+    """Yield where uses find something else than in the program."""
     if not flow.unset.is_empty():
         yield f"{array} is read in cells that nothing was written to, e.g. {maps(flow.unset)[0].sample()}"
     element = used.all().unwrap().range_map()

@@ -43,7 +43,8 @@ class Cells:
         return self.writes.apply_range(self.cell_of_element)
 
     def places(self, array: str, iteration: int) -> isl.Map:
-        """`{ [x] -> A[e] }`: where iteration t0 + `iteration` writes cells, were it one of the loop; any cells."""
+        """Return `{ [x] -> A[e] }`: where iteration t0 + `iteration` writes cells, were it one of the loop; any
+        cells."""
         total = None
         for statement in self.program["statements"].values():
             for access in (a for a in statement["accesses"] if (a["array"], a["kind"]) == (array, "write")):
@@ -72,11 +73,11 @@ class Cells:
         return self._elements(array).apply(self.cell_of_element)
 
     def constant(self, array: str) -> isl.UnionMap:
-        """`{ A[e] -> before A[e] }` for elements that no instance writes."""
+        """Return `{ A[e] -> before A[e] }` for elements that no instance writes."""
         return _before(array, self.cell_of_element).subtract_domain(self._elements(array))
 
     def unwritten(self, array: str) -> isl.UnionMap:
-        """`{ [x] -> before A[e] }` of an array that no instance writes, with an element for each cell."""
+        """Return `{ [x] -> before A[e] }` of an array that no instance writes, with an element for each cell."""
         before = _before(array, self.cell_of_element)
         return self.cell_of_element.reverse().apply_range(before)
 
@@ -84,7 +85,7 @@ class Cells:
         return accesses(self.program, array, "write").range()
 
     def writes_at(self, name: str, iteration: int) -> isl.UnionMap:
-        """`{ S[i] -> A[e] }` of iteration t0 + `iteration`."""
+        """Return `{ S[i] -> A[e] }` of iteration t0 + `iteration`."""
         own = isl.UnionSet(self.program["statements"][name]["domain"])
         return self.writes.intersect_domain(own).intersect_domain(self.instances_at(iteration))
 
@@ -93,7 +94,8 @@ class Cells:
         return self.when.intersect_range(times).domain()
 
     def memory(self, array: str, after: int) -> Value:
-        """`{ A[e] -> the value }` that the program has at t0 + `after`, when the iterations before that have run."""
+        """Return `{ A[e] -> the value }` that the program has at t0 + `after`, when the iterations before that have
+        run."""
         key = (array, after)
         if key not in self.known:
             self.known[key] = self._memory(array, after)
@@ -119,7 +121,7 @@ class Cells:
         return self.memory(array, after).intersect_range(self.when.domain())
 
     def read_later(self, array: str, after: int) -> Value:
-        """`{ A[e] -> S[i] }` that iterations from t0 + `after` on read, of iterations before."""
+        """Return `{ A[e] -> S[i] }` that iterations from t0 + `after` on read, of iterations before."""
         early, late = (
             isl.UnionSet(f"[t0] -> {{ [t] : t {sign} t0 + {after} }}").intersect_params(self.t0) for sign in ("<", ">=")
         )
@@ -127,8 +129,8 @@ class Cells:
         return values.intersect_domain(self.when.intersect_range(late).domain()).range().unwrap()
 
     def _values(self, array: str) -> isl.UnionMap:
-        """`{ [S[i] -> A[e]] -> the value }`: who wrote what each instance reads; `before A[e]` is what an element had
-        in front of the program."""
+        """Return `{ [S[i] -> A[e]] -> the value }`: who wrote what each instance reads; `before A[e]` is what an
+        element had before the program."""
         key = ("values", array)
         if key not in self.known:
             reads = accesses(self.program, array, "read").coalesce()
@@ -140,7 +142,8 @@ class Cells:
         return self.known[key]
 
     def reads_at(self, name: str, numbers: Sequence[int], iteration: int) -> tuple[isl.UnionMap, isl.UnionMap]:
-        """`{ [S[i] -> A[e]] -> the value }` of some accesses to one array, in iteration t0 + `iteration`, and these."""
+        """Return `{ [S[i] -> A[e]] -> the value }` of some accesses to one array, in iteration t0 + `iteration`, and
+        these."""
         read = [self._access(name, k) for k in numbers]
         pairs = union([isl.UnionMap.from_map(m) for m in read], isl.UnionMap).coalesce()
         pairs = pairs.intersect_domain(self.instances_at(iteration))
@@ -148,7 +151,7 @@ class Cells:
         return self._values(array).intersect_domain(pairs.wrap()), pairs
 
     def is_away(self, name: str, number: int, offset: Sequence[int]) -> bool:
-        """Whether an access is of one element, so far away from the cell that the instance writes."""
+        """Return whether an access is of one element, so far away from the cell that the instance writes."""
         read = isl.UnionMap.from_map(self._access(name, number)).intersect_domain(self.writes.domain())
         x = [f"x{k}" for k in range(self.dims)]
         moved = ", ".join(f"{v} + ({o})" for v, o in zip(x, offset, strict=True))
@@ -163,7 +166,7 @@ class Cells:
 
 
 def _before(array: str, cell_of_element: isl.UnionMap) -> isl.UnionMap:
-    """`{ A[e] -> before A[e] }`."""
+    """Return `{ A[e] -> before A[e] }`."""
     (elements,) = (m for m in maps(cell_of_element) if m.get_tuple_name(IN) == array)
     same = isl.Map.identity(elements.domain().get_space().map_from_set())
     return isl.UnionMap.from_map(same.set_tuple_name(OUT, f"{BEFORE}{array}"))
@@ -202,13 +205,14 @@ def _loaded(program: Check, plan: Check, written: Mapping[str, int]) -> dict[str
 
 
 def _iteration_zero(program: Check) -> isl.UnionMap:
-    """`{ S[i] -> [0] }`."""
+    """Return `{ S[i] -> [0] }`."""
     domains: isl.UnionSet = union([s["domain"] for s in program["statements"].values()], isl.UnionSet)
     return isl.UnionMap.from_domain_and_range(domains, isl.UnionSet("{ [t] : t = 0 }"))
 
 
 def _when(program: Check) -> isl.UnionMap:
-    """`{ S[i] -> [t] }`: the outermost loop, around all statements, counts their first iterators."""
+    """Return `{ S[i] -> [t] }`: the outermost loop, around all statements, counts their first iterators. Raises
+    StreamError where there is no such loop."""
     loop = isl.Schedule(program["order"]).get_root().child(0)
     if loop.get_type() != NODE.band or loop.band_n_member() < 1:
         raise StreamError("no loop is around all statements")

@@ -34,7 +34,7 @@ class Times:
     threads: isl.UnionMap
 
     def kept(self, pairs: isl.UnionMap, executions: isl.UnionMap) -> isl.UnionMap:
-        """Those of the pairs whose first execution surely ends before the second starts. The pairs are of what
+        """Return the pairs whose first execution surely ends before the second starts. The pairs are of what
         `executions` has as such: `{ [S[i] -> A[j]] -> S[i] }`."""
         found = isl.UnionMap.empty(pairs.get_space())
         vectors, threads = executions.apply_range(self.vectors), executions.apply_range(self.threads)
@@ -57,7 +57,7 @@ def _number(d: int, rank: int) -> isl.UnionMap:
 
 
 def times(tree: isl.Schedule, copies: Sequence[Run]) -> Times:
-    """Those of a tree with copies."""
+    """Compute the times of a tree with copies."""
     walk = _Walk(tuple(copies))
     start = _Above(isl.UnionMap.from_domain_and_range(tree.get_domain(), isl.UnionSet("{ [] }")))
     walk.visit(tree.get_root().child(0), start)
@@ -153,8 +153,8 @@ class _Walk:
         return self._layers(groups, body, above)
 
     def _layers(self, groups: list[list[Run]], body: isl.ScheduleNode, above: _Above) -> isl.UnionSet:
-        """Early fills first, with no barrier but that of the loop; the fills and drains of a block between barriers;
-        the landings of asynchronous copies last."""
+        """Visit the copies at a loop: early fills first, with no barrier but that of the loop; the fills and drains of
+        a block between barriers; the landings of asynchronous copies last."""
         if not groups:
             return self.visit(body, above)
         group, first = groups[0], len(above.texts)

@@ -25,7 +25,7 @@ def mark(node: isl.ScheduleNode) -> str:
 
 
 def thread_of(kernel: isl.ScheduleNode) -> isl.UnionMap:
-    """From instances to threads: points modulo the sizes, and zeros where no thread mark is above."""
+    """Map instances to threads: points modulo the sizes, and zeros where no thread mark is above."""
     found, rank = isl.UnionMap.empty(kernel.get_domain().get_space()), 1
     for node, _ in nodes(kernel, ()):
         match = THREADS.fullmatch(mark(node))
@@ -55,7 +55,7 @@ def kernels(tree: isl.Schedule) -> list[isl.ScheduleNode]:
 
 
 def blocks(kernel: isl.ScheduleNode) -> isl.UnionMap:
-    """From instances to the launch and block that they run in."""
+    """Map instances to the launch and block that they run in."""
     place = kernel.get_prefix_schedule_union_map().intersect_domain(kernel.get_domain())
     for node, _ in nodes(kernel, ()):
         if mark(node) == "block":
