@@ -16,14 +16,14 @@ from polytile.scheduling.transform.statement_fusion import fuse_locals, fuse_wri
 
 
 def replace_divisions(state: Compilation) -> Compilation:
-    """Products in place of quotients by constants and by square roots, where results may change as much, or do not."""
+    """Replace quotients by constants and by square roots by products, where results may change as much, or do not."""
     scop = multiply_by_reciprocals(state.scop, state.options.strict)
     return replace(state, scop=scop if state.options.strict else multiply_by_reciprocal_roots(scop))
 
 
 def join_locals(state: Compilation) -> Compilation:
-    """Statements that communicate through scalars of one loop body alone become one; so do those that set elements of
-    one array, where statements are many."""
+    """Join statements that communicate through scalars of one loop body alone; join those that set elements of one
+    array, too, where statements are many."""
     return replace(state, scop=fuse_writers(_fused(state.scop, state.options.strict)))
 
 
@@ -34,7 +34,7 @@ def _fused(scop: Scop, strict: bool) -> Scop:
 
 
 def find_dependences(state: Compilation) -> Compilation:
-    """Dependence analysis."""
+    """Analyse the dependences."""
     found = analyse(state.scop, state.options.array_operations, state.analysed)
     return replace(state, dependences=found, analysed=(state.scop, found))
 
@@ -47,7 +47,7 @@ def separate_purposes(state: Compilation) -> Compilation:
 
 
 def expand_storage(state: Compilation) -> Compilation:
-    """Expansion of what serialises loops by its reuse alone; the dependences are found anew."""
+    """Expand what serialises loops by its reuse alone; the dependences are found anew."""
     assert state.dependences is not None
     scop, notes = expand(state.scop, state.dependences, strict=state.options.strict)
     after = replace(state, scop=scop, notes=notes, unexpanded=(state.scop, state.dependences))

@@ -68,7 +68,7 @@ def _with_barriers(schedule: MappedSchedule, found: _Placed) -> MappedSchedule:
 
 
 def combine_lanes(state: Compilation) -> Compilation:
-    """Threads that hold partial results combine them."""
+    """Combine the partial results that threads hold."""
     if state.schedule is None or state.plans is not None:
         return state
     run, known = _combined(state.run)
@@ -76,7 +76,7 @@ def combine_lanes(state: Compilation) -> Compilation:
 
 
 def choose_storage(state: Compilation) -> Compilation:
-    """Which arrays live inside kernels, and which are copied between host and device."""
+    """Choose which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
     known, given = state.known_homes, state.given
@@ -113,7 +113,7 @@ def _placed(
     given: Given,
     split: SplitPlan | None,
 ) -> _Placed:
-    """Plans that were given, or what is found to be good."""
+    """Return plans that were given, or what is found to be good."""
     copied = transfers(run.scop, run.dependences)
     if split is not None:  # tiles of which kernels have all values
         return _Placed(run, Plans((), copied))

@@ -158,7 +158,7 @@ def _behind(rest: PlainProgram, first: StreamProgram, state: Compilation) -> Pla
 
 # Barriers -------------------------------------------------------------------------------------------------------------
 def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:
-    """`S1 (x.c:12) needs A from S0 (x.c:10)`, for the barrier of each sync mark."""
+    """Return the reason for the barrier of each sync mark: `S1 (x.c:12) needs A from S0 (x.c:10)`."""
     reasons: dict[Path, str] = {}
     for barrier in barriers:
         arrays = " and ".join(dependences.arrays_between(barrier.source, barrier.sink)) or "memory"

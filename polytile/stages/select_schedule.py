@@ -159,7 +159,7 @@ def _each_once(proposed: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _is_same(one: Candidate, other: Candidate) -> bool:
-    """Whether two candidates have the same schedule of the same statements."""
+    """Return whether two candidates have the same schedule of the same statements."""
     if one.schedule is None or other.schedule is None:
         return False
     return one.scop is other.scop and one.schedule.tree.plain_is_equal(other.schedule.tree)
@@ -397,7 +397,7 @@ def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Ca
 
 
 def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
-    """With the time of what would run, and that where the time depends on it; the host has none."""
+    """Add the time of what would run, and that where the time depends on it; the host has none."""
     with stage(candidate.strategy):
         return _with_estimate(problem, candidate)
 
@@ -412,7 +412,7 @@ def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
 
 
 def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
-    """With the time of what would run, where each launch is from the host."""
+    """Add the time of what would run, where each launch is from the host."""
     known = problem.options.parameters
     if candidate.split is not None:
         from polytile.scheduling.cost.split_time import split_estimate
@@ -429,8 +429,8 @@ def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
 
 
 def _is_better(candidate: Candidate, best: Candidate) -> bool:
-    """Whether a candidate is clearly faster by estimate, or not slower while it fetches far less: how much of that
-    shows depends on more than the estimate knows."""
+    """Return whether a candidate is clearly faster by estimate, or not slower while it fetches far less: how much of
+    that shows depends on more than the estimate knows."""
     time, least = candidate.estimate, best.estimate
     if time is None or least is None:
         return time is not None
