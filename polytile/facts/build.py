@@ -80,7 +80,7 @@ def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedTe
 
 
 def refusal_facts(errors: Iterable[PolytileError], *, left_out: bool = False) -> tuple[RefusalFacts, ...]:
-    """SCoPs and loops that stay the user's C."""
+    """Return the SCoPs and loops that stay the user's C."""
     found = []
     for error in errors:
         place = error.location

@@ -34,5 +34,5 @@ def _parts(lines: Sequence[str]) -> Iterator[CodePart]:
 
 
 def generated_lines(places: Mapping[int, Location]) -> tuple[GeneratedLine, ...]:
-    """Where the lines of a .cu come from, in its order."""
+    """Return where the lines of a .cu come from, in its order."""
     return tuple(GeneratedLine(line, place.file, place.line) for line, place in sorted(places.items()))

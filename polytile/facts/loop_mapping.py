@@ -92,7 +92,7 @@ def kernels_of_statement(state: Compilation, statement: str) -> dict[str, Where]
 
 
 def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]:
-    """Where each kernel that runs statements of a loop runs the loop."""
+    """Return where each kernel that runs statements of a loop runs the loop."""
     if state.program is None or state.schedule is None:
         return ()
     found = list(_of_stream(state, state.stream, loop)) if state.stream is not None else []
@@ -110,7 +110,7 @@ def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]
 
 
 def _position(state: Compilation, instance: Statement, iterators: tuple[str, ...], loop: SourceLoop) -> int | None:
-    """Which iterator of what runs (an execution of `instance`) counts a loop; None where none does."""
+    """Return which iterator of what runs (an execution of `instance`) counts a loop; None where none does."""
     own = origins(state, instance) & set(loop.statements)
     if not own:
         return None
@@ -136,20 +136,22 @@ def _places(
 
 
 def _order(part: Part) -> tuple[int, int]:
-    """By bands, outermost first; a loop that no band advances (a serial part of depth 0) is the innermost one."""
+    """Return the key that sorts by bands, outermost first; a loop that no band advances (a serial part of depth 0) is
+    the innermost one."""
     depth = INNERMOST if part.role is Role.SERIAL and not part.depth else part.depth
     return depth, part.member
 
 
 def _steps(places: Sequence[Place]) -> int:
-    """How many iterations of a host loop over tiles run in a kernel."""
+    """Return how many iterations of a host loop over tiles run in a kernel."""
     inside = any(place.where in (Where.THREAD, Where.ONE_THREAD) for place in places[1:])
     first = places[0] if places else None
     return first.tile if first is not None and first.where is Where.HOST and first.tile > 1 and inside else 0
 
 
 def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterator[LoopMapping]:
-    """Overlapped tiles: blocks of iterations are launches, warps have strips, the stream's planes come one by one."""
+    """Yield where overlapped tiles run a loop: blocks of iterations are launches, warps have strips, the stream's
+    planes come one by one."""
     assert state.program is not None
     made = [state.scop.statement(name) for step in plan.made for name in step.statements]
     own = [(s, p) for s in made if (p := _position(state, s, s.iterators, loop)) is not None]
@@ -192,7 +194,7 @@ def _dimension(plan: StreamPlan, statement: Statement, position: int) -> int | N
 
 
 def in_words(mapping: LoopMapping) -> str:
-    """`host (tiles of 30), thread`, outermost first."""
+    """Format a mapping, outermost first: `host (tiles of 30), thread`."""
     return ", ".join(_in_words(place) for place in mapping.places)
 
 

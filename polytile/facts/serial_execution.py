@@ -62,7 +62,8 @@ def _has_many(scop: Scop, statement: str, level: int) -> bool:
 
 
 def _iterations(domain: isl.Set, level: int) -> float:
-    """How far apart the first and the last iteration of a loop are at most, plus one, in one of the loops around it."""
+    """Return how far apart the first and the last iteration of a loop are at most, plus one, in one of the loops around
+    it."""
     inner = domain.dim(isl.dim_type.set) - level - 1
     own = domain.project_out(isl.dim_type.set, level + 1, inner)
     apart = isl.Map.from_domain_and_range(own, own)
@@ -82,7 +83,7 @@ def _time(microseconds: float | None, estimate: Estimate | None) -> str:
 
 
 def _why(state: Compilation, loop: LoopFacts) -> str:
-    """Why threads do not share out a loop."""
+    """Explain why threads do not share out a loop."""
     where = f"{loop.file}:{loop.line}: {called(loop)}" if loop.line else called(loop)
     if loop.kind is LoopKind.PARALLEL:
         return f"{where} is parallel, but no schedule of several threads was found for its kernel"

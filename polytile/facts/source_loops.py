@@ -89,8 +89,8 @@ class _Examined:
         return LoopKind.PARALLEL, tuple(one.known.array for one in carried), None
 
     def _witness(self, binding: list[_Carried]) -> Witness:
-        """Of the first array with a certain dependence; flow before anti before output, which copies may remove and
-        which are no reason where values flow, too."""
+        """Return the witness of the first array with a certain dependence; flow before anti before output, which copies
+        may remove and which are no reason where values flow, too."""
         best: Witness | None = None
         for kind in DependenceKind:
             for one in binding:
@@ -102,8 +102,8 @@ class _Examined:
         return best
 
     def _lasts(self, one: _Carried, loop: SourceLoop) -> bool:
-        """Whether the reuse of an array still orders the iterations of a loop in the program that was scheduled, in
-        which arrays may have been renamed, expanded or copied first."""
+        """Return whether the reuse of an array still orders the iterations of a loop in the program that was scheduled,
+        in which arrays may have been renamed, expanded or copied first."""
         scop, found = self.state.scop, self.state.dependences
         if found is None:
             return True
@@ -118,7 +118,8 @@ class _Examined:
         return False
 
     def _orders(self, pairs: isl.Map, loop: SourceLoop) -> bool:
-        """Whether a loop carries some of these pairs of the scheduled program; yes where it has other iterators."""
+        """Return whether a loop carries some of these pairs of the scheduled program; true where it has other
+        iterators."""
         wanted = self.state.source.statement(loop.statements[0]).iterators[: loop.level + 1]
         for side in (IN, OUT):
             iterators = self.state.scop.statement(str(pairs.get_tuple_name(side))).iterators

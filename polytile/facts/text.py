@@ -61,7 +61,7 @@ def reason_of(loop: LoopFacts) -> str:
 
 
 def in_sentence(one: Witness) -> str:
-    """`a[i] written at i=1 is read at i=2`; with the lines, where they differ."""
+    """Format a witness as `a[i] written at i=1 is read at i=2`; with the lines, where they differ."""
     apart = one.source.line != one.sink.line
     first, then = _at(one.source, apart=apart), _at(one.sink, apart=apart)
     before = "read" if one.kind is DependenceKind.ANTI else "written"
@@ -77,7 +77,7 @@ def _at(place: AccessPlace, *, apart: bool) -> str:
 
 
 def mapping_lines(loops: Iterable[LoopFacts]) -> Iterator[str]:
-    """Where each loop runs in each kernel."""
+    """Yield where each loop runs in each kernel."""
     for loop in loops:
         for mapping in loop.mappings:
             where = f"line {loop.line}, " if loop.line else ""

@@ -86,7 +86,7 @@ def witness(scop: Scop, array: str, kind: DependenceKind, carried: list[isl.Map]
 
 
 def _simplest(pairs: isl.Map) -> isl.Map:
-    """One part of a relation that has pairs."""
+    """Return one part of a relation that has pairs, with the fewest constraints."""
     parts = [part for part in pairs.get_basic_maps() if not part.is_empty()]
     return isl.Map.from_basic_map(min(parts, key=lambda part: len(part.get_constraints())))
 
@@ -120,7 +120,7 @@ def _first(elements: isl.Set) -> tuple[int, ...]:
 
 
 def _certainly_lasts(scop: Scop, array: str, pair: Pair) -> bool:
-    """Whether no write in between, which data decide on, may hide what the source wrote from the sink."""
+    """Return whether no write in between, which data decide on, may hide what the source wrote from the sink."""
     if not any(a.array == array and a.kind is AccessKind.MAY_WRITE for s in scop.statements for a in s.accesses):
         return True
     certain = certain_flow(scop, array).intersect_params(_sizes(pair.sizes))
@@ -143,7 +143,7 @@ class _Touch:
     values: Mapping[str, int]
 
     def may(self, element: tuple[int, ...]) -> bool:
-        """Whether data decide that it touches an element."""
+        """Return whether data decide that it touches an element."""
         if self.access.writes:
             return self.access.kind is AccessKind.MAY_WRITE
         return not touches_certainly(self.statement, self.access.array, self.values, element)
