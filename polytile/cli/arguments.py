@@ -271,7 +271,7 @@ def _with_libraries(arguments: Sequence[str]) -> list[str]:
 
 
 def _checks(text: str | None) -> tuple[str, ...]:
-    """`address,race`, or `all`."""
+    """Parse `address,race`, or `all`. Raises UsageError for another name."""
     names = () if text is None else tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in (*CHECKS, "all"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def run(request: Request, report: Report) -> int:
-    """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
+    """Do what was asked and return the exit status. Raises PolytileError for what ends the run."""
     prepared = prepare(request)
     entries = _entries() if _asks_for_files_alone(request) else None
     if entries is None:
@@ -108,7 +108,8 @@ class _Asked:
         return [*given, prepared.tuned.to_text(), repr(gpu_identity())]
 
     def still_has(self, key: str) -> bool:
-        """Whether nothing has changed since the key was found, so that it is that of what was compiled meanwhile."""
+        """Return whether nothing has changed since the key was found, so that it is that of what was compiled
+        meanwhile."""
         try:
             now = self if self.piped is not None else _Asked.of(self.request, self.prepared)
             return now.key() == key
@@ -143,7 +144,8 @@ def _compiled(report: Report, asked: _Asked, entries: Entries, key: str | None) 
 
 
 def _lasts(program: Program) -> bool:
-    """Whether any run comes to the same: no bug has struck, and no piece of work was given up for what it took."""
+    """Return whether any run comes to the same: no bug has struck, and no piece of work was given up for what it
+    took."""
     return undisturbed() and not any(isinstance(error, InternalError) for error in program.refusals)
 
 

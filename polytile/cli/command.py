@@ -50,7 +50,7 @@ _ON_HOST = ": it stays on the host, with the loops around it"
 
 
 def run(request: Request, report: Report, prepared: Prepared) -> int:
-    """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
+    """Do what was asked and return the exit status. Raises PolytileError for what ends the run."""
     dumps = _Dumps(request, report)
     program = compile_input(request, report, prepared, dumps.observe if request.dump else None)
     if request.json:
@@ -199,7 +199,7 @@ def _add_facts(request: Request, report: Report, program: Program) -> None:
 
 
 def what_is_said(request: Request, program: Program) -> Iterator[Said]:
-    """One line per SCoP, and the refusals."""
+    """Yield one line per SCoP, and the refusals."""
     for scop in program.scops:
         yield from (_result(scop, remark) for remark in scop.remarks)
     for refusal in program.refusals:
@@ -233,7 +233,7 @@ def _message(refusal: UserError | InternalError) -> str:
 
 
 def _severity(request: Request, program: Program, refusal: UserError | InternalError) -> str:
-    """How bad it is that a SCoP stays C, which the file marks or detection found."""
+    """Return how bad it is that a SCoP stays C, which the file marks or detection found."""
     if any(refusal is one for one in program.marked):
         return "warning" if request.keep_going else "error"
     return "remark" if isinstance(refusal, UserError) and not isinstance(refusal, OpaqueCallError) else "warning"

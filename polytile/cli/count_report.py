@@ -20,7 +20,7 @@ _HEADINGS = (
 
 
 def render(counts: Counts) -> str:
-    """One table per kernel: an access a line, in the order of the .cu."""
+    """Format one table per kernel: an access a line, in the order of the .cu."""
     out = io.StringIO()
     console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False)
     for kernel in counts.kernels:
@@ -30,7 +30,7 @@ def render(counts: Counts) -> str:
 
 
 def _title(kernel: KernelCount) -> str:
-    """`gemm_k0: 1 launch, 192 warps, 0 barriers, 0 divergent branches`."""
+    """Return `gemm_k0: 1 launch, 192 warps, 0 barriers, 0 divergent branches`."""
     parts = [
         _number(kernel.launches, "launch", "launches"),
         _number(kernel.warps, "warp"),
@@ -45,7 +45,7 @@ def _number(count: int, one: str, many: str | None = None) -> str:
 
 
 def _table(sites: Sequence[SiteCount]) -> Table:
-    """Columns that say nothing about any of the sites are left out."""
+    """Build a table without the columns that say nothing about any of the sites."""
     rows = [_row(site) for site in sites]
     kept = [i for i in range(len(_HEADINGS)) if any(row[i] for row in rows)]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def scop_facts(scop: CompiledScop) -> dict[str, Any]:
-    """Loops, kernels, arrays and transfers of a SCoP; name and status are known without."""
+    """Return the loops, kernels, arrays and transfers of a SCoP; name and status are known without."""
     facts = scop.facts
     return {
         "line": facts.line,

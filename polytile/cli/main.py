@@ -167,5 +167,5 @@ def open_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Nobody reads standard output any more: keep Python from complaining when it flushes it."""
+    """Keep Python from complaining when it flushes standard output that nobody reads any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

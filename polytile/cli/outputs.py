@@ -41,7 +41,8 @@ def write(request: Request, report: Report, files: Mapping[str, str], beside: Ma
 
 
 def or_warning(request: Request, report: Report, what: str, make: Callable[[], _Made]) -> _Made | None:
-    """Something that is said of the kernels, or None with a warning where it fails: that never costs the kernels."""
+    """Make something that is said of the kernels, or warn and return None where it fails: that never costs the
+    kernels."""
     try:
         return make()
     except PolytileError as error:

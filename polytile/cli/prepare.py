@@ -61,7 +61,7 @@ def _options(request: Request) -> Options:
 
 
 def _targets(request: Request) -> list[Path]:
-    """Files that will be written, to be refused before any work is done; the input names the others."""
+    """Return the files that will be written, to be refused before any work is done; the input names the others."""
     asked = request.save_schedule, request.certificate, request.draw, request.report, request.build
     named = [name for name in asked if name]
     stem, endings = output_stem(request.input), ["host.c", "kernel.cu", "kernel.h"]

@@ -14,7 +14,7 @@ CLEARED = "\x1b[K"  # the terminal's line from the cursor on, which stays at its
 
 
 def is_shown() -> bool:
-    """Whether messages go to a terminal."""
+    """Return whether messages go to a terminal."""
     return sys.stderr.isatty()
 
 
@@ -38,7 +38,7 @@ class Progress:
             clear()
 
     def show(self) -> None:
-        """One line: the seconds since the command began, the SCoP and the stage, as far as there is room."""
+        """Print one line: the seconds since the command began, the SCoP and the stage, as far as there is room."""
         seconds = time.monotonic() - self.began
         text = f"polytile: {seconds:.0f} s: {self.stage}"
         if self.stage and seconds > PATIENCE and text != self.shown:

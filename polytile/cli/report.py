@@ -45,7 +45,7 @@ class Report:
             print(text)
 
     def text(self, text: str) -> None:
-        """Something that was asked for by name (--explain, --dump): printed under -q too."""
+        """Print something that was asked for by name (--explain, --dump), under -q too."""
         if not self.as_json:
             print(text.rstrip("\n"))
 
@@ -65,7 +65,7 @@ class Report:
                 self.diagnostic(one.diagnostic)
 
     def add(self, **facts: Any) -> None:
-        """Facts for the JSON object."""
+        """Add facts to the JSON object."""
         self.facts.update(facts)
 
     def watch_stages(self, tell: Callable[[str], None]) -> None:

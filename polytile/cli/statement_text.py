@@ -58,7 +58,7 @@ def statement_text(stmt: Stmt) -> str:
 
 
 def _naming(stmt: Stmt) -> str:
-    """Statements that say what names stand for."""
+    """Return the line of a statement that says what names stand for."""
     match stmt:
         case PrivateArray(name=name, type=ctype, extents=extents, value=value):
             each = "" if value is None else f", each {expression(value)}"

@@ -45,7 +45,7 @@ def guarded_main() -> int:
 
 
 def watched(work: Callable[[], int]) -> int:
-    """Do `work` in a child process, once more without each piece that takes too long; returns its exit status.
+    """Do `work` in a child process, once more without each piece that takes too long, and return its exit status.
 
     `work` prints what it has to say when its pieces are done, and nothing else happens in this process meanwhile.
     """
@@ -138,13 +138,13 @@ class _Child:
         return EXIT_BUG
 
     def send(self, number: int) -> None:
-        """Hand a signal on; a child that is too busy to hear it is ended a little later."""
+        """Send a signal to the child; a child that is too busy to hear it is ended a little later."""
         self.signal = number
         self.deadline = time.monotonic() + (_COMPILERS_END if self.piece is None else _ANALYSIS_ENDS)
         os.kill(self.pid, number)
 
     def _listen(self) -> bool:
-        """Hear what the child announces; returns whether it is gone."""
+        """Read what the child announces and return whether it is gone."""
         if not select.select([self.pipe], [], [], _TICK)[0]:
             return False
         heard = os.read(self.pipe, 65536)
@@ -201,7 +201,8 @@ def _flush() -> None:
 
 
 def _allow_deep_recursion() -> None:
-    """Python's recursion needs the system's stack in places; the soft limit is there for runaway programs."""
+    """Raise the soft limit of the stack: Python's recursion needs the system's stack in places, and the limit is there
+    for runaway programs."""
     import resource  # where there is fork, there is this
 
     _, most = resource.getrlimit(resource.RLIMIT_STACK)
@@ -215,7 +216,7 @@ def _tell(pipe: int, text: str) -> None:
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> None:
-    """SIGTERM leaves like SIGINT: temporary files are removed on the way."""
+    """Exit on SIGTERM as on SIGINT: temporary files are removed on the way."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(128 + signal.SIGTERM)
 
@@ -247,7 +248,7 @@ class _Forwarding:
 
 
 def _processor_time(pid: int) -> float:
-    """Seconds of processor time of a process where the system tells, else wall time."""
+    """Return the seconds of processor time of a process where the system tells, else wall time."""
     try:
         return time.clock_gettime(((~pid) << 3) | 2)  # Linux: the clock of that process
     except OSError:

@@ -125,7 +125,7 @@ def parse(arguments: Sequence[str]) -> TuneRequest:
 
 
 def _spaces(text: str | None) -> tuple[str, ...]:
-    """`classic,overlapped`, or all."""
+    """Parse `classic,overlapped`; none stands for all. Raises UsageError for another name."""
     names = () if text is None else tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in SPACES:

@@ -55,7 +55,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(request: TuneRequest, report: Report) -> int:
-    """Tune each SCoP that was asked for; returns the exit status. Raises PolytileError for what ends the run."""
+    """Tune each SCoP that was asked for and return the exit status. Raises PolytileError for what ends the run."""
     from polytile.runtime.output import check_targets
 
     check_targets([p for p in (request.record, request.output, request.report) if p is not None], Path(request.input))
@@ -210,7 +210,7 @@ def _searched(
 
 
 def is_live(report: Report) -> bool:
-    """Whether the terminal shows a line that changes."""
+    """Return whether the terminal shows a line that changes."""
     return progress.is_shown() and not (report.as_json or report.quiet)
 
 

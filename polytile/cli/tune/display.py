@@ -54,7 +54,7 @@ class Display(Observer):
             show(f"{self.scop}: {text}")
 
     def _left(self, progress: Progress) -> str:
-        """How long the rest takes: what is left of the seconds, or less where fewer points are left."""
+        """Estimate how long the rest takes: what is left of the seconds, or less where fewer points are left."""
         evaluated = progress.told - progress.reused
         rate = progress.seconds / evaluated if evaluated else inf
         seconds = rate * (self.total - progress.told) if progress.told < self.total else 0.0
@@ -69,7 +69,7 @@ def show(text: str) -> None:
 
 
 def duration(seconds: float) -> str:
-    """`40 s`, `3 min`, `1 h 20 min`."""
+    """Format seconds: `40 s`, `3 min`, `1 h 20 min`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -84,7 +84,7 @@ def _best(progress: Progress) -> str:
 
 
 def _said(outcome: Outcome, default: Outcome | None) -> str:
-    """Its status, time and point: `measured 1.16 ms, 1.40 times as fast: tiled: rows 2`."""
+    """Format an outcome's status, time and point: `measured 1.16 ms, 1.40 times as fast: tiled: rows 2`."""
     known = ", known from earlier" * outcome.reused
     if not outcome.milliseconds:
         return f"{outcome.status.value}{known}: {words.point(outcome.point)}: {outcome.reason or 'no reason'}"
@@ -95,7 +95,7 @@ def _said(outcome: Outcome, default: Outcome | None) -> str:
 
 
 def _ratio(outcome: Outcome, default: Outcome | None) -> str:
-    """`1.40 times as fast`: as the default, nothing where that has no time."""
+    """Format `1.40 times as fast` as the default; "" where one of the two has no time."""
     if default is None or not default.milliseconds or not outcome.milliseconds:
         return ""
     return f"{words.gain(default.median / outcome.median)} times as fast"
