@@ -91,7 +91,7 @@ class Call:
         return self.value("-MF") or str(default), made
 
     def outputs(self) -> list[Path]:
-        """All files that the call makes."""
+        """Return all files that the call makes."""
         c = [a for a in self.inputs if a.is_c]
         made = [self.object_of(a) for a in self.inputs if Path(a.value).suffix not in (".o", ".a", ".so")]
         rules = [rule[0] for a in c if (rule := self.dependencies_of(a)) is not None]

@@ -104,6 +104,6 @@ def _compile(call: Call, asked: Settings, host: list[str], sources: list[Argumen
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> None:
-    """SIGTERM leaves like SIGINT: temporary files and half of an output are removed on the way."""
+    """Exit on SIGTERM as on SIGINT: temporary files and half of an output are removed on the way."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(128 + signal.SIGTERM)

@@ -76,7 +76,8 @@ class Compiler:
         return Made(EXIT_DONE, joined(functions, unit, self.on, folder), files)
 
     def _host_words(self, source: Argument, text: Path) -> list[str]:
-        """How the host compiler compiles the host file: as it would the source, whose folder has its headers."""
+        """Return the command that compiles the host file as the host compiler would the source, whose folder has its
+        headers."""
         exact = ["-ffp-contract=off"] if self.strict else []
         given = self.call.words(without=_OUTPUT | DEPENDENCY_OPTIONS, inputs=False)
         quiet = [f"-Wno-{w[2:]}" for w in _ABOUT_DECLARATIONS if w in given]

@@ -70,7 +70,7 @@ def _argument(word: str, rest: Iterator[str]) -> Argument:
 
 
 def _is_other(word: str) -> bool:
-    """Whether an option only begins like one that has its value behind it."""
+    """Return whether an option only begins like one that is followed by its value."""
     return word.startswith(("-include-pch", "-objc"))
 
 
@@ -96,7 +96,8 @@ def _response_file(name: str) -> str | None:
 
 
 def _words(text: str, word: str) -> list[str]:
-    """Words are separated by white space, with the quotes and backslashes of a shell, without comments."""
+    """Split a text into words at white space, with the quotes and backslashes of a shell, without comments. Raises
+    UsageError where quotes are not closed."""
     try:
         return shlex.split(text)
     except ValueError as error:

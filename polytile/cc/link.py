@@ -39,7 +39,7 @@ def libraries(call: Call, made: list[Path]) -> list[str]:
 
 
 def _linked(call: Call) -> list[Path]:
-    """Objects and archives that are linked, by their paths or found in a folder of `-L`."""
+    """Return the objects and archives that are linked, by their paths or found in a folder of `-L`."""
     folders = [Path(a.value) for a in call.arguments if a.option == "-L"]
     named = [a.value for a in call.arguments if a.option == "-l"]
     files = [Path(a.value) for a in call.inputs if not a.is_c]
@@ -47,7 +47,7 @@ def _linked(call: Call) -> list[Path]:
 
 
 def _cuda_folders(example: Path) -> list[str]:
-    """`-L` of CUDA's libraries, as nvcc itself would have them."""
+    """Return the `-L` of CUDA's libraries, as nvcc itself would have them. Raises DeviceError without nvcc."""
     compiler = nvcc()
     if compiler is None:
         message = f"nvcc was not found, with which {example} was compiled: CUDA's libraries are beside it"

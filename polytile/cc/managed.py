@@ -36,7 +36,7 @@ def _is_cpp(source: Argument) -> bool:
 
 
 def linked(heap: list[Path]) -> list[str]:
-    """Words for objects at the end of a command line, whatever language it names for its inputs."""
+    """Return the words for objects at the end of a command line, whatever language it names for its inputs."""
     return ["-x", "none", *map(str, heap)] if heap else []
 
 

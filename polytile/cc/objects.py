@@ -49,7 +49,7 @@ def _defined(kernels: Path) -> list[str]:
 
 
 def places_of(files: Iterable[Path]) -> dict[str, Path]:
-    """Where the kernels of objects and archives run, by a file that says so: "emulator", "gpu"."""
+    """Return where the kernels of objects and archives run, "emulator" or "gpu", each with a file that says so."""
     found: dict[str, Path] = {}
     for file in files:
         for place in _places_of(file):

@@ -55,7 +55,7 @@ class Settings:
 
 
 def is_own(word: str) -> bool:
-    """Whether a word is polytile's, so that the host compiler must not see it."""
+    """Return whether a word is polytile's, so that the host compiler must not see it."""
     return word.startswith(PREFIX) or word in _WARNINGS or word == _NOT_FATAL
 
 
@@ -90,8 +90,8 @@ def settings(words: Sequence[str]) -> Settings:
 
 
 def _severity(words: Sequence[str]) -> tuple[bool, bool]:
-    """Whether polytile's warnings are shown, and whether they are errors; as for warnings of gcc's, the option that
-    names them counts more than `-Werror` and `-w`."""
+    """Return whether polytile's warnings are shown, and whether they are errors; as for warnings of gcc's, the option
+    that names them counts more than `-Werror` and `-w`."""
     warn, fatal = "-w" not in words, None
     for word in words:
         if word in _WARNINGS:
@@ -104,7 +104,7 @@ def _severity(words: Sequence[str]) -> tuple[bool, bool]:
 
 
 def _last(words: Sequence[str], word: str) -> int:
-    """How far from the end a word stands last."""
+    """Return how far from the end a word stands last."""
     return words[::-1].index(word) if word in words else len(words)
 
 
