@@ -85,7 +85,7 @@ def _highlighted(text: str, lexer: Lexer) -> list[Markup]:
 
 
 def _joined(tokens: Iterator[tuple[Any, str]]) -> Iterator[tuple[str, str]]:
-    """Neighbours of one class together."""
+    """Join neighbours of one class."""
     before, words = "", ""
     for token, text in tokens:
         name = _class_of(token)

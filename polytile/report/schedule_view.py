@@ -97,7 +97,7 @@ class _Reader:
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
-    """S2 before S10."""
+    """Return a key that sorts S2 before S10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
 
 
@@ -109,7 +109,7 @@ def _flag(key: str, value: str) -> str:
 
 
 def _spelt(key: str, value: str) -> Iterator[str]:
-    """Without the sizes in front, and a line for each part."""
+    """Yield a value without the sizes at its beginning, and a line for each part."""
     value = _SIZES.sub("", value)
     if key == "schedule":
         for member in _MEMBER.findall(value):
@@ -121,7 +121,7 @@ def _spelt(key: str, value: str) -> Iterator[str]:
 
 
 def _member(text: str) -> Iterator[str]:
-    """`floor(i/64)`; with the statements, where these differ."""
+    """Yield the forms of a band's member, such as `floor(i/64)`; with the statements, where these differ."""
     forms: dict[str, list[str]] = {}
     for piece in text.split("; "):
         found = _PIECE.match(piece)
@@ -137,7 +137,7 @@ def _member(text: str) -> Iterator[str]:
 
 
 def _balanced(text: str) -> bool:
-    """Whether no parenthesis closes one that stands before this text."""
+    """Return whether no parenthesis closes one that stands before this text."""
     depth = 0
     for character in text:
         depth += (character == "(") - (character == ")")

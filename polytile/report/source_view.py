@@ -110,7 +110,7 @@ def _mark_loops(path: str, scop: ScopFacts, lines: list[SourceLine]) -> None:
 
 
 def loop_reason(loop: LoopFacts) -> str:
-    """Why a loop is what it is, without the word that its mark says already."""
+    """Return why a loop is what it is, without the word that its mark says already."""
     return clean(reason_of(loop).removeprefix(f"{loop.kind.value}: "))
 
 
@@ -138,7 +138,7 @@ def code_anchor(scop: int, line: int) -> str:
 
 
 def _open(lines: list[SourceLine]) -> list[bool]:
-    """Which lines are shown at once."""
+    """Return which lines are shown without unfolding."""
     shown = [False] * len(lines)
     for at, line in enumerate(lines):
         if line.of_interest:

@@ -13,7 +13,7 @@ _UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "\u00b5s"))
 
 
 def duration(microseconds: float | None) -> str:
-    """`1.1 ms`; a dash where nothing is known."""
+    """Format a duration, such as `1.1 ms`; a dash where nothing is known."""
     if microseconds is None:
         return UNKNOWN
     scale, unit = next((one for one in _UNITS if microseconds >= one[0]), (1.0, "\u00b5s"))
@@ -21,19 +21,19 @@ def duration(microseconds: float | None) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Three digits that count: 1100, 12.3, 0.045."""
+    """Format a number with three digits that count: 1100, 12.3, 0.045."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}".replace(",", "\u202f") if value >= 100 else f"{value:.3g}"
 
 
 def counted(number: int, what: str) -> str:
-    """`1 kernel`, `2 kernels`."""
+    """Format a count: `1 kernel`, `2 kernels`."""
     return f"{number} {what}{'s' * (number != 1)}"
 
 
 def values(known: Values, assumed: Iterable[str] = ()) -> str:
-    """`m = n = 2000 (assumed), k = 3`."""
+    """Format values of parameters: `m = n = 2000 (assumed), k = 3`."""
     open_ones = set(assumed)
     same: dict[tuple[int, bool], list[str]] = {}
     for name, value in known:
@@ -65,12 +65,12 @@ def _extents(sizes: Iterable[str]) -> str:
 
 
 def array(facts: ArrayFacts) -> str:
-    """`double A[n][m]`."""
+    """Format the declaration of an array: `double A[n][m]`."""
     return f"{facts.type} {facts.name}" + "".join(f"[{'' if e is None else e}]" for e in facts.extents)
 
 
 def mappings(loop: LoopFacts, names: dict[str, str]) -> list[tuple[str, str]]:
-    """Kernels, and where they run the loop; kernels that do it in the same way together."""
+    """Return the kernels, and where they run the loop; kernels that do it in the same way share an entry."""
     found: dict[str, list[str]] = {}
     for one in loop.mappings:
         steps = f"; {one.steps} steps of it in a kernel" if one.steps else ""
@@ -84,7 +84,7 @@ def accesses(kernel: KernelFacts) -> list[tuple[AccessFacts, int]]:
 
 
 def cost(access: AccessFacts) -> str:
-    """`2 turns of shared memory`, `1 sector`: what a request of a warp takes."""
+    """Format what a request of a warp takes: `2 turns of shared memory`, `1 sector`."""
     what = "turn" if access.shared else "sector"
     shown = figure(access.sectors)
     return f"{shown} {what}{'s' * (shown != '1')}{' of shared memory' * access.shared}"
