@@ -169,7 +169,7 @@ def of_types(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def only_optimises(text: str) -> bool:
-    """Whether `optimize("O3", "no-tree-vectorize", 2)`, an attribute or a pragma, changes no value."""
+    """Return whether `optimize("O3", "no-tree-vectorize", 2)`, an attribute or a pragma, changes no value."""
     words = re.findall(r"[\w=.+-]+", text.partition("(")[2])
     flags = (f"-O{w}" if w.isdigit() else w if w[0] == "-" else f"-{w}" if w[0] == "O" else f"-f{w}" for w in words)
     return all(effect(flag) is Effect.NONE for flag in flags)
@@ -188,12 +188,12 @@ def check_flags(words: Sequence[str]) -> None:
 
 
 def wraps(words: Sequence[str]) -> bool:
-    """Whether signed integers wrap around where they overflow."""
+    """Return whether signed integers wrap around where they overflow."""
     return any(effect(w) is Effect.VALUES and _switch(w) == "overflow" for w in _counting(words))
 
 
 def unsigned_char(words: Sequence[str]) -> bool:
-    """Whether flags say that `char` has no sign."""
+    """Return whether flags say that `char` has no sign."""
     return any(w in ("-funsigned-char", "-fno-signed-char") for w in _counting(words))
 
 
@@ -211,12 +211,12 @@ def predefined(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def single_constants(words: Sequence[str]) -> bool:
-    """Whether constants without a suffix are `float`."""
+    """Return whether constants without a suffix are `float`."""
     return "-fsingle-precision-constant" in _counting(words)
 
 
 def aliases_by_type(words: Sequence[str]) -> bool:
-    """Whether pointers to different types point to different memory."""
+    """Return whether pointers to different types point to different memory."""
     return "-fno-strict-aliasing" not in _counting(words)
 
 
@@ -245,7 +245,8 @@ def _switch(word: str) -> str | None:
 
 
 def _parts(word: str) -> tuple[str | None, bool, str]:
-    """-fno-pack-struct=2 -> fpack-struct, off, 2; None for words that are neither -f nor -m."""
+    """Split a flag into name, on or off, and value: -fno-pack-struct=2 -> fpack-struct, off, 2. The name is None for
+    words that are neither -f nor -m."""
     if not word.startswith(("-f", "-m")) or len(word) < 3:
         return None, False, ""
     name, _, value = word[2:].partition("=")
@@ -254,7 +255,7 @@ def _parts(word: str) -> tuple[str | None, bool, str]:
 
 
 def _is_harmless(name: str, off: bool, value: str) -> bool:
-    """Whether the value of a flag is what kernels compute by."""
+    """Return whether the value of a flag is what kernels compute by."""
     match name:
         case "exec-charset":
             return value.lower() in _UTF8

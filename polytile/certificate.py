@@ -149,7 +149,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
 
 
 def _limits(state: Compilation) -> dict[str, Any]:
-    """For which sizes the kernels run, as the integers that they compute overflow for others."""
+    """Return for which sizes the kernels run, as the integers that they compute overflow for others."""
     limits = state.program.limits if state.program else ()
     return {"limits": [str(limit) for limit in limits]} if limits else {}
 

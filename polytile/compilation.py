@@ -214,7 +214,7 @@ class Compilation:
         return "\n".join(lines)
 
     def _merged(self) -> Iterator[str]:
-        """Which statements are many of the C."""
+        """Yield which statements are many of the C."""
         for one in self.source.statements:
             if one.merged:
                 lines = sorted(place.line for place in one.merged)

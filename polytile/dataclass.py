@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, init=True, repr=True, eq=True, order=False):
-        """`dataclasses.dataclass`, but without InitVar and KW_ONLY."""
+        """Make a data class as `dataclasses.dataclass` does, but without InitVar and KW_ONLY."""
 
         def made(cls):
             return _made(cls, SimpleNamespace(frozen=frozen, slots=slots, init=init, repr=repr, eq=eq, order=order))

@@ -51,7 +51,7 @@ class Diagnostic:
     hint: str | None = None
 
     def render(self) -> str:
-        """`file:line:col: error: message`, the source line, a caret, and the hint as a note."""
+        """Format `file:line:col: error: message`, the source line, a caret, and the hint as a note."""
         where = f"{self.location}: " if self.location and self.location.line else "polytile: "
         lines = [f"{where}{self.severity}: {self.message}"]
         if self.location and self.location.line:
@@ -196,7 +196,7 @@ class ExtractionError(InternalError):
 
 
 def is_bug(error: Exception) -> bool:
-    """Whether an exception means that polytile is wrong, and not the user or the machine."""
+    """Return whether an exception means that polytile is wrong, and not the user or the machine."""
     others = PolytileError, OSError, MemoryError, RecursionError
     return isinstance(error, InternalError) or not isinstance(error, others)
 

@@ -74,7 +74,7 @@ class Choice:
 
 
 def _grid(ranks: Ranks) -> tuple[int, ...] | None:
-    """before: "auto", "2,2,1", 4, (2, 2)    after: None, (2, 2, 1), (4,), (2, 2)"""
+    """Parse the grid of ranks. before: "auto", "2,2,1", 4, (2, 2); after: None, (2, 2, 1), (4,), (2, 2)."""
     if ranks == "auto":
         return None
     try:

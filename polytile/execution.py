@@ -104,8 +104,8 @@ class Execution:
     def expect(
         self, parameters: Mapping[str, int] | None, seed: int | None, chosen: Mapping[str, int] | None = None
     ) -> Expectation:
-        """Random inputs for these parameters (where not given, those that were chosen, or small ones) and what the
-        sequential C makes of them.
+        """Draw random inputs for these parameters (where not given, those that were chosen, or small ones) and compute
+        what the sequential C makes of them.
 
         Raises UserError where it is undefined.
         """
@@ -221,7 +221,8 @@ class Execution:
         return found[max(found)]
 
     def sizes_that_run(self, kernel: str) -> Mapping[str, int] | None:
-        """Values of all parameters, as small as they are found, with which a kernel runs; None where none are found."""
+        """Return values of all parameters, as small as they are found, with which a kernel runs; None where none are
+        found."""
         if self.compilation.entry is None:
             return None
         programs = map(launched_alone, self._versions())
@@ -259,7 +260,7 @@ class Execution:
         return f"the text of the SCoP could not be compiled alone: {obstacle}" if obstacle else ""
 
     def time(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Timing, ...]:
-        """Kernel time on the GPU, data on the device, for each way to run it."""
+        """Measure kernel time on the GPU, data on the device, for each way to run it."""
         if self.compilation.entry is None:
             return ()
         given = self.expect(parameters, seed)
@@ -284,7 +285,7 @@ def tell_of_the_emulator() -> None:
 
 
 def build_place(on: str) -> str:
-    """`gpu` or `emulator`, for a program to build: nvcc needs no GPU, and `auto` takes it where there is one."""
+    """Return `gpu` or `emulator`, for a program to build: nvcc needs no GPU, and `auto` takes it where there is one."""
     check_place(on)
     return on if on != "auto" else ("emulator" if nvcc() is None else "gpu")
 

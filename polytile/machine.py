@@ -102,9 +102,9 @@ class Machine:
         return next(fitting, 0)
 
     def resident_blocks(self, threads: int, registers: int, shared: int) -> int:
-        """How many blocks of so many threads, registers of a thread and bytes of shared memory a multiprocessor holds;
-        0 when not even one fits. The rules are those of CUDA's occupancy calculator: a warp gets registers in portions,
-        a block shared memory."""
+        """Compute how many blocks of so many threads, registers of a thread and bytes of shared memory a multiprocessor
+        holds; 0 when not even one fits. The rules are those of CUDA's occupancy calculator: a warp gets registers in
+        portions, a block shared memory."""
         warps = -(-threads // WARP_SIZE)
         of_warp = -(-max(1, registers) * WARP_SIZE // WARP_REGISTER_UNIT) * WARP_REGISTER_UNIT
         of_partition = self.registers_per_sm // REGISTER_FILE_PARTITIONS

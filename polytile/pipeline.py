@@ -48,8 +48,8 @@ Observer = Callable[[str, object], None]
 
 
 def generate_program(state: Compilation) -> Compilation:
-    """Kernels and the host program; raises OverBudgetError where finding the loops takes too long, and InternalError
-    where these do not run all of the schedule, or kernels are not well formed."""
+    """Generate kernels and the host program. Raises OverBudgetError where finding the loops takes too long, and
+    InternalError where these do not run all of the schedule, or kernels are not well formed."""
     if state.schedule is None or state.proof is None:
         return state
     return _with_limits(_improved(state))
@@ -73,7 +73,7 @@ def _with_limits(state: Compilation) -> Compilation:
 
 
 def _improved(state: Compilation) -> Compilation:
-    """Kernels with everything that improves them, or without what fails: they are right as they are."""
+    """Generate kernels with everything that improves them, or without what fails: they are right as they are."""
     try:
         return _generated(state)
     except (OverBudgetError, UnfaithfulLoopsError):
@@ -115,8 +115,8 @@ def _attempt(state: Compilation, without: frozenset[str]) -> Compilation | None:
 
 
 def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Compilation:
-    """Kernels and the host program, without some of the passes that improve them; without the tiles that blocks keep
-    for whole kernels, where finding their loops takes too long."""
+    """Generate kernels and the host program, without some of the passes that improve them; without the tiles that
+    blocks keep for whole kernels, where finding their loops takes too long."""
     try:
         with budget(CODE_OPERATIONS):
             state = _with_program(state, without)
@@ -171,7 +171,8 @@ def _with_passes_in_vain(state: Compilation, plans: Sequence[LoweredPlan]) -> Co
 def _with_bounds(
     state: Compilation, versions: Versions, plans: tuple[LoweredPlan, ...]
 ) -> tuple[tuple[LoweredPlan, ...], tuple[str, ...]]:
-    """Plans with bounds on registers for large bodies, and what is said of them; only those pay for the import."""
+    """Return the plans with bounds on registers for large bodies, and what is said of them; only those pay for the
+    import."""
     program, _ = versions.of(plans)
     kernels = program.kernels[: len(plans)]
     pairs = [(k, plan) for k, plan in zip(kernels, plans, strict=True) if not plan.time_tile]
@@ -357,7 +358,7 @@ def _through(stages: Stages, state: Compilation, observe: Observer) -> Compilati
 
 
 def _reason(stage: str, state: Compilation, error: Exception) -> str | None:
-    """Why a stage refuses the schedule; None for an error that has nothing to do with it."""
+    """Return why a stage refuses the schedule; None for an error that has nothing to do with it."""
     strategy = state.schedule.strategy if state.schedule else ""
     match stage, error:
         case _, _ImprovementError():

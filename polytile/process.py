@@ -68,7 +68,7 @@ def run_bounded(
 
 
 def _collect(process: subprocess.Popen[bytes], deadline: float, most: int) -> tuple[bytes, bytes] | None:
-    """Output and errors up to the end of the process or a little more than `most` bytes; None at the deadline."""
+    """Read output and errors up to the end of the process or a little more than `most` bytes; None at the deadline."""
     found = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream is not None}
     with selectors.DefaultSelector() as open_streams:
         for stream in found:

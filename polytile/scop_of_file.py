@@ -64,8 +64,8 @@ def compile_one(
 def _attempted(
     scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str = ""
 ) -> CompiledScop | UserError | InternalError:
-    """One SCoP, or why it stays C; `work` tells pieces of work on one SCoP apart. Raises what is no bug, and bugs where
-    `options` ask for them."""
+    """Compile one SCoP, or return why it stays C; `work` distinguishes pieces of work on one SCoP. Raises what is no
+    bug, and bugs where `options` ask for them."""
     try:
         return _compiled(scop, options, observe, work)
     except UserError as error:
@@ -79,7 +79,7 @@ def _attempted(
 def _compiled(
     scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str
 ) -> CompiledScop:
-    """One SCoP, by the values of its own parameters."""
+    """Compile one SCoP, by the values of its own parameters."""
     chosen = _own_options(scop, options)
     if observe is not None:
         observe(scop.name, "scop", scop)
@@ -99,7 +99,7 @@ def estimate_one(scop: Scop, options: Options) -> Estimate | None:
 
 
 def _own_options(scop: Scop, options: Options) -> Options:
-    """Options with the values of the SCoP's own parameters; raises UsageError for one that cannot be."""
+    """Return the options with the values of the SCoP's own parameters. Raises UsageError for one that cannot be."""
     given = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
     own = with_products(scop, given)
     allowed_values(scop, own)

@@ -57,7 +57,7 @@ _OF_COMMAND = {"fp": ["strict"]}  # what options of the command are called here,
 
 
 def options_of(settings: Mapping[str, Any], base: Options | None = None) -> Options:
-    """Options from keywords, the others as in `base`; raises UsageError that names the argument which is wrong."""
+    """Make options from keywords, the others as in `base`. Raises UsageError that names the argument which is wrong."""
     known = [f.name for f in fields(Options)]
     for name in settings:
         if name not in known:
@@ -86,7 +86,7 @@ def as_arguments(text: str) -> str:
 
 
 def definitions(defines: Mapping[str, object] | Iterable[str]) -> tuple[str, ...]:
-    """Macros as a command line has them, `NAME` or `NAME=VALUE`."""
+    """Return macros as a command line has them, `NAME` or `NAME=VALUE`."""
     if isinstance(defines, str):
         return (defines,)
     if isinstance(defines, Mapping):
@@ -135,7 +135,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _sizes(name: str, value: Any) -> tuple[int, ...]:
-    """before: 8, "8,32", [8, 32]; after: (8,), (8, 32), (8, 32)"""
+    """Parse sizes. before: 8, "8,32", [8, 32]; after: (8,), (8, 32), (8, 32)."""
     hint = f'write {name}=8, {name}=(8, 32) or {name}="8,32"'
     try:
         if hasattr(value, "__index__"):
@@ -147,7 +147,8 @@ def _sizes(name: str, value: Any) -> tuple[int, ...]:
 
 
 def _names(name: str, value: Any, example: str = "loop-carry") -> tuple[str, ...]:
-    """before: "loop-carry", ["loop-carry", "share-sums"]; after: ("loop-carry",), ("loop-carry", "share-sums")"""
+    """Parse names. before: "loop-carry", ["loop-carry", "share-sums"]; after: ("loop-carry",), ("loop-carry",
+    "share-sums")."""
     if isinstance(value, str):
         return (value,)
     try:

@@ -58,7 +58,7 @@ def _trimmed(error: PolytileError) -> PolytileError:
 
 
 def full() -> bool:
-    """Whether whoever runs this wants to see all frames."""
+    """Return whether whoever runs this wants to see all frames."""
     return os.environ.get(FULL) == "full"
 
 

@@ -100,7 +100,7 @@ def _of_schedules(options: Options) -> list[str]:
 
 
 def _listed(options: Sequence[str]) -> str:
-    """`--schedule, --tile and --block`."""
+    """Join options in a sentence: `--schedule, --tile and --block`."""
     *others, last = options
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -18,8 +18,8 @@ Found = CompiledScop | UserError | InternalError
 
 
 def may_be_better_apart(scop: Scop, found: Found, options: Options) -> bool:
-    """Whether no loop around one of the merged statements runs in parallel, or a schedule that was given is for others.
-    That of a given schedule is as it was asked for."""
+    """Return whether no loop around one of the merged statements runs in parallel, or a schedule that was given is for
+    others. The result of a given schedule is as it was asked for."""
     merged = {s.name for s in scop.statements if s.merged and s.iterators}
     if not merged or sum(map(_weight, scop.statements)) > MOST_STATEMENTS:
         return False
@@ -32,7 +32,7 @@ def may_be_better_apart(scop: Scop, found: Found, options: Options) -> bool:
 
 
 def is_better(found: Found, before: Found) -> bool:
-    """Whether a larger part of the assignments runs in parallel loops."""
+    """Return whether a larger part of the assignments runs in parallel loops."""
     if not isinstance(found, CompiledScop):
         return False
     return not isinstance(before, CompiledScop) or _parallel_part(found) > _parallel_part(before)

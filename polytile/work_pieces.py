@@ -42,7 +42,7 @@ def limit(seconds: int) -> None:
 
 
 def undisturbed() -> bool:
-    """Whether no piece of work is done in haste or left out, as it would be where it took less long."""
+    """Return whether no piece of work is done in haste or left out, as it would be where it took less long."""
     return not _WATCHER.hurried and not _WATCHER.given_up
 
 
