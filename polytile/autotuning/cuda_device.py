@@ -111,8 +111,8 @@ class CudaDevice:
             raise self.failure(error) from error
 
     def failure(self, error: Exception) -> DeviceError:
-        """Say what a failure of CuPy, or of an engine that passes it on, means: that too much was asked for, or more
-        than that."""
+        """Explain a failure of CuPy, or of an engine that passes it on: that too much was asked for, or more than
+        that."""
         cause = error.__cause__ if isinstance(error, DeviceError) else error
         text = " ".join(str(cause or error).split())
         out_of_memory = type(cause).__name__ == "OutOfMemoryError"
@@ -140,7 +140,7 @@ class CudaKernels:
 
 
 def _release_frames(error: BaseException | None) -> None:
-    """Let go of what functions had that an error has ended: device memory among it."""
+    """Release what functions had that an error has ended: device memory among it."""
     while error is not None:
         clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__

@@ -60,7 +60,7 @@ class Built(Protocol):
 
     @property
     def resources(self) -> Resources:
-        """Say what they take."""
+        """Return the registers and the memory that they take."""
         ...
 
     def engine(self, program: HostProgram) -> Engine:
@@ -79,7 +79,7 @@ class Device(Protocol):
 
     @property
     def conditions(self) -> Conditions:
-        """Say what times depend on besides the kernels."""
+        """Return what times depend on besides the kernels."""
         ...
 
     def build(self, kernels: Kernels) -> Built:

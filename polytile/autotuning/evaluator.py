@@ -18,11 +18,11 @@ class Evaluator(Protocol):
 
     @property
     def width(self) -> int:
-        """How many points are worth starting before one has finished."""
+        """Return how many points are worth starting before one has finished."""
         ...
 
     def start(self, point: Point, best: float) -> None:
-        """Begin with a point; runs that take 1.5 times `best` milliseconds are stopped after two."""
+        """Start a point; runs that take 1.5 times `best` milliseconds are stopped after two."""
         ...
 
     def finished(self) -> Outcome:
@@ -31,8 +31,8 @@ class Evaluator(Protocol):
         ...
 
     def again(self, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
-        """Milliseconds of further runs of points that were measured, by this evaluator or one before it, one run of
-        each in turn. Points that fail now are left out."""
+        """Return milliseconds of further runs of points that were measured, by this evaluator or one before it, one run
+        of each in turn. Points that fail now are left out."""
         ...
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ class FlatNames:
         self.parameters: Sequence[Parameter] = (*words, *(Parameter(self._name(s, p.name), p.values) for s, p in named))
 
     def flat(self, point: Point) -> dict[str, Value]:
-        """All parameters at a point, in the order of `parameters`."""
+        """Return all parameters at a point, in the order of `parameters`."""
         at = dict(point)
         schedule = str(at.pop(SCHEDULE))
         own = {self._name(schedule, name): value for name, value in at.items()} | {SCHEDULE: schedule}

@@ -29,12 +29,12 @@ class FurtherChoice:
     other: Value
 
     def asked(self, choices: Choices) -> Choices:
-        """Choices with the other value."""
+        """Return choices with the other value."""
         return Choices(**{**choices.asked, self.name: self.other})
 
 
 def graphs_of(compilation: Compilation) -> FurtherChoice | None:
-    """Replays as CUDA graphs or none, where the program has many launches, short ones by estimate."""
+    """Offer replays as CUDA graphs or none, where the program has many launches, short ones by estimate."""
     program, estimate = compilation.program, estimate_of(compilation)
     if program is None or estimate is None or not program.launches_often:
         return None

@@ -72,7 +72,7 @@ class _Worker:
 
 
 def nothing_known(key: str) -> Outcome | None:
-    """Say what is known where there is no record."""
+    """Return None: nothing is known where there is no record."""
     return None
 
 
@@ -133,7 +133,7 @@ class GpuEvaluator:
         self.close()
 
     def start(self, point: Point, best: float) -> None:
-        """Begin with a point, as soon as a process is free."""
+        """Start a point, as soon as a process is free."""
         self._waiting.append(_Task(point, best))
         self._assign()
 
@@ -262,7 +262,7 @@ class GpuEvaluator:
         self._assign()
 
     def _ended(self, worker: _Worker, status: Status) -> None:
-        """Say what came of the point of a process that has ended, or is late."""
+        """Report what came of the point of a process that has ended, or is late."""
         task, ready = worker.task, worker.ready
         reason = self._end(worker, ending=status is Status.CRASHED)
         if not ready:

@@ -36,7 +36,7 @@ class KernelProduct:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the kernels behind the first."""
+        """Return the parameters of the kernels after the first."""
         others = self.numbers[1:]
         return tuple(Parameter(_of(name, n), (0, *values)) for n in others for name, values in self.few.items())
 

@@ -104,7 +104,7 @@ def _points(main: MappedStatement, dimension: int) -> int:
 
 
 def _shares(mark: isl.ScheduleNode, works: Sequence[Work]) -> bool:
-    """Whether threads have one point of each statement, whose neighbours read some of the same elements."""
+    """Return whether threads have one point of each statement, whose neighbours read some of the same elements."""
     found, depths = point_kernel(mark), {len(work.statement.iterators) for work in works}
     if found is None or len(depths) > 1:
         return False

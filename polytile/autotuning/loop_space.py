@@ -82,7 +82,7 @@ def _block(axes: Values, point: Mapping[str, Value]) -> tuple[int, ...]:
 
 
 def _threads(axes: Values, between: tuple[int, int] | None = None) -> tuple[Constraint, ...]:
-    """So many threads that some compute while others wait, and that several blocks fit beside one another."""
+    """Require so many threads that some compute while others wait, and that several blocks fit on a multiprocessor."""
     least, most = between or BLOCK_SIZES[len(axes) - 1]
     usual = Constraint(tuple(axes), lambda *block: least <= prod(block) <= most, "threads of a block")
     return (usual,) if len(axes) > 1 else ()
@@ -93,8 +93,8 @@ def _parameters(values: Values) -> tuple[Parameter, ...]:
 
 
 def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
-    """Blocks, and neighbouring points of a thread; orders and bounds on registers of large bodies, with points along
-    the outermost loop alone."""
+    """Build the space of blocks, and of neighbouring points of a thread; of orders and bounds on registers of large
+    bodies, with points along the outermost loop alone."""
     axes = _axes(LARGE_BLOCKS if large else BLOCKS, shape)
     chosen = {k: n for k, n in zip(shape.iterators[:-1], shape.points[:-1], strict=True) if k >= 0}
     along = list(chosen)[:1] if large else list(chosen)
@@ -112,8 +112,8 @@ def _pointed(schedule: str, shape: KernelShape, large: bool) -> Subspace:
 
 
 def _looped(schedule: str, shape: KernelShape, numbers: Sequence[int]) -> Subspace:
-    """Blocks, and what threads take in turns of tiles of these and of a serial loop: of all kernels, of one of several
-    while the others are as they were, or of each its own."""
+    """Build the space of blocks, and of what threads take in turns of tiles of these and of a serial loop: of all
+    kernels, of one of several while the others are as they were, or of each its own."""
     axes = _axes(LOOP_BLOCKS, shape)
     turns = (int(schedule != SUPERPOSED), 2, 4)
     taken: Values = {ROW if len(axes) > 1 else COLUMN: turns}
@@ -146,12 +146,12 @@ def _looped(schedule: str, shape: KernelShape, numbers: Sequence[int]) -> Subspa
 
 
 def _several(shape: KernelShape, numbers: Sequence[int]) -> bool:
-    """Whether kernels are tuned apart from each other."""
+    """Return whether kernels are tuned separately."""
     return shape.depth <= MATRIX and 1 < len(numbers) <= MOST_KERNELS
 
 
 def _product(shape: KernelShape, numbers: Sequence[int], axes: Values, taken: Values) -> KernelProduct | None:
-    """Few sizes of each of several kernels: blocks, and as there are few kernels also what threads take in turns."""
+    """Choose few sizes of each of several kernels: blocks, and with few kernels also what threads take in turns."""
     if not _several(shape, numbers) or len(axes) > len(FEW_BLOCKS):
         return None
     blocks = dict(zip(axes, FEW_BLOCKS[len(axes) - 1], strict=True))
@@ -160,7 +160,7 @@ def _product(shape: KernelShape, numbers: Sequence[int], axes: Values, taken: Va
 
 
 def sizes_of(kernels: Mapping[int, tuple[Sequence[int], Sequence[int]]]) -> str:
-    """Blocks and tiles of kernels by their numbers, as `--sizes` has them."""
+    """Print blocks and tiles of kernels by their numbers, as `--sizes` has them."""
     parts = (
         f"kernel[{kernel}] -> {name}[{', '.join(map(str, sizes))}]"
         for kernel, (block, tile) in kernels.items()
@@ -171,8 +171,8 @@ def sizes_of(kernels: Mapping[int, tuple[Sequence[int], Sequence[int]]]) -> str:
 
 
 def _tiled(shape: KernelShape, room: int) -> Subspace:
-    """Blocks, points of a thread in registers, and iterations for which operands are in shared memory: in more than
-    kernels have without asking for it where tiles need that."""
+    """Build the space of blocks, points of a thread in registers, and iterations for which operands are in shared
+    memory: in more than kernels have without asking for it where tiles need that."""
     axes = _axes(TILED_BLOCKS, shape)
     points = dict(zip((ROW, COLUMN)[-len(axes) :], TILED_POINTS[len(axes) - 1], strict=True))
     names = (*axes, *points)

@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def median(self) -> float:
-        """The median time in milliseconds; infinite where there is none."""
+        """Return the median time in milliseconds; infinite where there is none."""
         return median_time(self.milliseconds)
 
     def spent(self, *stages: str) -> float:

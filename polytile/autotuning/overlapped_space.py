@@ -55,7 +55,7 @@ class Tile:
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Of a tile, halo included."""
+        """Return the cells of a tile along each dimension, halo included."""
         lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
         return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
 
@@ -113,7 +113,7 @@ def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]
 
 
 def _with(chosen: int, values: Sequence[int]) -> tuple[int, ...]:
-    """Values with the one that the compiler chose, in order."""
+    """Add the value that the compiler chose to the others, in order."""
     return tuple(sorted({*values, chosen}))
 
 
@@ -151,7 +151,7 @@ class StreamLimits:
 
     @classmethod
     def of(cls, compilation: Compilation, plan: StreamPlan) -> StreamLimits:
-        """Those of the stencils that a plan is for."""
+        """Return the limits of the stencils that a plan is for."""
         scop, options, machine = compilation.scop, compilation.options, compilation.machine
         assert compilation.dependences is not None
         problem = Problem(scop, compilation.dependences, options, machine, options)
@@ -162,12 +162,12 @@ class StreamLimits:
 
     @property
     def element(self) -> int:
-        """The bytes of the largest element that is kept."""
+        """Return the bytes of the largest element that is kept."""
         return max(self.problem.scop.array(f.array).element.size for f in self.values.fields)
 
     def iterations(self, shapes: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[int]:
-        """Of a kernel, as long as some tile of these warps and points has room, and there is a pair of blocks of the
-        time loop."""
+        """Yield the iterations of a kernel, as long as some tile of these warps and points has room, and there is a
+        pair of blocks of the time loop."""
         if self.values.once:
             yield 1
             return
@@ -186,11 +186,11 @@ class StreamLimits:
         yield from (n for n in range(1, max(ITERATIONS) + 1) if length % (2 * n) == 0)
 
     def is_wide(self, tile: Tile) -> bool:
-        """Whether a tile owns cells, and most that it computes are not its neighbours' too."""
+        """Return whether a tile owns cells, and most that it computes are not its neighbours' too."""
         return self.computed(tile) <= self.redundancy
 
     def computed(self, tile: Tile) -> float:
-        """Cells for each that a tile owns; infinite where it owns none."""
+        """Return how many cells are computed for each that a tile owns; infinite where it owns none."""
         found = self._steps(tile.iterations)
         if found is None:
             return inf
@@ -198,7 +198,7 @@ class StreamLimits:
         return prod(tile.cells) / prod(own) if min(own) > 0 else inf
 
     def has_room(self, tile: Tile) -> bool:
-        """Whether registers, shared memory and a kernel's instructions suffice, by the compiler's estimates."""
+        """Return whether registers, shared memory and a kernel's instructions suffice, by the compiler's estimates."""
         found = self._steps(tile.iterations)
         if found is None:
             return False
@@ -210,7 +210,7 @@ class StreamLimits:
         return room and own.instructions <= machine.tuning.stream.instructions
 
     def _steps(self, iterations: int) -> tuple[StreamSteps, StreamFigures] | None:
-        """Those of blocks of so many iterations, where there are such."""
+        """Return the steps of blocks of so many iterations, and their figures, where there are such."""
         if iterations not in self.known:
             self.known[iterations] = self._found(iterations)
         return self.known[iterations]
@@ -225,7 +225,7 @@ class StreamLimits:
 
 
 def _most_registers(warps: int, machine: Machine) -> int:
-    """Of a thread of a block that is alone on a multiprocessor, each part of which has its own."""
+    """Return the registers of a thread of a block that is alone on a multiprocessor, each part of which has its own."""
     full = -(-warps // REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
     return min(MAX_THREAD_REGISTERS, machine.registers_per_sm // (full * WARP_SIZE))
 

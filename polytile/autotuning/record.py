@@ -60,7 +60,7 @@ class Record:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """What is said of lines that are not used."""
+        """Return the remarks on lines that are not used."""
         return tuple(Diagnostic("remark", self._said(version, count)) for version, count in self._foreign.items())
 
     def _said(self, version: int | None, count: int) -> str:

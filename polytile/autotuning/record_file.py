@@ -43,7 +43,7 @@ class RecordFile:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def has_grown(self) -> bool:
-        """Return whether there is something behind the lines that were read."""
+        """Return whether there is something after the lines that were read."""
         return os.fstat(self._file).st_size != self._read
 
     def new_lines(self) -> list[bytes]:

@@ -25,7 +25,7 @@ class Replay:
         self.width = width
 
     def start(self, point: Point, best: float) -> None:
-        """Begin with a point."""
+        """Start a point."""
         self._started.append(point)
 
     def finished(self) -> Outcome:
@@ -84,7 +84,7 @@ def _among(known: set[tuple[Value, ...]]) -> Callable[..., bool]:
 
 
 def _values(found: Iterable[Value]) -> tuple[Value, ...]:
-    """Different values, numbers by size and words in the order of the alphabet."""
+    """Sort the different values, numbers by size and words in the order of the alphabet."""
 
     def rank(value: Value) -> tuple[bool, Any]:
         return isinstance(value, str), value

@@ -32,7 +32,7 @@ class Measuring(Evaluator, Protocol):
 
     @property
     def conditions(self) -> Conditions:
-        """What times depend on besides the kernels."""
+        """Return what times depend on besides the kernels."""
         ...
 
 
@@ -67,12 +67,12 @@ class Searched:
 
     @property
     def choices(self) -> Choices:
-        """What the compiler is asked for; nothing where its own choice is as fast."""
+        """Return what the compiler is asked for; nothing where its own choice is as fast."""
         return self.space.choices(self.tuned.winner.point)
 
     @property
     def history(self) -> History:
-        """The same for a reader."""
+        """Return the same as a History, for a reader."""
         return History(
             scop=self.workload.scop,
             file=Path(self.workload.path).name,

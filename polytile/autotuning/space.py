@@ -62,7 +62,7 @@ class Subspace:
 
 
 def _holds(constraint: Constraint, known: Mapping[str, Value]) -> bool:
-    """Whether a constraint holds; it does as long as some of its names have no value."""
+    """Return whether a constraint holds; it does as long as some of its names have no value."""
     if any(name not in known for name in constraint.names):
         return True
     return constraint.holds(*(known[name] for name in constraint.names))
@@ -77,7 +77,7 @@ class Space:
 
     @cached_property
     def points(self) -> Sequence[Point]:
-        """All points, without the default, in an order that depends on the space alone."""
+        """Return all points, without the default, in an order that depends on the space alone."""
         return tuple(chain.from_iterable(part.points() for part in self.parts))
 
     def part(self, point: Point) -> Subspace:

@@ -78,7 +78,7 @@ def _part(
 
 
 def _one_step(name: str, scop: CompiledScop, sizes: Mapping[str, int]) -> Subspace | None:
-    """Streaming kernels of one step, by the templates that the stencil has."""
+    """Build the space of streaming kernels of one step, by the templates that the stencil has."""
     templates: dict[str, Template] = {}
     for planes in WORDS:
         found = compiled_with(scop, sizes, one_step(planes, read_only=True))
@@ -106,7 +106,7 @@ def _of_loops(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> Subspa
 
 
 def _has_orders(name: str, made: CompiledScop, sizes: Mapping[str, int]) -> bool:
-    """Whether the order of a large body is chosen: that of the source is another one."""
+    """Return whether the order of a large body is chosen: that of the source is another one."""
     if max(len(statement.accesses) for statement in made.scop.main) < LARGE_BODY:
         return False
     source = compiled_with(made, sizes, Choices(schedule=name, order="source"))
@@ -141,7 +141,7 @@ def _sizes_of(part: Subspace, compilation: Compilation) -> Mapping[str, Value]:
 
 
 def _distance(point: Mapping[str, Value], chosen: Mapping[str, Value]) -> float:
-    """How far a point is from known values: by ratios of numbers, and 1 for each word that differs."""
+    """Compute how far a point is from known values: by ratios of numbers, and 1 for each word that differs."""
     return sum(_apart(point[name], value) for name, value in chosen.items() if name in point)
 
 

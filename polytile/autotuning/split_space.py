@@ -59,7 +59,7 @@ def split_space(compilation: Compilation) -> Subspace | None:
 
 
 def around(value: int, values: Iterable[int], factors: Sequence[float] = HEIGHT_FACTORS) -> tuple[int, ...]:
-    """Of these values, in order, those nearest to multiples of one by these factors."""
+    """Select of these values, in order, those nearest to multiples of one by these factors."""
     known = sorted(values) or [value]
     return tuple(sorted({min(known, key=lambda one: abs(one - value * factor)) for factor in factors}))
 
@@ -121,7 +121,7 @@ class RegisterLimits:
 
     @classmethod
     def of(cls, compilation: Compilation, plan: SplitPlan) -> RegisterLimits:
-        """Those of a plan's statements, which it takes from there, whatever its sizes."""
+        """Return the limits of a plan's statements, which it takes from there, whatever its sizes."""
         assert compilation.dependences is not None
         scop, options, machine = compilation.scop, compilation.options, compilation.machine
         problem = Problem(scop, compilation.dependences, options, machine, options)
@@ -133,11 +133,11 @@ class RegisterLimits:
 
     @property
     def heights(self) -> list[int]:
-        """Of bands: after such values are in the same registers again, and the time loop has as many steps."""
+        """List heights of bands, within the time loop, after which values are in the same registers again."""
         return [height for height in HEIGHTS if height % self.plan.period == 0 and height <= self.steps]
 
     def has_room(self, block: SplitBlock, *, asked: bool = True) -> bool:
-        """Whether the strategy takes such blocks, which may ask for all shared memory that a block can have."""
+        """Return whether the strategy takes such blocks; if `asked`, with all shared memory a block can have."""
         if WARP_SIZE * block.warps > MAX_BLOCK_THREADS:
             return False
         machine, options = self.compilation.machine, self.compilation.options
@@ -155,7 +155,7 @@ class RegisterLimits:
         return self.known[key]
 
     def is_wide(self, height: int, block: SplitBlock) -> bool:
-        """Whether there are such tiles, which compute enough of the cells that threads compute for them."""
+        """Return whether there are such tiles, which compute enough of the cells that threads compute for them."""
         cuts = self.cuts(height, block)
         if cuts is None:
             return False
@@ -166,7 +166,7 @@ class RegisterLimits:
 
 # Slabs ----------------------------------------------------------------------------------------------------
 def _slabs(cone: Cone, chosen: SplitSizes, planes: int) -> Subspace:
-    """Slabs of planes along the outermost dimension, which L2 keeps; blocks go over these."""
+    """Build the space of slabs of planes along the outermost dimension, which L2 keeps; blocks go over these."""
     width = min(chosen.cuts[0].width, planes)
     blocks = dict(zip(AXES[-len(chosen.threads) :], SLAB_BLOCKS[-len(chosen.threads) :], strict=True))
     widths = sorted({max(2, width // 2), width, min(2 * width, planes)})
@@ -191,5 +191,5 @@ def _slabs(cone: Cone, chosen: SplitSizes, planes: int) -> Subspace:
 
 
 def is_usual(*block: int) -> bool:
-    """Whether a block has so many threads that some wait while others compute, and several fit beside one another."""
+    """Return whether a block has enough threads that some compute while others wait, and several fit on an SM."""
     return BLOCK_SIZES[0] <= prod(block) <= BLOCK_SIZES[1]

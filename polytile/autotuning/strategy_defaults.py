@@ -51,7 +51,7 @@ def strategy_defaults(
 
 
 def _may_have(name: str, scop: CompiledScop) -> bool:
-    """Whether a strategy may have a schedule: tiles of time and space need stencils, which are known sooner."""
+    """Return whether a strategy may have a schedule: tiles of time and space need stencils, which are known sooner."""
     if name == OVERLAPPED:
         return is_stencil(scop, values_of)
     return name != SPLIT or is_stencil(scop, lambda one: iterated_stencil(one.scop, one.dependences))

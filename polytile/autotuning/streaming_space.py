@@ -60,7 +60,7 @@ class Template:
         return cls((plan.lower[1] + plan.upper[1], plan.lower[2] + plan.upper[2]), place, plan.read_only)
 
     def shared_bytes(self, tile: Sequence[int]) -> int:
-        """Those of a block with so many cells along y and x."""
+        """Compute the bytes of shared memory of a block with so many cells along y and x."""
         return prod(n + more for n, more in zip(tile, self.halo, strict=True)) * self.place_bytes
 
 
@@ -75,12 +75,12 @@ def paper_space(templates: Mapping[str, Template], shared_memory: int) -> Subspa
 
 
 def few_points(templates: Mapping[str, Template], shared_memory: int) -> Subspace:
-    """Of the paper's points those of whole warps along x, with the read-only path."""
+    """Build the space of the paper's points of whole warps along x, with the read-only path."""
     return _space(STREAMING, templates, shared_memory, (FEW_Y, FEW_X), _paths(templates)[-1:])
 
 
 def _paths(templates: Mapping[str, Template]) -> tuple[bool, ...]:
-    """Whether kernels load through the read-only path: both, where they may."""
+    """Return whether kernels load through the read-only path: both, where they may."""
     return (False, True) if any(template.read_only for template in templates.values()) else (False,)
 
 

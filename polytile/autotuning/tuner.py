@@ -232,7 +232,7 @@ class _Loop:
 def _finals(
     outcomes: Sequence[Outcome], evaluator: Evaluator, record: Record, observer: Observer
 ) -> Mapping[Point, tuple[float, ...]]:
-    """Milliseconds of further runs of the best and of the default; nothing where only one of them has a time."""
+    """Return milliseconds of further runs of the best and of the default; nothing where only one of them has a time."""
     chosen = finalists(outcomes)
     if len(chosen) < 2:
         return {}

@@ -20,26 +20,26 @@ def value(found: Value) -> str:
 
 
 def point(found: Point) -> str:
-    """`overlapped: time_tile 4, rows 2`."""
+    """Print a point: `overlapped: time_tile 4, rows 2`."""
     values = ", ".join(f"{name} {value(v)}" for name, v in found if name != SCHEDULE)
     schedule = dict(found).get(SCHEDULE)
     return NO_POINT if not found else f"{schedule}: {values}" if schedule is not None and values else str(schedule)
 
 
 def milliseconds(time: float | None) -> str:
-    """Three digits that count: `12.3 ms`; a dash where there is no time."""
+    """Print three digits that count: `12.3 ms`; a dash where there is no time."""
     return UNKNOWN if time is None or time == inf else f"{short(time)} ms"
 
 
 def short(time: float) -> str:
-    """Three digits, without an exponent: 0.0123, 1.40, 123, 45600."""
+    """Print three digits, without an exponent: 0.0123, 1.40, 123, 45600."""
     if time == 0:
         return "0"
     return f"{time:.{max(2 - floor(log10(abs(float(f'{time:.2e}')))), 0)}f}"
 
 
 def gain(ratio: float | None) -> str:
-    """`1.28`: how many times as fast as the default."""
+    """Print how many times as fast as the default something is: `1.28`."""
     return UNKNOWN if ratio is None else f"{ratio:.2f}"
 
 

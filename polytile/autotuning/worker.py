@@ -69,7 +69,7 @@ class Parent:
         self._answers.flush()
 
     def tell_stage(self, name: str) -> None:
-        """Say what begins: time limits start anew."""
+        """Report which stage begins: time limits start anew."""
         self.say({"stage": name})
 
 

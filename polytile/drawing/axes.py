@@ -94,7 +94,7 @@ def _in_space(subscripts: tuple[_Subscript, ...], serial: frozenset[int]) -> tup
 
 
 def _axes(statement: Statement, subscripts: tuple[_Subscript, ...], rank: int) -> Axes:
-    """Places of `rank` dimensions, the missing ones in front."""
+    """Return the axes of a statement, whose places have `rank` dimensions, the missing ones in front."""
     place = isl.Map.from_domain(statement.domain).add_dims(OUT, rank - len(subscripts))
     for k in range(rank - len(subscripts)):
         place = place.fix_val(OUT, k, 0)
@@ -128,7 +128,7 @@ def _distinct(statement: Statement, place: isl.Map, used: set[int]) -> tuple[int
 
 
 def key_map(domain: isl.Set, keys: tuple[int, ...]) -> isl.Map:
-    """`{ S[t, i] -> [t] }`: the values of some iterators."""
+    """Return `{ S[t, i] -> [t] }`: the values of some iterators."""
     identity = domain.identity().reset_tuple_id(OUT)
     dropped = [k for k in range(domain.dim(isl.dim_type.set)) if k not in keys]
     for k in reversed(dropped):

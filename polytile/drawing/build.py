@@ -110,7 +110,7 @@ def _domains(run: Executions, axes: Mapping[str, Axes], values: Mapping[str, int
 
 
 def _fit(run: Executions, axes: Mapping[str, Axes], values: Mapping[str, int]) -> bool:
-    """Whether all places of two axes are drawn."""
+    """Return whether all places of two axes are drawn."""
     return all(high - low < MAX_ALONG[1] for low, high in ranges(_domains(run, axes, values), axes, 2))
 
 
@@ -141,7 +141,7 @@ def th(number: int) -> str:
 
 
 def _section(space: _Space) -> Section | None:
-    """Through the middle of a tile, near the middle of the first axis; None where nothing changes in time."""
+    """Cut through the middle of a tile, near the middle of the first axis; None where nothing changes in time."""
     low, high = ranges(space.domains, space.axes, 2)[0]
     place = (low + high) // 2
     for _ in range(2):
@@ -168,7 +168,8 @@ def _middle(space: _Space, view: View) -> int:
 
 
 def _panels(space: _Space, section: Section | None) -> tuple[View, Tile]:
-    """Rows of one tile; of one launch after another where a tile has one row. And the tile."""
+    """Choose the rows of one tile, or of one launch after another where a tile has one row; return them and the
+    tile."""
     if section is None:
         rows = tuple(space.rows[k] for k in spread(list(range(len(space.rows))), MAX_PANELS))
         view = _view(space, space.names, space.domains, rows)
@@ -183,7 +184,7 @@ def _panels(space: _Space, section: Section | None) -> tuple[View, Tile]:
 
 
 def spread(values: list[int], most: int) -> list[int]:
-    """At most so many of some values, the first and the last among them."""
+    """Select at most so many of some values, the first and the last among them."""
     if len(values) <= most:
         return values
     return [values[k * (len(values) - 1) // (most - 1)] for k in range(most)]

@@ -11,6 +11,6 @@ def kernel_colour(position: int) -> str:
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """So much of a colour, the rest another one."""
+    """Mix a `share` of a colour with another one."""
     pairs = ((int(c[k : k + 2], 16) for c in (colour, other)) for k in (1, 3, 5))
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)

@@ -55,13 +55,13 @@ def _instances(found: isl.UnionSet) -> list[Instance]:
 
 
 def _from_middle(cell: Cell, among: list[Cell]) -> int:
-    """Twice the distance from the middle of some cells."""
+    """Compute twice the distance from the middle of some cells."""
     spans = ((min(c.place[k] for c in among), max(c.place[k] for c in among)) for k in range(len(cell.place)))
     return sum(abs(2 * x - low - high) for x, (low, high) in zip(cell.place, spans, strict=True))
 
 
 def _boxes(focus: Instance, flow: isl.UnionMap) -> tuple[isl.UnionSet, isl.UnionSet]:
-    """Boxes around what is needed directly, by that in turn, and so on; and where there is more."""
+    """Return boxes around what is needed directly, by that in turn, and so on; and where there is more."""
     back = flow.reverse()
     latest = isl.UnionSet(f"{{ {focus[0]}[{', '.join(map(str, focus[1]))}] }}")
     total, count = latest, 1
@@ -88,7 +88,7 @@ def _box(found: isl.Set) -> tuple[isl.Set, int]:
 
 
 def _sources(flow: isl.UnionMap) -> dict[Instance, list[Instance]]:
-    """Of each instance those whose values it reads."""
+    """Map each instance to those whose values it reads."""
     found: dict[Instance, list[Instance]] = defaultdict(list)
     for pairs in maps(flow):
         source, sink = pairs.get_tuple_name(IN), pairs.get_tuple_name(OUT)

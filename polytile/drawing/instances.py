@@ -21,7 +21,7 @@ Domains = dict[str, isl.Set]  # of each statement, without parameters
 
 
 def points(values: isl.Set) -> list[Point]:
-    """All points of a bounded set."""
+    """List all points of a bounded set."""
     found: list[Point] = []
     if values.is_empty():
         return found
@@ -43,8 +43,7 @@ def union(domains: Mapping[str, isl.Set]) -> isl.UnionSet:
 
 
 def rows_of(scop: Scop, axes: Mapping[str, Axes], domains: Domains) -> tuple[Row, ...]:
-    """All rows, by the time at which the source first comes to each; those of one time, as the lanes of a warp have
-    it, by their keys."""
+    """List all rows by the time at which the source first comes to each; those of one time, as of a warp, by keys."""
     found: list[tuple[Point, Row]] = []
     for times in maps(scop.schedule.get_map().intersect_domain(union(domains))):
         name = times.get_tuple_name(IN)
@@ -134,7 +133,8 @@ def filled(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, .
 
 
 def merged(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, ...], tuple[Cell, ...]]:
-    """Rows that follow each other and whose instances are in the same tiles, as one, with the cells of the first."""
+    """Merge rows that follow each other and whose instances are in the same tiles into one, with the cells of the
+    first."""
     found: list[Row] = []
     kept: list[Cell] = []
     before: dict[Point, Tile] = {}

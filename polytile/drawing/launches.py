@@ -23,7 +23,7 @@ class MappedKernel:
 
     @property
     def host(self) -> int:
-        """How many values tell its launches apart."""
+        """Count the values of host loops that distinguish its launches."""
         return -sum(n for n in self.around if n < 0)
 
     def order(self, host: Point) -> Point:
@@ -44,7 +44,7 @@ def mapped_kernels(schedule: MappedSchedule) -> tuple[MappedKernel, ...]:
 
 
 def _around(node: isl.ScheduleNode) -> Iterator[int]:
-    """From the inside out."""
+    """Yield the host loops and positions around a node from the inside out."""
     while node.has_parent():
         position, node = node.get_child_position(), node.parent()
         kind = isl.schedule_node_type(node.get_type())

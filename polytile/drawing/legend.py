@@ -31,7 +31,7 @@ def tile_labels(drawing: Drawing) -> dict[Tile, str]:
 
 
 def legend(svg: Svg, x: float, y: float, drawing: Drawing) -> float:
-    """Paints the legend; returns where it ends."""
+    """Paint the legend; return where it ends."""
     for position, kernel in enumerate(drawing.kernels):
         _swatch(svg, x, y, fill=kernel_colour(position))
         svg.label(x + 24, y, _kernel(kernel), fill=INK)
@@ -47,7 +47,7 @@ def entries(
     remarks: Iterable[str],
     paint: Callable[[float, str], None],
 ) -> float:
-    """Lines for marks, each `paint`ed beside what it means, and for remarks; returns where they end."""
+    """Draw lines for marks, each `paint`ed beside what it means, and for remarks; return where they end."""
     for mark, text in marks:
         paint(y, mark)
         svg.label(x + 24, y, text, fill=INK)
@@ -116,7 +116,7 @@ def _cut(drawing: Drawing) -> list[tuple[str, str]]:
 
 
 def _single(drawing: Drawing) -> bool:
-    """Whether there is one launch."""
+    """Return whether there is one launch."""
     return sum(len(kernel.launches) for kernel in drawing.kernels) == 1
 
 

@@ -50,7 +50,7 @@ class Row:
 
     @property
     def values(self) -> str:
-        """`t = 3`, `k = 0..7`."""
+        """Print the values of keys: `t = 3`, `k = 0..7`."""
         pairs = zip(self.keys, self.first, self.last, strict=True)
         return ", ".join(f"{key} = {low}" if low == high else f"{key} = {low}..{high}" for key, low, high in pairs)
 
@@ -84,7 +84,7 @@ class Cone:
 
     @property
     def name(self) -> str:
-        """`S0(3, 7)`."""
+        """Print the instance: `S0(3, 7)`."""
         statement, iterators = self.focus
         return f"{statement}({', '.join(map(str, iterators if self.values is None else self.values))})"
 

@@ -11,7 +11,7 @@ Line = tuple[int, int, int, int]  # from a corner of cells to another
 
 
 def rectangles(cells: Iterable[At]) -> list[Rectangle]:
-    """Disjoint rectangles that cover the cells: runs within rows, joined where they are the same in the next row."""
+    """Cover the cells by disjoint rectangles: runs within rows, joined where they are the same in the next row."""
     columns: dict[int, list[int]] = defaultdict(list)
     for x, y in cells:
         columns[y].append(x)
@@ -29,7 +29,7 @@ def rectangles(cells: Iterable[At]) -> list[Rectangle]:
 
 
 def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
-    """`1, 2, 3, 7` as [1, 4) and [7, 8)."""
+    """Split values into runs: `1, 2, 3, 7` as [1, 4) and [7, 8)."""
     found: list[tuple[int, int]] = []
     for value in sorted(values):
         if found and found[-1][1] == value:

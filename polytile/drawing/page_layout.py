@@ -58,7 +58,7 @@ def fitting(pixels: float, count: int, least: float, most: float) -> float:
 
 
 def rows_panel(top: float, columns: Range, labels: Sequence[str]) -> Panel:
-    """Where rows lie upon each other, beside their labels."""
+    """Place a panel whose rows lie upon each other, beside their labels."""
     left = MARGIN + max(width_of(label, 10) for label in labels) + 10
     width, height = fitting(LINE_WIDTH, columns.count, 1.5, 14), fitting(LINE_HEIGHT, len(labels), 4, 22)
     return Panel(left, top + 8, width, height, columns.low, 0, len(labels), up=True)

@@ -46,7 +46,7 @@ class Panel:
         return "".join(parts)
 
     def tracing(self, lines: Iterable[Line]) -> str:
-        """Level and upright lines as a path."""
+        """Return level and upright lines as a path."""
         parts = []
         for x, y, to_x, to_y in lines:
             end = f"H{number(self.across(to_x))}" if y == to_y else f"V{number(self.down(to_y))}"
@@ -132,19 +132,19 @@ def _middle(panel: Panel, at: At) -> tuple[float, float]:
 
 
 def arrowhead(x: float, y: float) -> str:
-    """To the left, as a path."""
+    """Return an arrowhead to the left, as a path."""
     return f"M{number(x)} {number(y)}l9 -4.5v9z"
 
 
 def ticks(low: int, count: int, pixels: float, space: float = TICK_SPACE, stride: int = 1) -> list[int]:
-    """Round numbers along an axis, so far apart that they can be read: places of columns that stand for `stride`."""
+    """Choose round numbers along an axis, far enough apart to be read: places of columns that stand for `stride`."""
     steps = (s for power in range(7) for s in (10**power, 2 * 10**power, 5 * 10**power))
     step = next((s for s in steps if s * pixels / stride >= space), 10**7)
     return [k for k in range(low * stride, (low + count - 1) * stride + 1) if k % step == 0]
 
 
 def axis_below(svg: Svg, panel: Panel, columns: int, stride: int, name: str) -> None:
-    """Numbers and the name of the axis below a panel."""
+    """Draw numbers and the name of the axis below a panel."""
     bottom = panel.y + panel.rows * panel.height
     for k in ticks(panel.left, columns, panel.width, stride=stride):
         x = panel.across(k / stride + 0.5)

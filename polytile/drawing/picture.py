@@ -42,7 +42,7 @@ def _range(view: View, axis: int) -> Range:
 
 
 def _rows(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, float]:
-    """Space to the right, time upwards; returns where it ends."""
+    """Draw space to the right, time upwards; return where the panel ends."""
     axis = len(view.cells[0].place) - 1
     columns, labels = _range(view, axis), [row.label for row in view.rows]
     panel = rows_panel(top, columns, labels)
@@ -65,7 +65,7 @@ def _panels(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, 
 
 
 def _cut(svg: Svg, panel: Panel, drawing: Drawing, across: Range) -> None:
-    """Where the section is: an arrowhead at the right edge."""
+    """Mark where the section is by an arrowhead at the right edge."""
     if drawing.section:
         y = panel.down(drawing.section.place // drawing.space.stride + 0.5)
         svg.path(arrowhead(panel.across(across.low + across.count) + 2, y), fill=INK)

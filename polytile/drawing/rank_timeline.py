@@ -100,13 +100,13 @@ def lower_kinds(row: TimelineRow) -> tuple[IntervalKind, ...]:
 
 
 def _seen_until(row: TimelineRow, interval: Interval) -> float:
-    """Where a wait covers the rest of an exchange, else its end."""
+    """Return where a wait covers the rest of an exchange, else its end."""
     waits = (i.start for i in row.intervals if i.kind is IntervalKind.WAIT and interval.kind is IntervalKind.EXCHANGE)
     return min((start for start in waits if interval.start <= start < interval.end), default=interval.end)
 
 
 def _lane(y: float, below: bool) -> tuple[float, int]:
-    """Where the bars of a lane of a row begin, and how high they are."""
+    """Return where the bars of kernels, or of messages below, begin in a row, and how high they are."""
     return (y + KERNELS + 1, MESSAGES) if below else (y, KERNELS)
 
 
@@ -133,7 +133,7 @@ def _words(svg: Svg, x: float, y: float, width: float, interval: Interval, below
 
 
 def _grid_lines(svg: Svg, left: float, top: float, bottom: float, seconds: float) -> None:
-    """Lines at round times behind the rows, with their numbers below."""
+    """Draw lines at round times behind the rows, with their numbers below."""
     if not seconds:
         return
     scale, unit = next((u for u in UNITS if seconds >= u[0]), UNITS[-1])

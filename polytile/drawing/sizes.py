@@ -47,7 +47,7 @@ class _Search:
         return not self.scop.context.intersect_params(point(values)).is_empty()
 
     def size(self, name: str, tiles: int, bands: int) -> int:
-        """Whole tiles: the largest value before another one begins."""
+        """Compute the value for whole tiles: the largest before another one begins."""
         blocks = self._least(name, tiles + 1, blocks=True)
         if blocks:
             return max(1, blocks - 1)
@@ -74,7 +74,7 @@ class _Search:
 
 
 def extents_of(kernels: tuple[MappedKernel, ...]) -> Growing:
-    """How many coordinates there are along each dimension of blocks, or of host loops, of each kernel."""
+    """Count the coordinates along each dimension of blocks, or of host loops, of each kernel."""
 
     def extents(values: Values, blocks: bool) -> Extents:
         at = point(values)

@@ -14,7 +14,7 @@ CHARACTER = 0.56  # the mean width of a character, in font sizes
 
 
 def number(value: float) -> str:
-    """At most two decimals, and none that are 0."""
+    """Print at most two decimals, and none that are 0."""
     return f"{round(value + 0.0, 2):.2f}".rstrip("0").rstrip(".")
 
 
@@ -83,5 +83,5 @@ def _value(value: object) -> str:
 
 
 def width_of(text: str, size: float = 11) -> float:
-    """How wide a text is, about."""
+    """Estimate how wide a text is."""
     return len(text) * size * CHARACTER

@@ -95,12 +95,12 @@ class Case:
 
     @property
     def text(self) -> str:
-        """The C file."""
+        """Return the C file."""
         return respelt(c_text(self.program), self.choices.cflags)
 
     @property
     def driver(self) -> str:
-        """The C file with a `main`."""
+        """Return the C file with a `main`."""
         return respelt(driver_text(self.program, self.sizes), self.choices.cflags)
 
     def command(self, file: str) -> str:
@@ -133,7 +133,7 @@ def _commas(sizes: tuple[int, ...]) -> str:
 
 
 def case_of(seed: int, index: int, sanitize: tuple[str, ...] = (), family: str = "") -> Case:
-    """Experiment number `index` of a seed: the same program, options and sizes on every machine."""
+    """Draw experiment number `index` of a seed: the same program, options and sizes on every machine."""
     return draw_case(source_of(seed, index), sanitize, family)
 
 
@@ -221,7 +221,7 @@ def _choices(draw: Draw, drawn: Program) -> Choices:
 
 
 def jumps(drawn: Program) -> bool:
-    """Whether a rounding error can change a result by more than rounding, so that only equal bits say something."""
+    """Return whether a rounding error can change a result by more than rounding: only equal bits say something."""
     return any(
         (isinstance(node, DataCompare) and not _exact(drawn, node))
         or (isinstance(node, Apply) and node.form in JUMPING_TEXTS)
@@ -230,7 +230,7 @@ def jumps(drawn: Program) -> bool:
 
 
 def _exact(drawn: Program, compare: DataCompare) -> bool:
-    """Whether no rounding reaches a comparison: it is of numbers, and of elements of integers or of inputs."""
+    """Return whether no rounding reaches a comparison: it is of numbers, and of elements of integers or of inputs."""
     for side in (compare.left, compare.right):
         if isinstance(side, Literal):
             continue

@@ -82,7 +82,7 @@ def _quotient(a: int, b: int) -> int:
 
 
 def holds(condition: Condition, values: Values) -> bool:
-    """Whether a condition holds; raises TypeError for one that reads data."""
+    """Return whether a condition holds; raises TypeError for one that reads data."""
     match condition:
         case Compare(left, op, right):
             return bool(_COMPARISONS[op](value_of(left, values), value_of(right, values)))

@@ -218,7 +218,7 @@ class ExpressionWriter:
         return Element(array.name, self.subscripts(at, array), field.name, self.inside(at, field))
 
     def inside(self, at: Context, field: Field) -> tuple[Index, ...]:
-        """Subscripts within a field: numbers, iterators that stay below its size, remainders of others."""
+        """Draw subscripts within a field: numbers, iterators that stay below its size, remainders of others."""
         found: list[Index] = []
         for size in field.shape:
             usable = [i for i in at.iterators if at.names[i].never_negative]
@@ -231,7 +231,7 @@ class ExpressionWriter:
         return tuple(found)
 
     def subscripts(self, at: Context, array: Array) -> tuple[Index, ...]:
-        """Mostly the iterators in order, often moved."""
+        """Draw subscripts: mostly the iterators in order, often moved."""
         found = self.affine_subscripts(at, array)
         if not (at.indices and array in self.arrays and array.rank and array.form in SIZED and self.draw.chance(2)):
             return found
@@ -260,7 +260,7 @@ class ExpressionWriter:
         return Row(self.draw.one_of([*ROW_FUNCTIONS]), found.name, rows, self.count(), self.row_start(at))
 
     def row_start(self, at: Context) -> Index | None:
-        """Where the elements that are passed begin, if not with the row."""
+        """Draw where the elements that are passed begin, if not with the row."""
         return self.small_index(at) if self.inner_rows and self.draw.chance(2) else None
 
     def row_array(self, at: Context, *, written: bool) -> Array | None:
@@ -277,7 +277,7 @@ class ExpressionWriter:
         return tuple(self.small_index(at) for _ in range(array.rank - 1))
 
     def count(self) -> Index:
-        """How many elements of a row; at least one."""
+        """Draw the number of elements of a row; at least one."""
         return self.draw.pick(plus(self.size(), 1), plus(self.size(), 2), Num(3))
 
 

@@ -63,7 +63,7 @@ def counted(node: Counting, names: Ranges) -> Ranges:
 
 
 def _moved(name: str, node: Any, names: Ranges) -> Range:
-    """How far statements may move a variable, including not at all. Raises KeyError where that is no sum of sizes."""
+    """Return how far statements may move a variable, 0 included. Raises KeyError where that is no sum of sizes."""
     match node:
         case Advance(moved, by) if moved == name:
             return Range(Linear(c=min(0, by)), Linear(c=max(0, by)))
@@ -87,7 +87,7 @@ def _moved(name: str, node: Any, names: Ranges) -> Range:
 
 
 def _trips(node: Loop | Until, inner: Ranges) -> Linear:
-    """At least as many iterations as there are."""
+    """Return at least as many iterations as there are."""
     name = node.iterator if isinstance(node, Loop) else node.name
     bounds = inner[name]
     return (bounds.high + bounds.low * -1 + ONE).most(ZERO)

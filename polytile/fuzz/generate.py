@@ -77,7 +77,7 @@ def _knowing(draw: Draw, function: Function) -> Function:
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether a number stands in a subscript or bounds a loop."""
+    """Return whether a number stands in a subscript or bounds a loop."""
     return path[-1] in ("low", "high") or path[-1] == "right"
 
 

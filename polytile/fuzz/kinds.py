@@ -36,7 +36,7 @@ def with_kinds(draw: Draw, program: Program) -> Program:
 
 
 def with_large_sizes(draw: Draw, program: Program) -> Program:
-    """Loops that start near the ends of types or end at large sizes, too: see large_sizes.py."""
+    """Add loops that start near the ends of types or end at large sizes, too: see large_sizes.py."""
     sites = [path for path, node in positions(program.functions) if isinstance(node, Loop)]
     for path in reversed(sites):  # inner ones first, as a change moves what is below it
         for change in (_started, _compared):
@@ -72,7 +72,7 @@ def _compared(draw: Draw, loop: Loop) -> Loop:
 
 
 def with_layouts(draw: Draw, program: Program) -> Program:
-    """Elements that become fields of structs: packed, aligned, under #pragma pack, or enumerations in them."""
+    """Turn elements into fields of structs: packed, aligned, under #pragma pack, or enumerations in them."""
     nodes = list(walk(program.functions))
     whole = {n.array for n in nodes if isinstance(n, Row | Sweep | Entry)}  # rows are numbers for the functions called
     layouts = {}
@@ -91,7 +91,7 @@ def with_layouts(draw: Draw, program: Program) -> Program:
 
 
 def with_statics(draw: Draw, program: Program) -> Program:
-    """Scalars that keep their values from call to call, in variables of the function."""
+    """Declare scalars that keep their values from call to call, in variables of the function."""
 
     def kept(array: Array) -> Array:
         return replace(array, form="kept") if array.rank == 0 and array.form in ("local", "dead") else array

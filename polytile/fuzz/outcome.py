@@ -41,7 +41,7 @@ class Outcome:
         return self.kind not in FINE
 
     def same_as(self, other: Outcome) -> bool:
-        """Whether this is the same failure, as far as one can tell."""
+        """Return whether this is the same failure, as far as one can tell."""
         return (self.kind, self.key) == (other.kind, other.key)
 
 

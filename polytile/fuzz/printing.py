@@ -128,7 +128,7 @@ class _Printer:
         return [" && ".join(sizes)] if sizes else []
 
     def declaration(self, array: Array) -> str:
-        """`double A[n][m + 1]`, `double (*A)[m + 1]`, `double *restrict x`, `double *x`."""
+        """Print `double A[n][m + 1]`, `double (*A)[m + 1]`, `double *restrict x` or `double *x`."""
         shape = self.extents[array.name]
         if array.form == "restrict":
             return f"{array.type} *restrict {array.name}"
@@ -158,7 +158,7 @@ class _Printer:
         return lines + self.printer.block(function.known, PARAMETERS)
 
     def between(self, arrays: list[Array]) -> list[str]:
-        """Code between two SCoPs of a function, which is no part of either."""
+        """Print code between two SCoPs of a function, which is no part of either."""
         return [f"{a.name} = {a.name} / 2;" for a in arrays if a.rank == 0 and a.form in ("local", "static", "kept")]
 
     def result(self, arrays: list[Array]) -> str:

@@ -45,7 +45,7 @@ _ATOM = re.compile(r"\w+(\.\w+)?|\w+\([^()]*\)")
 
 
 def linear_text(value: Linear, spelt: Mapping[str, str]) -> str:
-    """`2 * n + 3`, with the sizes' names as `spelt` has them."""
+    """Print `2 * n + 3`, with the sizes' names as `spelt` has them."""
     terms = [
         f"{k} * {spelt.get(name, name)}" if k != 1 else spelt.get(name, name)
         for k, name in ((value.n, "n"), (value.m, "m"))
@@ -137,14 +137,14 @@ class Speller:
         )
 
     def flattened(self, array: str, subscripts: list[str]) -> str:
-        """`(i * (n + 1) + j) * 4 + k`, row-major."""
+        """Print `(i * (n + 1) + j) * 4 + k`, row-major."""
         text = subscripts[0]
         for extent, subscript in zip(self.extents[array][1:], subscripts[1:], strict=False):
             text = f"{_tight(text)} * {_tight(linear_text(extent, self.spelt))} + {subscript}"
         return text
 
     def row(self, row: Row | Sweep, names: Ranges) -> str:
-        """`3, A[i]`, `3, &A[i][j]`: the arguments for a row."""
+        """Print `3, A[i]` or `3, &A[i][j]`: the arguments for a row."""
         first = row.array + "".join(f"[{self.subscript(s, names)}]" for s in row.subscripts)
         if row.start is not None:
             first = f"&{first}[{self.subscript(row.start, names)}]"
@@ -182,7 +182,7 @@ class Speller:
         return f"({text})" if isinstance(c, Junction) and c.op != op else text
 
     def header(self, loop: Loop, names: Ranges) -> str:
-        """`for (int i = 0; i < n; i++)`."""
+        """Print `for (int i = 0; i < n; i++)`."""
         start, test = self.bounds(loop, names)
         declared = f"{loop.type} " if loop.type else ""
         return f"for ({declared}{loop.iterator} = {start}; {test}; {self.advance(loop, names)})"
@@ -211,7 +211,7 @@ class Speller:
         return start, test
 
     def advance(self, loop: Loop, names: Ranges) -> str:
-        """`i++`, `i -= 2`, `i += n + 1`."""
+        """Print `i++`, `i -= 2` or `i += n + 1`."""
         sign = "-" if loop.form in (">", ">=") else "+"
         if loop.stride is not None:
             return f"{loop.iterator} += {self.index(loop.stride, names)}"

@@ -44,7 +44,7 @@ class StatementPrinter:
     speller: Speller
 
     def bracketed(self, shape: Iterable[Linear]) -> str:
-        """`[n][m + 1]`."""
+        """Print `[n][m + 1]`."""
         return "".join(f"[{linear_text(e, self.speller.spelt)}]" for e in shape)
 
     def block(self, body: tuple[Statement, ...], names: Ranges) -> list[str]:
@@ -149,7 +149,7 @@ class StatementPrinter:
         return f"{target} {s.op}= {right};"
 
     def fill(self, name: str, rank: int, right: Literal | Element | object, names: Ranges) -> list[str]:
-        """Loops that set every element of an array."""
+        """Print loops that set every element of an array."""
         iterators = [f"f{k}" for k in range(rank)]
         lines = [
             f"{'    ' * k}for (int {i} = 0; {i} < {linear_text(self.extents[name][k], self.speller.spelt)}; {i}++)"

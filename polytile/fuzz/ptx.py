@@ -27,7 +27,7 @@ class Instruction:
 
 
 def kernels(ptx: str) -> list[dict[str, list[Instruction]]]:
-    """For each kernel its registers, with what sets them."""
+    """Return the registers of each kernel, with what sets them."""
     found = []
     for text in re.split(r"\.visible \.entry ", ptx)[1:]:
         registers: dict[str, list[Instruction]] = defaultdict(list)
@@ -39,7 +39,7 @@ def kernels(ptx: str) -> list[dict[str, list[Instruction]]]:
 
 
 def check_ptx(text: str) -> None:
-    """Look into the PTX of kernels, where NVRTC is installed.
+    """Check the PTX of kernels, where NVRTC is installed.
 
     Raises DeviceError where NVRTC refuses them, ValidationError where it, or ptxas behind it, makes something else.
     """
@@ -86,8 +86,8 @@ def _pointers(register: str, registers: dict[str, list[Instruction]]) -> frozens
 
 
 def lost_signs(ptx: str) -> list[str]:
-    """Minima of a negation, of which the minimum with a third number is taken: ptxas of CUDA 12.6 to 13.3 makes one
-    instruction of these, without the sign."""
+    """List minima of a negation, of which the minimum with a third number is taken: ptxas of CUDA 12.6 to 13.3 makes
+    one instruction of these, without the sign."""
     return [
         inner.text
         for registers in kernels(ptx)

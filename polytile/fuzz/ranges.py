@@ -45,7 +45,7 @@ class Linear:
         return Linear(self.n * by, self.m * by, self.c * by)
 
     def most(self, other: Linear) -> Linear:
-        """At least both, for n, m >= 0."""
+        """Return what is at least both, for n, m >= 0."""
         return Linear(max(self.n, other.n), max(self.m, other.m), max(self.c, other.c))
 
     def least(self, other: Linear) -> Linear:
@@ -97,7 +97,7 @@ PARAMETERS: Ranges = {
 
 
 def range_of(index: Index, names: Ranges) -> Range:
-    """Bounds of an index expression; raises KeyError for a name that is not in scope."""
+    """Compute the bounds of an index expression; raises KeyError for a name that is not in scope."""
     match index:
         case Num(value):
             return Range(Linear(c=value), Linear(c=value))
@@ -145,7 +145,7 @@ def below(loop: Loop, names: Ranges) -> dict[str, Range]:
 
 
 def _spelt(loop: Loop) -> str:
-    """How the number of an iteration is written: differences of unsigned iterators would wrap around."""
+    """Return how the number of an iteration is written: differences of unsigned iterators would wrap around."""
     if loop.start:
         return STARTS[loop.start].number.format(i=loop.iterator)
     return f"(int){loop.iterator}" if loop.type in UNSIGNED_ITERATORS else ""
@@ -164,7 +164,7 @@ def set_by(let: Let, names: Ranges) -> Range:
 
 
 def wraps(node: Wrapped, names: Ranges) -> bool:
-    """Whether the divisor of `inner % size` is positive: an iterator below it is in scope."""
+    """Return whether the divisor of `inner % size` is positive: an iterator below it is in scope."""
     last = range_of(node.size, names).high + Linear(c=-1)
     return any(r.never_negative and r.high == last for r in names.values())
 

@@ -73,7 +73,7 @@ def cost(case: Case) -> tuple[int, int, int, int]:
 
 
 def simpler(case: Case) -> Iterator[Case]:
-    """Cases that may be simpler; some are not programs any more."""
+    """Yield cases that may be simpler; some are not programs any more."""
     yield from _fewer_runs(case)
     for changed in _programs(case.program):
         yield replace(case, program=changed)
@@ -204,7 +204,7 @@ def _without_steps(node: Any, name: str) -> Any:
 
 
 def _instead(program: Program, node: Any) -> Iterator[Any]:
-    """Simpler nodes of the same sort."""
+    """Yield simpler nodes of the same sort."""
     match node:
         case Num(value) if value:
             yield from (Num(v) for v in (0, 1, value // 2, value - 1) if abs(v) < abs(value))
@@ -291,7 +291,7 @@ def _loops(loop: Loop) -> Iterator[Loop]:
 
 
 def _plain(program: Program) -> Iterator[Program]:
-    """Plainer declarations."""
+    """Yield programs with plainer declarations."""
     if program.fixed:
         yield replace(program, fixed=())
     if program.assumptions:

@@ -11,7 +11,7 @@ BIG = {1: (13, 19), 2: (13, 19), 3: (9, 11, 12), 4: (7, 8)}  # by the depth of t
 
 
 def draw_sizes(draw: Draw, program: Program) -> tuple[dict[str, int], ...]:
-    """Zero, one, two, a prime and a bigger one, as far as the program's assumptions allow."""
+    """Draw zero, one, two, a prime and a bigger size, as far as the program's assumptions allow."""
     big = BIG[min(4, max(1, depth(program.functions)))]
     found: list[dict[str, int]] = []
     for n in (0, 1, 2, draw.one_of(PRIMES), draw.one_of(big)):

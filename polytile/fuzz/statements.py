@@ -171,7 +171,7 @@ class StatementWriter(ExpressionWriter):
         return row or self.apply(WHOLE_CALLS, at, 2)
 
     def update(self, at: Context) -> Update:
-        """`target op= value`, with the target often the same for all iterations of some loop: a reduction."""
+        """Draw `target op= value`, with the target often the same for all iterations of some loop: a reduction."""
         draw = self.draw
         target, wanted = self.target(at)
         if target.subscripts and draw.chance(2):

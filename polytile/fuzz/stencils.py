@@ -70,7 +70,7 @@ def _nest(writer: StatementWriter, rank: int) -> _Nest:
 
 
 def _ping_pong(writer: StatementWriter, first: Array, second: Array) -> tuple[Statement, ...]:
-    """B from A, then A from B: by a copy, a second stencil, or an update."""
+    """Draw B from A, then A from B: by a copy, a second stencil, or an update."""
     nest = _nest(writer, first.rank)
     there = nest.over(_gather(writer, nest, second.name, first.name))
     centre = (0,) * first.rank
@@ -87,7 +87,7 @@ def _ping_pong(writer: StatementWriter, first: Array, second: Array) -> tuple[St
 
 
 def _planes(writer: StatementWriter, array: Array) -> tuple[Statement, ...]:
-    """`A[(t + 1) % 2][i] = ... A[t % 2][i]`."""
+    """Draw `A[(t + 1) % 2][i] = ... A[t % 2][i]`."""
     nest = _nest(writer, array.rank - 1)
     old = (Remainder(Name(TIME), 2),)
     new = (Remainder(Sum(Name(TIME), Num(1)), 2),)
@@ -115,7 +115,7 @@ def _gather(
 
 
 def _points(writer: StatementWriter, rank: int, radius: int) -> list[tuple[int, ...]]:
-    """Offsets: a star, a box, or any few points; sampled where there are many."""
+    """Draw offsets: a star, a box, or any few points; sampled where there are many."""
     box = list(product(range(-radius, radius + 1), repeat=rank))
     match writer.draw.pick("star", "star", "box", "any"):
         case "star":

@@ -110,7 +110,7 @@ def field_of(ctype: str, name: str) -> Field:
 
 
 def kind(ctype: str) -> str:
-    """`f` for floating types, `u` for unsigned and `i` for other integers."""
+    """Return `f` for floating types, `u` for unsigned and `i` for other integers."""
     if ctype in _FLOATING:
         return "f"
     return "u" if ctype.startswith("unsigned") else "i"

@@ -21,7 +21,7 @@ Fitting = Callable[[Sizes], Sizes | None]  # all sizes of a program for some n a
 
 
 def sizes_by_tiles(program: HostProgram, before: Sizes, fitting: Fitting, seed: int) -> Sizes | None:
-    """Sizes around a tile, with which the program runs for a moment; None where a few tries find none."""
+    """Choose sizes around a tile, with which the program runs for a moment; None where a few tries find none."""
     threads = {size for kernel in program.kernels for size in kernel.block if size > 1}
     lengths = sorted({*threads, *tile_lengths(program)})
     known = {*before, *SIZES}

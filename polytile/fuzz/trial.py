@@ -30,7 +30,7 @@ NOTHING_RUNS = "contains no statement"  # every loop and condition is known to b
 
 
 def _no_others(_: Mapping[str, int]) -> None:
-    """For programs that run at no other sizes."""
+    """Do nothing, for programs that run at no other sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Trial:
         return None
 
     def _compiled_to_ptx(self, program: Program, strategy: str) -> Outcome | None:
-        """Look into what NVRTC makes of the kernels, where it is installed; what went wrong, or None."""
+        """Check what NVRTC makes of the kernels, where it is installed; return what went wrong, or None."""
         try:
             for one in program.programs:
                 check_ptx(print_kernels(one))
@@ -172,7 +172,7 @@ def attempt(case: Case) -> Outcome:
 
 
 def _fitting(case: Case, sizes: Mapping[str, int]) -> Mapping[str, int] | None:
-    """All sizes of a program for these ones; None where its arrays are too small or its assumptions do not hold."""
+    """Return all sizes of a program for these; None where its arrays are too small or its assumptions do not hold."""
     found = {**sizes, **dict(case.program.fixed), **dict(case.choices.parameters)}
     static = any(a.form == "static" and a.rank > 0 for a in case.program.arrays)
     largest = max(found[name] for name in SIZES)

@@ -23,7 +23,7 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def positions(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every node and every tuple below `node` with the way to it: names of fields and numbers of items."""
+    """Yield every node and every tuple below `node` with the way to it: names of fields and numbers of items."""
     if isinstance(node, tuple):
         yield path, node
         for number, item in enumerate(node):

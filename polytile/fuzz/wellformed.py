@@ -69,7 +69,7 @@ class _Scope:
 
 
 def well_formed(program: Program) -> bool:
-    """Names are declared where they are used, and what the generator promises still holds."""
+    """Return whether names are declared where they are used, and what the generator promises still holds."""
     if not program.functions or not all(part for f in program.functions for part in f.parts):
         return False
     arrays = {a.name: a for a in program.arrays}
@@ -131,7 +131,7 @@ def _holds(element: Element, scope: _Scope) -> bool:
 
 
 def _keeps_indices(s: Assign, scope: _Scope) -> bool:
-    """Whether arrays of indices still hold some afterwards."""
+    """Return whether arrays of indices still hold some afterwards."""
     if not any(_holds(t, scope) for t in s.targets):
         return True
     if not isinstance(s.value, Position):
@@ -158,7 +158,7 @@ def _loop(loop: Loop | Until, scope: _Scope) -> bool:
 
 
 def _head(loop: Loop, names: Ranges) -> bool:
-    """Bounds in scope, `!=` only where it ends, steps that are at least 1, and no unsigned number below 0."""
+    """Return whether bounds are in scope, `!=` only where it ends, steps at least 1, and no unsigned number below 0."""
     low, high = range_of(loop.low, names), range_of(loop.high, names)
     if loop.start and not fits_start(loop, low, high):
         return False
@@ -176,8 +176,8 @@ def _head(loop: Loop, names: Ranges) -> bool:
 
 
 def fits_start(loop: Loop, low: Range, high: Range) -> bool:
-    """Whether a loop from `start` on has the iterations that it has from 0 on, or fewer: the end of an unsigned one may
-    wrap around, but its iterator reaches every end that does not."""
+    """Return whether a loop from `start` on has the iterations that it has from 0 on, or fewer: the end of an unsigned
+    one may wrap around, but its iterator reaches every end that does not."""
     start = STARTS[loop.start]
     if loop.type != start.type:
         return False
@@ -209,7 +209,7 @@ def _used(node: Any, scope: _Scope) -> bool:
 
 
 def _inside(element: Element, scope: _Scope) -> bool:
-    """Whether the subscripts within a field lie in it."""
+    """Return whether the subscripts within a field lie in it."""
     if not element.field:
         return not element.inside
     shape = field_of(scope.arrays[element.array].type, element.field).shape
@@ -223,7 +223,7 @@ def _fits(bounds: Range, extent: int) -> bool:
 
 
 def _steps_once(node: Any) -> bool:
-    """`c++` stands in the one target of an assignment that mentions `c` nowhere else."""
+    """Return whether `c++` stands in the one target of an assignment that mentions `c` nowhere else."""
     steps = [n.name for n in walk(node) if isinstance(n, PostStep)]
     if not steps:
         return True

@@ -19,7 +19,7 @@ _CALL = re.compile(r"\b([a-z]\w*)\s*\(")
 
 
 def same_bits_on_gpus(text: str) -> bool:
-    """Whether a program calls no mathematical function that CUDA rounds otherwise than the C library."""
+    """Return whether a program calls no mathematical function that CUDA rounds otherwise than the C library."""
     return EXACT_FUNCTIONS.issuperset(set(_CALL.findall(text)) & MATH_SIGNATURES.keys())
 
 

@@ -32,13 +32,13 @@ class TimeAxis:
         return cls(10 ** (low - room), 10 ** (high + room), top, bottom)
 
     def at(self, time: float) -> float:
-        """Where a time is, at most at the ends."""
+        """Return where a time is on the axis, at most at the ends."""
         share = (log10(time) - log10(self.least)) / (log10(self.most) - log10(self.least))
         return self.bottom - min(max(share, 0.0), 1.0) * (self.bottom - self.top)
 
     @property
     def ticks(self) -> list[float]:
-        """Round times, as few as are enough."""
+        """Choose round times, as few as are enough."""
         for steps in _STEPS:
             decades = range(floor(log10(self.least)), ceil(log10(self.most)) + 1)
             found = [s * 10.0**d for d in decades for s in steps if self.least <= s * 10.0**d <= self.most]
@@ -47,7 +47,7 @@ class TimeAxis:
         return found
 
     def draw(self, svg: Svg, left: float, right: float) -> None:
-        """Lines at the ticks from `left` to `right`, their times in front of them."""
+        """Draw lines at the ticks from `left` to `right`, their times in front of them."""
         for tick in self.ticks:
             line(svg, left, self.at(tick), right, self.at(tick), "grid")
             text(svg, left - 6, self.at(tick) + 3.5, f"{tick:.3g}", "tick end")

@@ -40,17 +40,17 @@ class History:
 
     @cached_property
     def measured(self) -> Sequence[Outcome]:
-        """Those with a time; one without runs has none."""
+        """Return the outcomes with a time; one without runs has none."""
         return [one for one in self.outcomes if one.status is Status.MEASURED and one.milliseconds]
 
     @cached_property
     def default(self) -> float:
-        """Milliseconds of the compiler's own choice; infinite where it was not measured."""
+        """Return the milliseconds of the compiler's own choice; infinite where it was not measured."""
         return self.time(DEFAULT)
 
     @cached_property
     def best(self) -> float:
-        """Milliseconds of the winner."""
+        """Return the milliseconds of the winner."""
         return self.time(self.winner)
 
     @cached_property
@@ -63,18 +63,18 @@ class History:
         return median_time(again) if again else self._times.get(point, inf)
 
     def gain(self, point: Point) -> float | None:
-        """How many times as fast as the default a point is; None where one of the two has no time."""
+        """Return how many times as fast as the default a point is; None where one of the two has no time."""
         time = self.time(point)
         return self.default / time if time < inf and self.default < inf else None
 
     @property
     def best_so_far(self) -> Sequence[float]:
-        """The least time after each evaluation; infinite before the first one."""
+        """Return the least time after each evaluation; infinite before the first one."""
         return list(accumulate((one.median if one.status is Status.MEASURED else inf for one in self.outcomes), min))
 
     @cached_property
     def schedules(self) -> Sequence[str]:
-        """The strategies of measured points, that of the winner first, then by their best times."""
+        """Return the strategies of measured points, that of the winner first, then by their best times."""
         best: dict[str, float] = {}
         for one in self.measured:
             if one.point:
@@ -88,13 +88,13 @@ class History:
 
     @cached_property
     def like_default(self) -> frozenset[Point]:
-        """Points whose kernels are those of the default; where none has them, the point that is nearest."""
+        """Return the points whose kernels are those of the default; where none has them, the point that is nearest."""
         keys = {one.key for one in self.outcomes if one.point == DEFAULT and one.key}
         same = frozenset(one.point for one in self.outcomes if one.point and one.key in keys)
         return same or frozenset({self.near_default} if self.near_default else ())
 
     def says_of_default(self, point: Point) -> str:
-        """How a point relates to the default, where it is one of `like_default`; else nothing."""
+        """Describe how a point relates to the default, where it is one of `like_default`; else nothing."""
         if point not in self.like_default:
             return ""
         keys = {one.key for one in self.outcomes if one.point in (DEFAULT, point)}
@@ -102,7 +102,7 @@ class History:
 
     @property
     def ranking(self) -> Sequence[Outcome]:
-        """Measured points, the fastest first, each set of kernels once."""
+        """Return the measured points, the fastest first, each set of kernels once."""
         found: dict[str, Outcome] = {}
         for one in sorted(self.measured, key=lambda one: (self.time(one.point), one.point != self.winner)):
             found.setdefault(one.key or str(one.point), one)
@@ -110,7 +110,7 @@ class History:
 
     @property
     def counts(self) -> Iterator[tuple[str, int, Sequence[tuple[str, int]], int]]:
-        """Each status with its number, the most frequent reasons with theirs, and how many outcomes have others."""
+        """Yield each status with its count, the most frequent reasons with theirs, and the count of all others."""
         for status in Status:
             reasons = Counter(one.reason for one in self.outcomes if one.status is status)
             if reasons:

@@ -32,5 +32,5 @@ def share_explained(outcomes: Sequence[Outcome], name: str) -> float:
 
 
 def by_influence(outcomes: Sequence[Outcome], names: Sequence[str]) -> Sequence[tuple[str, float]]:
-    """Parameters with their shares, those that explain most first."""
+    """Sort parameters by their shares, those that explain most first."""
     return sorted(((name, share_explained(outcomes, name)) for name in names), key=lambda one: -one[1])

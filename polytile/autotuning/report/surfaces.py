@@ -48,7 +48,7 @@ def surfaces(history: History) -> Iterator[Surface]:
 
 
 def _pairs(points: Sequence[Outcome]) -> Sequence[Pair]:
-    """Parameters along x and y, then the two that explain most."""
+    """Choose pairs of parameters along x and y, then the two that explain most."""
     names = varied(points)
     found = [(name, name.removesuffix(ALONG_X) + ALONG_Y) for name in names if name.endswith(ALONG_X)]
     found = [pair for pair in found if pair[1] in names]

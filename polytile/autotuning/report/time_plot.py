@@ -34,7 +34,7 @@ def time_plot(history: History) -> str:
 
 
 def _across(index: int, history: History) -> float:
-    """Where an evaluation is; the first and the last one have room beside them."""
+    """Return where an evaluation is; the first and the last one have room beside them."""
     return _LEFT + (index + 0.5) * (_RIGHT - _LEFT) / len(history.outcomes)
 
 
@@ -62,7 +62,7 @@ def _dots(svg: Svg, axis: TimeAxis, history: History) -> None:
 
 
 def _says(index: int, one: Outcome) -> str:
-    """`12: tiled: rows 2: 1.25 ms`."""
+    """Describe an evaluation: `12: tiled: rows 2: 1.25 ms`."""
     about = f"{index + 1}: {words.point(one.point)}: "
     if one.milliseconds:
         return f"{about}{words.milliseconds(one.median)}{', known from earlier' * one.reused}"

@@ -47,11 +47,11 @@ class Neighbourhood:
                 self.places[row, column] = parameter.values.index(value)
 
     def steps(self, row: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """How many steps along each parameter candidates are from one, and which are of its strategy."""
+        """Count the steps along each parameter from one candidate to all, and return which are of its strategy."""
         return np.abs(self.places - self.places[row]), self.parts == self.parts[row]
 
     def alike(self, row: int, fall: float) -> Vector:
-        """How alike candidates are to one, between 0 and 1."""
+        """Return how alike candidates are to one, between 0 and 1."""
         steps, same = self.steps(row)
         return np.where(same, np.exp(-fall * steps.sum(axis=1)), 0.0)
 
@@ -91,8 +91,8 @@ class ErrorProcess:
         self.prior[left] = values.mean() + across[:, left].T @ np.linalg.solve(inner, values - values.mean())
 
     def believed(self, measured: Mapping[int, float], begun: Sequence[int]) -> tuple[Vector, Vector]:
-        """Means and standard deviations of all candidates, given the logarithms of times of some. Those of points that
-        were begun are as uncertain as if they had been measured, and found to be as expected."""
+        """Return the means and standard deviations of all candidates, given the logarithms of times of some. Those of
+        points that were begun are as uncertain as if they had been measured, and found to be as expected."""
         rows = [*measured, *begun]
         if not rows:
             return self.prior, np.full(len(self.prior), np.sqrt(_variance(1.0)))
@@ -108,7 +108,8 @@ class ErrorProcess:
         return mean, np.sqrt(np.maximum(_variance(scale) - explained, 0.0) + OF_RUNS**2)
 
     def _column(self, row: int) -> tuple[Vector, Vector]:
-        """Covariances of the errors of all candidates with that of one: of constants, and of functions at scale 1."""
+        """Return the covariances of all candidates' errors with that of one: of constants, and of functions at scale
+        1."""
         if row not in self._columns:
             steps, same = self._near.steps(row)
             varied = steps[:, np.ptp(self._near.places[same], axis=0) > 0]
@@ -120,7 +121,7 @@ class ErrorProcess:
 
 
 def _variance(scale: float) -> float:
-    """Of the error of a point of which nothing is known."""
+    """Return the variance of the error of a point of which nothing is known."""
     return OF_MODEL**2 + OF_STRATEGY**2 + scale**2 * (OF_PARAMETERS**2 + OF_POINT**2)
 
 

@@ -27,7 +27,7 @@ class Enumeration:
 
     @property
     def description(self) -> str:
-        """What it does, in a line."""
+        """Describe the search in a line."""
         return self._description
 
     def ask(self) -> Point | None:

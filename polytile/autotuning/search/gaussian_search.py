@@ -47,7 +47,7 @@ class GaussianSearch:
 
     @property
     def description(self) -> str:
-        """What it does, in a line."""
+        """Describe the search in a line."""
         return self._description
 
     def ask(self) -> Point | None:
@@ -81,7 +81,7 @@ class GaussianSearch:
         self._rest.leave_out(point)
 
     def _free(self, process: ErrorProcess) -> NDArray[np.bool_]:
-        """Candidates that may be asked for."""
+        """Return which candidates may be asked for."""
         free = ~process.refused
         free[[*self._measured, *self._failed, *self._begun]] = False
         return free
@@ -136,7 +136,7 @@ class GaussianSearch:
 
 
 def expected_improvement(best: float, mean: Vector, deviation: Vector) -> Vector:
-    """How much less than the best each value is on average, where it is less, by a normal distribution."""
+    """Compute how much less than the best each value is on average, where it is less, by a normal distribution."""
     z = (best - mean) / deviation
     density = np.exp(-z * z / 2) / sqrt(2 * pi)
     return np.asarray(deviation * (z * _cumulative(z) + density))

@@ -36,7 +36,7 @@ class ModelSearch:
 
     @property
     def description(self) -> str:
-        """What it does, in a line."""
+        """Describe the search in a line."""
         return self._description
 
     def ask(self) -> Point | None:

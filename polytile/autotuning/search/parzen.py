@@ -86,7 +86,7 @@ class ParzenEstimator:
 
 
 def _ordered(values: Sequence[Value]) -> bool:
-    """Whether values are numbers, of which neighbours are alike."""
+    """Return whether values are numbers, of which neighbours are alike."""
     return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 

@@ -16,7 +16,7 @@ class Search(Protocol):
 
     @property
     def description(self) -> str:
-        """What it does, in a line: `exhaustive: 544 points in the order of the space`."""
+        """Describe the search in a line: `exhaustive: 544 points in the order of the space`."""
         ...
 
     def ask(self) -> Point | None:

@@ -21,7 +21,7 @@ class ArrowPath:
 
 
 def arrow(source: At, sink: At, radius: float, pitch: float, length: float) -> ArrowPath:
-    """From the edge of a point to that of another; `length` is that of the head."""
+    """Return the arrow from the edge of a point to that of another; `length` is that of the head."""
     dx, dy = sink[0] - source[0], sink[1] - source[1]
     distance = hypot(dx, dy) or 1.0
     bend = min(0.15 * distance, BEND * pitch) if distance > STRAIGHT * pitch else 0.0

@@ -25,7 +25,7 @@ SINKS, EACH = 3, 16  # of how many instances arrows are drawn else, and how many
 
 
 def source_dependences(state: Compilation) -> Dependences:
-    """Those between the instances of the source."""
+    """Compute the dependences between the instances of the source."""
     return analyse(state.source, state.options.array_operations, state.unexpanded or state.analysed)
 
 

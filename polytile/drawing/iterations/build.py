@@ -71,14 +71,14 @@ def _windowed(
 
 
 def _tried(views: tuple[View, ...], meeting: int) -> tuple[int, ...]:
-    """Sizes at which points can be told apart; `meeting`: so many in one place."""
+    """Return sizes at which points can be distinguished; `meeting`: so many in one place."""
     if all(len(view.axes) < 2 for view in views):
         return TRIED + LARGER
     return tuple(size for size in TRIED if size * meeting <= CLEAR)
 
 
 def _elsewhere(state: Compilation) -> str:
-    """Who runs instances that no kernel of the schedule tree runs."""
+    """Describe who runs instances that no kernel of the schedule tree runs."""
     if state.schedule is None:
         return "the host runs them one after another"
     return "overlapped tiles run them" if state.stream is not None else "parts of other statements compute them"

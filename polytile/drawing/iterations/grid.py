@@ -60,7 +60,7 @@ class Grid:
         return x, cells.down(dot.at[1]) - half - upwards * self.pitch
 
     def axes(self, svg: Svg, nest: Nest) -> None:
-        """Numbers and names, but none at places beside a loop."""
+        """Draw numbers and names, but none at places beside a loop."""
         if nest.axes[0]:
             columns = [dot.at[0] for dot in nest.dots if dot.at[0] not in nest.margins]
             own = Range.of(columns, 1) if columns else self.across

@@ -35,7 +35,7 @@ class InstanceTiles:
     stream: StreamInstanceTiles | None = None
 
     def blocks(self, shown: Shown) -> Iterator[tuple[MappedKernel, isl.Map]]:
-        """`{ S[i] -> [host, block] }` of each kernel that runs some of the instances."""
+        """Yield `{ S[i] -> [host, block] }` of each kernel that runs some of the instances."""
         wanted = reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, shown.values()), isl.UnionSet("{ }"))
         for kernel in self.kernels:
             own = self.origin.intersect_range(wanted).reverse().apply_range(kernel.place.block)
@@ -57,7 +57,7 @@ class InstanceTiles:
         return _behind(self.stream.found(shown, values), found) if self.stream else found
 
     def _launches(self, values: Mapping[str, int]) -> Launches | None:
-        """All launches, numbered; None where they are too many."""
+        """Assign numbers to all launches; None where they are too many."""
         at = point(values)
         for kernel in self.kernels:
             for coordinates in sets(kernel.place.block.intersect_params(at).range()):
@@ -67,7 +67,7 @@ class InstanceTiles:
         return launch_numbers(self.kernels, at)
 
     def has_tiles(self, shown: Shown) -> bool:
-        """Whether several blocks of one kernel run the instances."""
+        """Return whether several blocks of one kernel run the instances."""
         for kernel, where in self.blocks(shown):
             blocks = where.range().project_out(SET, 0, kernel.host)
             if not blocks.is_empty() and not blocks.is_singleton():
@@ -91,7 +91,7 @@ def instance_tiles_of(state: Compilation) -> InstanceTiles:
 
 
 def _behind(first: dict[Instance, Tile], then: dict[Instance, Tile]) -> dict[Instance, Tile]:
-    """Tiles of launches, and of those that come after them for all other instances, numbered anew."""
+    """Renumber the tiles of launches, and of those that come after them for all other instances."""
     last = max((tile.launch for tile in first.values()), default=0)
     left = {instance: tile for instance, tile in then.items() if instance not in first}
     numbers = {launch: last + k for k, launch in enumerate(sorted({tile.launch for tile in left.values()}), 1)}
@@ -99,8 +99,8 @@ def _behind(first: dict[Instance, Tile], then: dict[Instance, Tile]) -> dict[Ins
 
 
 def _same(statement: Statement, source: Statement) -> isl.Map | None:
-    """Instances of a scheduled statement to those of the source whose iterators have the same values, by their names;
-    None where it does not have them all."""
+    """Map instances of a scheduled statement to those of the source whose iterators have the same values, by their
+    names; None where it does not have them all."""
     if not set(source.iterators) <= set(statement.iterators):
         return None
     pairs = isl.Map.from_domain_and_range(statement.domain, source.domain)

@@ -51,7 +51,7 @@ def _needs(arrows: Arrows) -> str:
 
 
 def marks_line(panel: Panel) -> tuple[list[tuple[int, str, float]], float]:
-    """Shapes and names of the statements, with where each is in the line; and how wide that is."""
+    """Return shapes and names of the statements, with where each is in the line; and how wide that is."""
     names = shapes_of(panel)
     if len(names) < 2:
         return [], 0.0
@@ -69,7 +69,7 @@ def shapes_of(panel: Panel) -> dict[str, int]:
 
 
 def legend(svg: Svg, x: float, y: float, drawing: IterationDrawing) -> float:
-    """Paints the legend; returns where it ends."""
+    """Paint the legend; return where it ends."""
     for sample, text in _entries(drawing):
         _paint(svg, x, y, sample)
         svg.label(x + SAMPLE + 6, y, text, fill=INK)

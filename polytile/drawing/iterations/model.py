@@ -91,7 +91,7 @@ class IterationDrawing:
 
 
 def called(instance: Instance) -> str:
-    """`S0(1, 2)`."""
+    """Print an instance as `S0(1, 2)`."""
     name, iterators = instance
     return f"{name}({', '.join(map(str, iterators))})"
 

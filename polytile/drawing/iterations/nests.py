@@ -31,7 +31,8 @@ def views_of(scop: Scop, facts: Iterable[LoopFacts], values: Mapping[str, int]) 
 
 
 def _nests(scop: Scop, loops: Iterable[SourceLoop], level: int, within: Iterable[Statement]) -> list[tuple[str, ...]]:
-    """Statements that are in one loop of a level; those that are in none, together where they have no iterators."""
+    """Group statements that are in one loop of a level; those that are in none, as one group where they have no
+    iterators."""
     found: dict[object, list[str]] = {}
     around = {name: k for k, loop in enumerate(loops) if loop.level == level for name in loop.statements}
     for statement in within:
@@ -90,7 +91,7 @@ def _through(nest: tuple[str, ...], loop: LoopFacts) -> Iterator[View]:
 
 
 def _fullest(scop: Scop, view: View, depth: int, values: Mapping[str, int]) -> View:
-    """With values of the other loops at which many instances are: the least, middle or greatest of each."""
+    """Fix the other loops of a view at values with many instances: the least, middle or greatest of each."""
     known = {*view.axes, *(level for level, _ in view.slices)}
     for level in (k for k in range(depth) if k not in known):
         shown = [own for own in view.shown(scop, values).values() if own.dim(SET) > level and not own.is_empty()]

@@ -40,14 +40,14 @@ def positions_of(scop: Scop, view: View, values: Mapping[str, int]) -> tuple[Pos
 
 
 def _at(iterators: tuple[int, ...], axes: tuple[int, ...]) -> At:
-    """One loop runs to the right; of two the outer one upwards."""
+    """Place an instance: one loop runs to the right; of two the outer one upwards."""
     values = [iterators[k] if k < len(iterators) else 0 for k in axes]
     row = values[0] if len(values) == 2 else 0
     return (values[-1] if values else 0), row
 
 
 def _first(view: View, name: str, beside: list[str]) -> bool:
-    """Whether a statement comes before those that both loops are around."""
+    """Return whether a statement comes before those that both loops are around."""
     inside = (k for k, other in enumerate(view.statements) if other not in beside)
     return view.statements.index(name) < max(inside, default=0)
 
@@ -67,12 +67,12 @@ def slots_of(places: Positions) -> dict[str, int]:
 
 
 def most_in_one_place(scop: Scop, view: View, values: Mapping[str, int]) -> int:
-    """How many statements meet in one place at most, where loops begin."""
+    """Count the statements that meet in one place at most, where loops begin."""
     return max(slots_of(positions_of(scop, view.within(scop, values, NEAR), values)[0]).values(), default=0) + 1
 
 
 def slot_grid(count: int) -> tuple[int, int]:
-    """Columns and rows of the points in one place: two on top of each other, as time runs upwards."""
+    """Return columns and rows of the points in one place: two on top of each other, as time runs upwards."""
     columns = 1
     while columns * (columns + 1) < count:
         columns += 1

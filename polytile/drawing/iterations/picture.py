@@ -40,7 +40,7 @@ def to_svg(drawing: IterationDrawing) -> Svg:
 
 
 def _panels(svg: Svg, drawing: IterationDrawing, y: float) -> tuple[float, float]:
-    """Side by side, in lines as wide as a page; returns where they end."""
+    """Draw panels side by side, in lines as wide as a page; return where they end."""
     drawn = [nest for nest in drawing.panels if nest.dots]
     pixels = PIXELS.get(len(drawn), MANY)
     x, right, low = float(MARGIN), float(MARGIN), y
@@ -55,7 +55,7 @@ def _panels(svg: Svg, drawing: IterationDrawing, y: float) -> tuple[float, float
 
 
 def _gutter(nest: Nest) -> float:
-    """Room for the numbers of rows."""
+    """Compute the room for the numbers of rows."""
     if not nest.axes[1]:
         return 4.0
     return 14 + max(width_of(str(dot.at[1]), 10) for dot in nest.dots)
@@ -139,7 +139,7 @@ def _paths(
 
 
 def _stroked(svg: Svg, paths: list[ArrowPath], colour: str, width: float, attributes: Mapping[str, object]) -> None:
-    """On a wider light line, to be seen on dark points."""
+    """Draw lines on wider light ones, to be seen on dark points."""
     lines, heads = "".join(path.line for path in paths), "".join(path.head for path in paths)
     svg.path(lines, fill="none", stroke=PAPER, stroke_width=width + 1.6)
     svg.path(lines, fill="none", stroke=colour, stroke_width=width, **attributes)

@@ -12,7 +12,7 @@ FOUR = (0.0, 0.7, 0.4, 1.0)  # positions of blocks, by whether the last two coor
 
 
 def shade(position: float) -> str:
-    """From light (0) to dark (1)."""
+    """Mix a colour from light (0) to dark (1)."""
     scaled = position * (len(STOPS) - 1)
     k = min(int(scaled), len(STOPS) - 2)
     return mixed(STOPS[k + 1], STOPS[k], scaled - k)
@@ -37,5 +37,5 @@ def colours_of(panel: Panel) -> dict[Dot, str]:
 
 
 def blocks_of(panel: Panel) -> int:
-    """How many blocks run the points of a panel."""
+    """Count the blocks that run the points of a panel."""
     return len({dot.tile for dot in panel.dots if dot.tile})

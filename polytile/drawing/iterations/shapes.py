@@ -10,7 +10,7 @@ Corners = tuple[tuple[float, float], ...]
 
 
 def _regular(corners: int, turn: float = 0.0, size: float = 1.0) -> Corners:
-    """Corners on a circle, the first one upwards."""
+    """Return corners on a circle, the first one upwards."""
     angles = (2 * pi * k / corners + turn for k in range(corners))
     return tuple((size * sin(angle), -size * cos(angle)) for angle in angles)
 

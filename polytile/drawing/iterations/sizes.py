@@ -17,7 +17,7 @@ Values = dict[str, int]
 
 
 def trial_sizes(scop: Scop, given: Mapping[str, int]) -> Values:
-    """Small sizes, by which slices are chosen."""
+    """Choose small sizes, by which slices are chosen."""
     return all_at(scop, {name: min(value, TRIAL) for name, value in given.items()}, TRIAL) or dict(
         choose_parameters(scop, given)
     )

@@ -26,7 +26,7 @@ class StreamInstanceTiles:
 
     @staticmethod
     def of(state: Compilation) -> StreamInstanceTiles | None:
-        """None where there is no loop over time around the tiles."""
+        """Return the tiles of a compilation; None where there is no loop over time around the tiles."""
         plan = state.stream
         if plan is None or plan.once:
             return None

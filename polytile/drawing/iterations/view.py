@@ -42,7 +42,7 @@ class View:
         return found
 
     def count(self, scop: Scop, values: Mapping[str, int]) -> int:
-        """How many instances are in it; at least so many where they are more than can be drawn."""
+        """Count the instances in the view; at least so many where they are more than can be drawn."""
         return sum(at_least(own) for own in self.shown(scop, values).values())
 
     def extents(self, scop: Scop, values: Mapping[str, int]) -> tuple[tuple[int, int, int], ...]:
@@ -57,7 +57,7 @@ class View:
         return tuple(found)
 
     def within(self, scop: Scop, values: Mapping[str, int], side: int) -> View:
-        """With so many values along each axis, from the least."""
+        """Restrict the view to so many values along each axis, from the least."""
         extents = self.extents(scop, values)
         return replace(self, window=tuple((k, low, min(high, low + side - 1)) for k, low, high in extents))
 

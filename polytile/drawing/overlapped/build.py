@@ -95,7 +95,7 @@ class _Space:
         return StreamView(self.names if at is None else self.names[1:], drawn, tuple(notes))
 
     def window(self, tile: TileIndex, most: int) -> Box:
-        """At most so many places along each dimension, around the middle of a tile where there are more."""
+        """Select at most so many places along each dimension, around the middle of a tile where there are more."""
         found = []
         for (low, last), (first, end) in zip(self._around(), self.grid.owner(tile), strict=True):
             start = max(low, min((max(first, low) + min(end, last) - most) // 2, last - most + 1))
@@ -214,7 +214,7 @@ def _chosen(space: _Space) -> TileIndex:
 
 
 def _cone(space: _Space, tile: TileIndex) -> StreamCone:
-    """Of a cell of the last step at the side of an owner box, along the last dimension; in the middle along others."""
+    """Return the cone of a last-step cell at a side of an owner box along the last dimension, else in the middle."""
     step, plan = space.plan.steps[-1], space.plan
     owner = space.grid.owner(tile)
     (first, last), count = owner[-1], len(space.grid.axes[-1])

@@ -45,5 +45,5 @@ def _sources(plan: StreamPlan, made: Made, cell: Cell) -> Iterator[Cell]:
 
 
 def makers(loop: TimeLoop, cells: Mapping[str, list[Point]]) -> dict[tuple[str, Point], str]:
-    """By array and place, who makes a cell."""
+    """Map an array and a place to the statement that computes this cell."""
     return {(write_of(loop.scop.statement(name)).array, p): name for name, own in cells.items() for p in own}

@@ -21,7 +21,7 @@ def sizes(drawing: StreamDrawing) -> list[str]:
 
 
 def legend(svg: Svg, x: float, y: float, drawing: StreamDrawing) -> float:
-    """Paints the legend; returns where it ends."""
+    """Paint the legend; return where it ends."""
 
     def paint(at: float, mark: str) -> None:
         _mark(svg, (x, at - 9, x + 16, at + 2), mark, drawing)
@@ -122,7 +122,7 @@ def _threads(drawing: StreamDrawing) -> str:
 
 
 def _counts(drawing: StreamDrawing) -> list[str]:
-    """How often instances are computed, where all are drawn."""
+    """Describe how often instances are computed, where all are drawn."""
     if drawing.space.notes:
         return []
     made = [step for step in drawing.space.steps if not step.step.is_input]

@@ -41,7 +41,7 @@ class TileGrid:
         return tuple(axis[k].of(lower, upper) for axis, k, lower, upper in sides)
 
     def claims(self, step: StreamStep, k: int) -> dict[int, tuple[int, ...]]:
-        """By coordinate along a dimension, the positions of the tiles whose boxes of a step hold it."""
+        """Map each coordinate along a dimension to the positions of the tiles whose boxes of a step hold it."""
         found: dict[int, tuple[int, ...]] = {}
         for position, tile in enumerate(self.axes[k]):
             first, last = tile.of(step.lower[k], step.upper[k])
@@ -60,7 +60,7 @@ class StepCells:
 
     @property
     def computed(self) -> int:
-        """How often its cells are computed in all."""
+        """Count how often its cells are computed in all."""
         return sum(map(len, self.tiles.values()))
 
 

@@ -22,7 +22,7 @@ Tiles = tuple[TileIndex, ...]
 
 
 def tile_colour(tile: TileIndex) -> str:
-    """Neighbours differ, also across a corner."""
+    """Choose the colour of a tile: neighbours differ, also across a corner."""
     return kernel_colour(sum(k * ACROSS ** (len(tile) - 1 - n) for n, k in enumerate(tile)) % COLOURS)
 
 
@@ -42,7 +42,7 @@ def paint_cells(svg: Svg, panel: Panel, cells: Mapping[At, Tiles], loaded: Itera
 
 
 def fill(svg: Svg, areas: list[Area], tiles: Tiles, strength: float = 1) -> None:
-    """Areas in the colours of some tiles, mixed with that of paper unless `strength` is 1."""
+    """Fill areas with the colours of some tiles, mixed with that of paper unless `strength` is 1."""
     svg.path("".join(map(covering, areas)), fill=mixed(tile_colour(tiles[0]), PAPER, strength))
     for k, tile in enumerate(tiles[1:], 1):
         shapes = "".join(stripe(a, k, len(tiles)) for a in areas)
@@ -113,6 +113,6 @@ def _alone(cells: Mapping[At, Tiles], row: int) -> dict[TileIndex, list[int]]:
 
 
 def tile_name(drawing: StreamDrawing, tile: TileIndex) -> str:
-    """Its position along each dimension that tiles are shared out over."""
+    """Name a tile by its position along each dimension that tiles are shared out over."""
     several = [k for k, axis in zip(tile, drawing.grid.axes, strict=True) if len(axis) > 1]
     return ", ".join(map(str, several or tile[-1:]))

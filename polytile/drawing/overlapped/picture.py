@@ -60,7 +60,7 @@ def _range(view: StreamView, axis: int) -> Range:
 
 # Steps over one axis ----------------------------------------------------------------------------------
 def _rows(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tuple[float, float]:
-    """Space to the right, steps upwards; returns where it ends."""
+    """Draw space to the right, steps upwards; return where the panel ends."""
     columns, labels = _range(view, -1), [step.label for step in view.steps]
     panel, rows = rows_panel(top, columns, labels), len(labels)
     cells: dict[At, Tiles] = {}
@@ -79,7 +79,7 @@ def _rows(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tup
 
 
 def _places(cone: StreamCone, view: StreamView, cells: frozenset[tuple[int, tuple[int, ...]]]) -> list[At]:
-    """Where some cells are in a view over the last axis, if it has them."""
+    """Return where some cells are in a view over the last axis, if it has them."""
     rows = {step.step.index: (row, step.tiles) for row, step in enumerate(view.steps)}
     found = ((place, *rows[index]) for index, place in cells if index in rows)
     return sorted((place[-1], row) for place, row, drawn in found if place in drawn)

@@ -54,5 +54,5 @@ def _closed(polygon: list[Corner]) -> str:
 
 
 def _short(value: float) -> str:
-    """One decimal is enough for stripes."""
+    """Print a number with one decimal, which is enough for stripes."""
     return f"{round(value, 1):.1f}".removesuffix(".0")

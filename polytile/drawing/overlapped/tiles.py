@@ -43,13 +43,13 @@ class StreamTiles:
         return _span(self.cells.times, sizes)
 
     def blocks(self, sizes: Sizes) -> int:
-        """How many blocks of iterations there are: they come in pairs."""
+        """Count the blocks of iterations: they come in pairs."""
         first, last = self.times(sizes)
         exist = self.cells.some is None or evaluate(self.cells.some, sizes)
         return 2 * (max(0, last - first + 1) // (2 * self.plan.iterations)) if exist else 0
 
     def extents(self, sizes: Values, blocks: bool) -> Extents:
-        """How many tiles there are along each dimension, or how many pairs of blocks, begun ones included."""
+        """Count the tiles along each dimension, or the pairs of blocks, begun ones included."""
         if not blocks:
             first, last = self.times(sizes)
             return [-(-max(0, last - first + 1) // (2 * self.plan.iterations))]
@@ -59,7 +59,7 @@ class StreamTiles:
         return [max(0, evaluate(chunks(self.plan, self.cells, self._owned_planes()), sizes)), *across]
 
     def _owned_planes(self) -> Expr | None:
-        """How many planes of the stream a tile owns; None: all."""
+        """Return how many planes of the stream a tile owns; None: all."""
         if self.plan.tiles_at_once:
             return owned_planes(self.plan, self.cells, [axis.count for axis in self.across])
         return lift(self.plan.chunk) if self.plan.chunk else None

@@ -25,7 +25,7 @@ from polytile.fuzz.tree import (
 
 
 def counter(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int c = 0; for (...) { a[c] = ...; c += 2; }`."""
+    """Draw `int c = 0; for (...) { a[c] = ...; c += 2; }`."""
     free = free_iterators(at)
     if not free or depth < 1:
         return ()
@@ -54,7 +54,7 @@ def _advancing(writer: StatementWriter, at: Context, name: str, by: int, body: S
 
 
 def stepping_store(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int c = 0; for (...) A[c++] = ...;`, in an inner loop with a constant number of iterations too."""
+    """Draw `int c = 0; for (...) A[c++] = ...;`, in an inner loop with a constant number of iterations too."""
     free = free_iterators(at)
     arrays = [a for a in writer.arrays if a.written and a.rank == 1 and not a.type.startswith("struct")]
     if len(free) < 2 or not arrays or depth < 1:
@@ -75,7 +75,7 @@ def stepping_store(writer: StatementWriter, at: Context, depth: int) -> Statemen
 
 
 def compaction(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int c = 0; for (...) if (A[i] > 0) { B[c] = A[i]; c++; }`."""
+    """Draw `int c = 0; for (...) if (A[i] > 0) { B[c] = A[i]; c++; }`."""
     free, target = free_iterators(at), sized(writer, "fiu", written=True)
     if not free or target is None or depth < 1:
         return ()
@@ -89,7 +89,7 @@ def compaction(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def counting_while(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`i = 0; while (i < n) { ...; i++; }`, and the `do` loop, which runs once in any case."""
+    """Draw `i = 0; while (i < n) { ...; i++; }`, or the `do` loop, which runs once in any case."""
     free = free_iterators(at)
     if not free or depth < 1:
         return ()
@@ -99,7 +99,7 @@ def counting_while(writer: StatementWriter, at: Context, depth: int) -> Statemen
 
 
 def size_step(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`for (int i = 0; i < n; i += m + 1)`."""
+    """Draw `for (int i = 0; i < n; i += m + 1)`."""
     if depth < 1:
         return ()
     step: Index = plus(writer.size(), 1)

@@ -13,7 +13,7 @@ from polytile.fuzz.tree import Assign, Element, Extreme, If, Index, Let, Literal
 
 
 def gather(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`y[i] = x[p[i]];`, and as likely writes of such elements."""
+    """Draw `y[i] = x[p[i]];`, and as likely writes of such elements."""
     chosen = entry(writer, at, "index")
     if chosen is None or not at.iterators:
         return ()
@@ -22,7 +22,7 @@ def gather(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def variable_index(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int k = p[i]; y[i] = x[k];`."""
+    """Draw `int k = p[i]; y[i] = x[k];`."""
     chosen = entry(writer, at, "index")
     if chosen is None or not at.iterators:
         return ()
@@ -32,7 +32,7 @@ def variable_index(writer: StatementWriter, at: Context, depth: int) -> Statemen
 
 
 def histogram(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`h[p[i]] += e;` and other updates of integers."""
+    """Draw `h[p[i]] += e;` and other updates of integers."""
     array, chosen = sized(writer, "iu", written=True), entry(writer, at, "index")
     if array is None or chosen is None or not at.iterators:
         return ()
@@ -52,7 +52,7 @@ def histogram(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def scatter(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`y[p[i]] = e;`."""
+    """Draw `y[p[i]] = e;`."""
     array, chosen = sized(writer, "fiu", written=True, rank=1), entry(writer, at, "index")
     if array is None or chosen is None or not at.iterators:
         return ()
@@ -61,7 +61,7 @@ def scatter(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def computed_index(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`perm[i] = n < i ? n : i;`: entries of an array of indices that the SCoP writes."""
+    """Draw `perm[i] = n < i ? n : i;`: entries of an array of indices that the SCoP writes."""
     found = [a for a in writer.arrays if a.holds == "index" and a.rank == 1]
     usable = [i for i in at.iterators if at.names[i].never_negative]
     if not found or not usable:

@@ -40,7 +40,7 @@ def skip_rest(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def jump_over(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`if (...) goto next; ...; next: ;`."""
+    """Draw `if (...) goto next; ...; next: ;`."""
     if not at.iterators:
         return ()
     condition, data = writer.condition(at)
@@ -49,7 +49,8 @@ def jump_over(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def switch(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`switch (i % 3) { case 0: ...; break; case 1: ...; default: ...; break; }`, with an iterator or an integer."""
+    """Draw `switch (i % 3) { case 0: ...; break; case 1: ...; default: ...; break; }`, with an iterator or an
+    integer."""
     if not at.iterators:
         return ()
     iterator = writer.draw.one_of(at.iterators)
@@ -59,12 +60,12 @@ def switch(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def _plain(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """One or two statements without declarations."""
+    """Draw one or two statements without declarations."""
     return tuple(writer.statement(at, depth) for _ in range(writer.draw.pick(1, 1, 2)))
 
 
 def _outermost(writer: StatementWriter, at: Context) -> bool:
-    """Whether nothing around is parallel, which leaves the SCoP to C: seldom wanted."""
+    """Return whether nothing around is parallel, which leaves the SCoP to C: it is wanted one in six times."""
     return not at.iterators and not writer.draw.chance(6)
 
 
@@ -82,7 +83,7 @@ def search(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def until(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int w = 0; while (w < n && A[w] > 0) { ...; w++; }`, and the `do` loop."""
+    """Draw `int w = 0; while (w < n && A[w] > 0) { ...; w++; }`, or the `do` loop."""
     if _outermost(writer, at):
         return ()
     limit: Index = writer.draw.pick(writer.size(), Num(5), Num(9))
@@ -93,7 +94,7 @@ def until(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def row_of_entries(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`for (int j = row[i]; j < row[i + 1]; j++)`, with `x[j]` and `x[col[j]]` in it."""
+    """Draw `for (int j = row[i]; j < row[i + 1]; j++)`, with `x[j]` and `x[col[j]]` in it."""
     first, free = entry(writer, at, "row"), free_iterators(at)
     if first is None or not free or _outermost(writer, at):
         return ()

@@ -24,7 +24,7 @@ def inside(at: Context, loop: Loop) -> Context:
 
 
 def free_iterators(at: Context) -> list[str]:
-    """Names for the iterator of a loop."""
+    """List the free names for the iterator of a loop."""
     return [i for i in ITERATORS if i not in at.names]
 
 

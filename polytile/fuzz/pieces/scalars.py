@@ -41,7 +41,7 @@ def outer_scalar(writer: StatementWriter, kinds: str) -> tuple[Element, str] | N
 
 
 def set_again(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`s = A[i]; if (s < 0) s = -s;`, declared there or before the SCoP."""
+    """Draw `s = A[i]; if (s < 0) s = -s;`, declared there or before the SCoP."""
     if not at.iterators:
         return ()
     draw, outside = writer.draw, outer_scalar(writer, "fi")
@@ -69,7 +69,7 @@ def exact_condition(writer: StatementWriter, at: Context) -> Condition:
 
 
 def conditional_sum(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`if (A[i] > 0) s += e;`, with a scalar or an element that all iterations of a loop share; also extremes."""
+    """Draw `if (A[i] > 0) s += e;`, with a scalar or an element that all iterations of a loop share; also extremes."""
     if not at.iterators:
         return ()
     found = outer_scalar(writer, "fiu")
@@ -87,7 +87,7 @@ def conditional_sum(writer: StatementWriter, at: Context, depth: int) -> Stateme
 
 
 def several_updates(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`s += a; A[i] = e; if (c) s -= b;`, with a scalar or an element that all iterations of a loop share."""
+    """Draw `s += a; A[i] = e; if (c) s -= b;`, with a scalar or an element that all iterations of a loop share."""
     if not at.iterators:
         return ()
     draw, found = writer.draw, outer_scalar(writer, "fiu")
@@ -107,7 +107,7 @@ def several_updates(writer: StatementWriter, at: Context, depth: int) -> Stateme
 
 
 def chained_sum(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`s = s + a - b;`, which C adds from the left."""
+    """Draw `s = s + a - b;`, which C adds from the left."""
     found = outer_scalar(writer, "fiu")
     if found is None or not at.iterators:
         return ()
@@ -122,7 +122,7 @@ def chained_sum(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def row_sum(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`double s = 0; for (...) s += e; y[i] = s;`, with the sum under a condition or not."""
+    """Draw `double s = 0; for (...) s += e; y[i] = s;`, with the sum under a condition or not."""
     free = free_iterators(at)
     if not free or depth < 1:
         return ()
@@ -139,7 +139,7 @@ def row_sum(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def place_of_extreme(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`if (A[i] > x) { x = A[i]; k = i; }`, and `if (A[i] < 0) k = i;`."""
+    """Draw `if (A[i] > x) { x = A[i]; k = i; }`, and `if (A[i] < 0) k = i;`."""
     free, place = free_iterators(at), outer_scalar(writer, "i")
     if not free or place is None or depth < 1:
         return ()
@@ -159,7 +159,7 @@ def place_of_extreme(writer: StatementWriter, at: Context, depth: int) -> Statem
 
 
 def carried_value(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`A[i] = 0.5 * (B[i] + x); x = B[i];`, and with integers that are subscripts of nothing."""
+    """Draw `A[i] = 0.5 * (B[i] + x); x = B[i];`, and with integers that are subscripts of nothing."""
     found = outer_scalar(writer, "fi")
     if found is None or not at.iterators:
         return ()

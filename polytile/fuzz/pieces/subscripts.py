@@ -34,13 +34,13 @@ def set_variable(writer: StatementWriter, at: Context, let: Let, depth: int) -> 
 
 
 def variable_subscript(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`k = 2 * i + j; A[k] = ...;`, declared there or before the SCoP."""
+    """Draw `k = 2 * i + j; A[k] = ...;`, declared there or before the SCoP."""
     declared = writer.draw.chance(2)
     return set_variable(writer, at, Let(writer.fresh("k"), writer.small_index(at), declared), depth)
 
 
 def chosen_subscript(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`w = i == 0 ? i : i - 1; x = A[w];`."""
+    """Draw `w = i == 0 ? i : i - 1; x = A[w];`."""
     one = writer.small_index(at)
     choice = Choice(writer.affine(at, 0), one, plus(one, writer.draw.pick(1, -1)))
     if writer.draw.chance(2):
@@ -49,7 +49,7 @@ def chosen_subscript(writer: StatementWriter, at: Context, depth: int) -> Statem
 
 
 def limited_end(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int end = i + 3; if (end > n) end = n; for (int j = i; j < end; j++)`."""
+    """Draw `int end = i + 3; if (end > n) end = n; for (int j = i; j < end; j++)`."""
     free = free_iterators(at)
     if not at.iterators or not free or depth < 1:
         return ()
@@ -61,7 +61,7 @@ def limited_end(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def flat_place(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int k = i * m + j; A[k] = ...;`, and `int k = i * m; A[k + j] = ...;`."""
+    """Draw `int k = i * m + j; A[k] = ...;`, or `int k = i * m; A[k + j] = ...;`."""
     flat = [a for a in writer.arrays if a.form == "flat" and a.rank > 1 and not a.type.startswith("struct")]
     if not flat or not at.iterators:
         return ()
@@ -79,7 +79,7 @@ def flat_place(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def clamped_subscript(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`A[clamped(i + 1, 0, n)]`: a call of a function that returns early."""
+    """Draw `A[clamped(i + 1, 0, n)]`: a call of a function that returns early."""
     if not at.iterators:
         return ()
     moved = plus(Name(writer.draw.one_of(at.iterators)), writer.draw.pick(-2, -1, 1, 2))
@@ -87,7 +87,7 @@ def clamped_subscript(writer: StatementWriter, at: Context, depth: int) -> State
 
 
 def wrapped_subscript(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`A[(i + 1) % n]`, `A[(i + n - 1) % n]`, `A[(i + k) % n]`, with an iterator that runs below n."""
+    """Draw `A[(i + 1) % n]`, `A[(i + n - 1) % n]`, `A[(i + k) % n]`, with an iterator that runs below n."""
     found = [(i, s) for i in at.iterators for s in SIZES if _runs_below(at, i, s)]
     if not found:
         return ()
