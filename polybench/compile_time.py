@@ -162,7 +162,7 @@ def in_turns(
 
 
 def commands(programs: Sequence[str], folder: Path, *, validate: bool) -> Iterator[tuple[str, str, list[str]]]:
-    """(program, action, command) of everything to measure."""
+    """Yield (program, action, command) of everything to measure."""
     polytile = [sys.executable, "-m", "polytile"]
     table = suite()
     yield "", "version", [*polytile, "--version"]
@@ -196,7 +196,7 @@ def line(figure: Figure) -> str:
 
 
 def report(figures: Sequence[Figure], repeat: int) -> str:
-    """All figures as JSON."""
+    """Print all figures as JSON."""
     return json.dumps(
         {
             "format": 1,

@@ -94,7 +94,7 @@ def _reference(source: Path, asked: Asked, folder: Path) -> Result | str:
 
 
 def _built(compiler: Sequence[str], source: Path, program: Path, asked: Asked) -> str:
-    """Why the compiler fails, or nothing. Raises RunawayError."""
+    """Return why the compiler fails, or nothing. Raises RunawayError."""
     words = [*compiler, *asked.flags, str(source.resolve()), "-o", str(program), *asked.libraries]
     result = run_bounded(words, timeout=asked.build_seconds, merged=True)
     said = result.output.decode(errors="replace")

@@ -80,7 +80,7 @@ def program(what: str, type: str) -> polytile.Program:
 
 
 def cases(divisor: int) -> Iterator[Case]:
-    """All comparisons, each with data of its own; sizes are divided by `divisor`."""
+    """Yield all comparisons, each with data of its own; sizes are divided by `divisor`."""
     cupy = require_cupy()
     generator = cupy.random.default_rng(SEED)
     n = 10**8 // divisor
@@ -95,7 +95,7 @@ def cases(divisor: int) -> Iterator[Case]:
 
 
 def gather(cupy: Any, generator: Any, type: str, n: int, m: int) -> Case:
-    """n random indices into m elements."""
+    """Build a gather: n random indices into m elements."""
     x = generator.random(m, dtype=_dtype(cupy, type))
     p = generator.integers(0, m, n, dtype=cupy.int32)
     y, taken = cupy.zeros_like(x, shape=n), cupy.empty_like(x, shape=n)
@@ -107,14 +107,14 @@ def gather(cupy: Any, generator: Any, type: str, n: int, m: int) -> Case:
 
 
 def histogram(cupy: Any, generator: Any, n: int, bins: int) -> Case:
-    """n random values below `bins`."""
+    """Build a histogram: n random values below `bins`."""
     v = generator.integers(0, bins, n, dtype=cupy.int32)
     h = cupy.zeros(bins, cupy.int32)
     return Case("histogram", "int", {"n": n, "bins": bins}, {"h": h, "v": v}, lambda: cupy.bincount(v, None, bins), "h")
 
 
 def csr(cupy: Any, generator: Any, type: str, n: int, per_row: int) -> Case:
-    """n rows, whose numbers of entries are random up to twice `per_row`, in random columns."""
+    """Build a matrix of n rows, whose numbers of entries are random up to twice `per_row`, in random columns."""
     import cupyx.scipy.sparse as sparse
 
     lengths = generator.integers(0, 2 * per_row + 1, n, dtype=cupy.int32)

@@ -44,7 +44,7 @@ class Row:
     failed: str = ""
 
     def worse_than(self, other: Row) -> bool:
-        """Whether SCoPs have lost kernels, or the threads of one."""
+        """Return whether SCoPs have lost kernels, or the threads of one."""
         lost = set(self.host) - set(other.host), set(self.one_thread) - set(other.one_thread)
         return any(lost) or self.refused > other.refused or bool(self.failed and not other.failed)
 
@@ -87,7 +87,7 @@ def kernel_text(text: str, name: str) -> str:
 
 
 def has_loop_over_data(body: str) -> bool:
-    """Whether a kernel has a loop that does not end at a small constant."""
+    """Return whether a kernel has a loop that does not end at a small constant."""
     ends = (found.group(1) for found in _LOOP.finditer(body))
     return any(end is None or not end.strip().isdigit() or int(end) > FEW for end in ends)
 

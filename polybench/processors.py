@@ -12,8 +12,10 @@ _QUOTAS = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))  # of contro
 
 
 def usable_processors(process: Path = Path("/proc/self")) -> int:
-    """Those that it may run on, at most what the control groups around it allow, rounded up; `process` is its folder
-    under /proc."""
+    """Count the processors that it may run on, at most what the control groups around it allow, rounded up.
+
+    `process` is its folder under /proc.
+    """
     present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.ceil(min([present, *_allowed(process)])))
 
@@ -30,13 +32,16 @@ def _allowed(process: Path) -> Iterator[float]:
 
 
 def _holds(mount: list[str], controllers: list[str]) -> bool:
-    """Whether a mount has groups that may limit processors, of version 2 or of that controller of version 1."""
+    """Return whether a mount has groups that may limit processors, of version 2 or of that controller of version 1."""
     kind, options = mount[-3], mount[-1].split(",")
     return kind == "cgroup2" if controllers == [""] else kind == "cgroup" and "cpu" in {*options} & {*controllers}
 
 
 def _quotas(mounted: Path, group: str) -> Iterator[float]:
-    """Of a group, and of those that it is in, as far as they are mounted: the namespace may hide some, or all."""
+    """Yield the quotas of a group, and of those that it is in, as far as they are mounted.
+
+    The namespace may hide some, or all.
+    """
     for folder in (mounted / group, *(mounted / parent for parent in Path(group).parents)):
         for files in _QUOTAS:
             with contextlib.suppress(OSError, ValueError):

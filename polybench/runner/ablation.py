@@ -42,7 +42,7 @@ WIDE = "_wide"  # how names of versions without offsets end, which are not launc
 
 
 def settings_without(step: str, whole: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `polytile.compile` without one thing; `whole` is the row with everything on."""
+    """Return arguments of `polytile.compile` without one thing; `whole` is the row with everything on."""
     if step in PASSES:
         return {"disable_pass": list(PASSES[step])}
     one_point, default = {"points": [1] * whole["loops"]}, {"block": whole["default_block"]}
@@ -93,7 +93,7 @@ def _compiled(chosen: argparse.Namespace, work: list[tuple[Row, Row]]) -> list[R
 def _job(
     chosen: argparse.Namespace, entry: Entry, dtype: str, step: str, settings: Mapping[str, Any], whole: str = ""
 ) -> tuple[Row, Row]:
-    """(head of the row, job for the child); `whole` is the digest of the kernels with everything on."""
+    """Return (head of the row, job for the child); `whole` is the digest of the kernels with everything on."""
     head = rows.head(entry.id, dtype, "auto", chosen.dataset, "ablation")
     sizes = entry.sizes(chosen.dataset)
     job = {
@@ -111,8 +111,10 @@ def _job(
 
 
 def ablated(program: Program, text: str, folder: Path, whole: str = "") -> Row:
-    """Figures of a program's kernels, unless they are the `whole` ones, and what their blocks are; runs in the process
-    of its job."""
+    """Return figures of a program's kernels, unless they are the `whole` ones, and what their blocks are.
+
+    Runs in the process of its job.
+    """
     kernels = [kernel for one in program.programs for kernel in one.kernels]
     blocks = {kernel.block for kernel in kernels}
     loops = max(len(s.iterators) for one in program.scops for s in one.scop.statements)
@@ -149,7 +151,7 @@ def cell(row: Row) -> str:
 
 
 def markdown(found: Sequence[Row]) -> str:
-    """Tables by type: a row for a program, a column for what is left out; `=` where that makes no difference."""
+    """Print tables by type: a row for a program, a column for what is left out; `=` where that makes no difference."""
     if not found or not found[0]["capped"]:
         return ""
     release = found[0]["nvcc_release"]

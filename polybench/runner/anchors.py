@@ -38,7 +38,7 @@ class Anchor:
     figures: Mapping[tuple[str, str, str], float]
 
     def time(self, entry: Entry, row: Row) -> float | None:
-        """Milliseconds that this system takes, or would at its rate, for the work of a row; None when unknown."""
+        """Return the milliseconds that this system takes, or would at its rate, for a row's work; None when unknown."""
         if entry.family not in self.families:
             return None
         name = self.aliases.get(entry.name, entry.anchor)
@@ -51,7 +51,7 @@ class Anchor:
 
 
 def points(entry: Entry, row: Row) -> float:
-    """Grid points times time steps: the formula `cells` of the table, else the product of all sizes."""
+    """Compute grid points times time steps: the formula `cells` of the table, else the product of all sizes."""
     sizes = row["parameters"]
     if entry.cells is not None:
         return float(eval(entry.cells, {"__builtins__": {}}, dict(sizes)))
@@ -59,7 +59,7 @@ def points(entry: Entry, row: Row) -> float:
 
 
 def load_anchors(folder: Path = ANCHORS) -> list[Anchor]:
-    """Every system of `anchors.toml`, in its order."""
+    """Load every system of `anchors.toml`, in its order."""
     return [_anchor(folder, values) for values in _toml(folder / "anchors.toml")["anchor"]]
 
 

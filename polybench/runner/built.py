@@ -49,7 +49,7 @@ def _read(paths: Sequence[Path]) -> list[Row]:
 
 
 def table(rows: Sequence[Row], folder: Path = ANCHORS) -> str:
-    """Markdown: stencils in grid points x steps a second, products beside cuBLAS."""
+    """Print Markdown: stencils in grid points x steps a second, products beside cuBLAS."""
     stencils = [r for r in rows if "gcells_s" in r]
     products = [r for r in rows if "cublas_ms" in r]
     parts = [
@@ -98,7 +98,10 @@ def _point_time(row: Row) -> float:
 
 
 def _stencil(row: Row, variants: int) -> list[str]:
-    """Memory: what would be read and written once a launch, as a part of what a copy reaches."""
+    """Print the row of a stencil.
+
+    Memory: what would be read and written once a launch, as a part of what a copy reaches.
+    """
     name, element, size = _stencil_of(row)
     moved = 2 * BYTES[element] * row["gcells_s"] / row["steps"]
     return [

@@ -62,7 +62,7 @@ def caps(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 def job_of(
     chosen: argparse.Namespace, entry: Entry, dtype: str, fp: str, order: str, cap: int
 ) -> tuple[Row, Row]:
-    """(head of the row, job for the child)."""
+    """Return (head of the row, job for the child)."""
     about = {"fp": fp, "order": order, "cap": cap, "points": list(chosen.points)}
     job = {
         "root": str(chosen.root),
@@ -118,7 +118,7 @@ def _cell(kernel: Mapping[str, Any]) -> str:
 
 
 def markdown(found: Sequence[Row]) -> str:
-    """Tables by type and floating point, and how far off the estimates are."""
+    """Print tables by type and floating point, and how far off the estimates are."""
     if not found:
         return ""
     about = [
@@ -153,7 +153,7 @@ def _points(row: Row) -> str:
 
 
 def _errors(found: Iterable[Row]) -> Iterator[str]:
-    """How far the estimates of registers are off, by type, floating point and order."""
+    """Print how far the estimates of registers are off, by type, floating point and order."""
     errors: dict[tuple[str, str, str], list[float]] = {}
     for row in found:
         place = (row["dtype"], row["fp"], row["order"])

@@ -81,7 +81,7 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
 
 
 def _complete(program: Program, text: str) -> None:
-    """Every SCoP has to run on the GPU: what stays C is a failure of the compiler."""
+    """Check that every SCoP runs on the GPU: what stays C is a failure of the compiler."""
     if program.refusals:
         raise program.refusals[0]
     if not program.scops:

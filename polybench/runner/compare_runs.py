@@ -34,8 +34,7 @@ class Pair:
         return 1.0 + TIME_SLACK + max(float(row.get("spread", 0.0)) for row in (self.old, self.new))
 
     def line(self, name: str) -> Line:
-        """Return what the plot draws: the second run, and the first one under its `name` as what it is compared
-        with."""
+        """Return what the plot draws: the second run, compared with the first one under its `name`."""
         return Line(self.new, float(self.new["median_ms"]), anchors=((name, float(self.old["median_ms"])),))
 
 
@@ -49,7 +48,7 @@ class Runs:
 
 
 def are_two_runs(paths: Sequence[Path]) -> bool:
-    """Whether these are two files with a row of the same program, type, schedule, size and place.
+    """Return whether these are two files with a row of the same program, type, schedule, size and place.
 
     Others belong together: the rows of the GPU and those of the sequential C, or one family each.
     """
@@ -107,7 +106,7 @@ def _timed_in_one_place(old: Mapping[Key, Row], new: Mapping[Key, Row]) -> tuple
 
 
 def _incomparable(names: tuple[str, str], old: Row | None, new: Row | None) -> str:
-    """Why the rows have no ratio, or ""."""
+    """Say why the rows have no ratio, or return ""."""
     if old is None or new is None:
         return f"only in {names[0] if new is None else names[1]}"
     failures = [f"failed in {name}: {row['error']}" for name, row in zip(names, (old, new), strict=True) if failed(row)]
@@ -117,7 +116,7 @@ def _incomparable(names: tuple[str, str], old: Row | None, new: Row | None) -> s
 
 
 def comparison_table(runs: Runs) -> str:
-    """Markdown: the machines, the means, the table, and what has no ratio."""
+    """Print Markdown: the machines, the means, the table, and what has no ratio."""
     old, new = runs.names
     columns = [*COLUMNS, f"ms, {old}", f"ms, {new}", "ratio", f"spread, {old}", f"spread, {new}"]
     parts = [_where(runs), _summary(runs), markdown_grid(columns, [_cells(p) for p in runs.pairs], left=len(COLUMNS))]

@@ -99,7 +99,9 @@ def lines_of(folder: Path, program: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def statement_starts(text: str) -> dict[int, int]:
-    """Of each line of a text the first line of its statement: compilers disagree about which of several has an access.
+    """Map each line of a text to the first line of its statement.
+
+    Compilers disagree about which of several has an access.
 
     Before: line 7 `double x =`, line 8 `A[i];  // f.c:3`; after: {7: 7, 8: 7}.
     """
@@ -117,7 +119,7 @@ def statement_starts(text: str) -> dict[int, int]:
 def _lines(
     program: Mapping[str, Any], measured: Mapping[Key, Measured] | None, starts: Mapping[int, int]
 ) -> Iterator[Line]:
-    """Both sides by kernel, line, space and access; a line where only the GPU made any has no arrays."""
+    """Yield both sides by kernel, line, space and access; a line where only the GPU made any has no arrays."""
     sites: dict[Key, list[Mapping[str, Any]]] = {}
     for site in (site for scop in program["scops"] for site in scop["sites"]):
         line = starts.get(site["cu_line"], site["cu_line"])
@@ -154,13 +156,13 @@ def _by_array(sites: Sequence[Mapping[str, Any]], space: str) -> dict[str, tuple
 
 
 def _title(program: Mapping[str, Any]) -> str:
-    """`polybench/gemm` in the folder `polybench-gemm-double-classic` -> `gemm, double, classic`."""
+    """Shorten `polybench/gemm` in the folder `polybench-gemm-double-classic` to `gemm, double, classic`."""
     way = program["folder"].removeprefix(program["program"].replace("/", "-") + "-")
     return ", ".join([program["program"].rpartition("/")[2], *way.split("-", 1)])
 
 
 def totals_of(folder: Path, program: Mapping[str, Any]) -> Iterator[Total]:
-    """Whole kernels, which agree wherever compilers say that an access stands."""
+    """Yield the totals of whole kernels, which agree wherever compilers say that an access stands."""
     page = folder / program["folder"] / RAW
     measured = totals(page.read_text(errors="replace")) if page.exists() else {}
     for scop in program["scops"]:
@@ -174,8 +176,10 @@ def totals_of(folder: Path, program: Mapping[str, Any]) -> Iterator[Total]:
 
 
 def markdown(lines: Sequence[Line], totals: Sequence[Total]) -> str:
-    """Print a table for each program (one for schedules that give the same), and one of all kernels; bold: what
-    differs."""
+    """Print a table for each program, and one of all kernels; bold: what differs.
+
+    Schedules that give the same share a table.
+    """
     titles: dict[str, list[str]] = {}
     for title, own in groupby(lines, lambda line: line.program):
         titles.setdefault(_table(list(own)), []).append(title)
@@ -184,7 +188,7 @@ def markdown(lines: Sequence[Line], totals: Sequence[Total]) -> str:
 
 
 def _table(lines: Sequence[Line]) -> str:
-    """Rows: sectors (or wavefronts) per request, as emulated and as measured, and how they differ."""
+    """Print rows: sectors (or wavefronts) per request, as emulated and as measured, and how they differ."""
     heads = ("kernel", "access", "line", "requests", "lanes", "sectors", "per request")
     ncu = ("ncu: requests", "lanes", "sectors", "per request", "remark")
     rule = " | ".join(["---"] * 3 + ["--:"] * 3 + ["---"] + ["--:"] * 3 + ["---"] * 2)
@@ -222,7 +226,7 @@ def _both(total: Total) -> str:
 
 
 def _emulated(line: Line) -> str:
-    """`3.667 (A 1, B 6.333)`: of all, and of each array where there are several."""
+    """Print `3.667 (A 1, B 6.333)`: of all, and of each array where there are several."""
     each = ", ".join(f"{array} {_ratio(cost, requests)}" for array, (requests, cost) in line.arrays.items())
     return _ratio(line.cost, line.requests) + (f" ({each})" if len(line.arrays) > 1 else "")
 
@@ -244,7 +248,7 @@ def _measured(line: Line) -> tuple[str, str, str, str]:
 
 
 def _remark(line: Line) -> str:
-    """In a few words what the machine code does that the source does not say."""
+    """Say in a few words what the machine code does that the source does not say."""
     found = line.measured
     if found is None:
         return ""

@@ -98,8 +98,10 @@ def _count(chosen: argparse.Namespace, entry: Entry, dtype: str, schedule: str) 
 
 
 def script_text(programs: Sequence[Mapping[str, Any]]) -> str:
-    """Print a shell script: a build with line information, and for each program one profiled run of each of its
-    kernels."""
+    """Print a shell script.
+
+    It builds with line information, and for each program profiles one run of each of its kernels.
+    """
     calls = []
     for program in programs:
         kernels = [kernel for scop in program["scops"] for kernel in scop["kernels"]]

@@ -106,7 +106,7 @@ def _time(engine: Engine, given: Expectation, runs: int) -> Timing:
 
 
 def _own_time(engine: Engine, given: Expectation) -> float:
-    """Milliseconds of the kernels as the generated code itself measures them, for machines without CuPy."""
+    """Return milliseconds of the kernels as the generated code itself measures them, for machines without CuPy."""
     os.environ["POLYTILE_TIMING"] = "1"
     said = _stderr_of(lambda: engine.run(given.layouts, given.values, given.inputs()))
     found = _KERNELS.findall(said)
@@ -131,7 +131,7 @@ def _stderr_of(action: Callable[[], None]) -> str:
 
 
 def _transfers(scops: Sequence[CompiledScop], expectations: Sequence[Expectation]) -> Row:
-    """Milliseconds to bring the inputs to the device and the results back, from memory that is not pinned."""
+    """Measure milliseconds to bring the inputs to the device and the results back, from memory that is not pinned."""
     cupy = require_cupy()
     times: dict[str, float] = {"transfer_in_ms": 0.0, "transfer_out_ms": 0.0}
     for scop, given in zip(scops, expectations, strict=True):

@@ -111,7 +111,7 @@ def _scop(number: int, scop: CompiledScop, values: Mapping[str, int], data: Mapp
 
 
 def _array(variable: str, layout: Layout, scalar: str, scop: CompiledScop) -> str:
-    """`bench::Array<double> v0("C", {20, 25}, 0, 1, {true, true, true, false});`"""
+    """Print `bench::Array<double> v0("C", {20, 25}, 0, 1, {true, true, true, false});`, for example."""
     array = layout.array
     flags = (array.live_in, array.live_out, scop.scop.written(array.name), scop.scop.by_value(array))
     use = ", ".join(str(bool(f)).lower() for f in flags)
@@ -121,7 +121,7 @@ def _array(variable: str, layout: Layout, scalar: str, scop: CompiledScop) -> st
 
 
 def _draw(layout: Layout, data: Mapping[str, str]) -> str:
-    """`x + 4*(i0 == 2)` -> `[](double x, const long long *at) -> double { return x + 4*(at[0] == 2); }`"""
+    """Print `x + 4*(i0 == 2)` as `[](double x, const long long *at) -> double { return x + 4*(at[0] == 2); }`."""
     name, formula = layout.array.name, data[layout.array.name]
     indices = {f"i{d}": f"at[{d}]" for d in range(len(layout.shape))}
     if unknown := [w for w in re.findall(r"[^\W\d]\w*", formula) if w != "x" and w not in indices]:

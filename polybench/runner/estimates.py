@@ -120,7 +120,7 @@ def compared(row: Mapping[str, Any], entry: Entry) -> Compared | None:
 
 
 def summary(found: Sequence[Compared]) -> str:
-    """How far off estimates of what was measured are."""
+    """Print how far off estimates of what was measured are."""
     errors = [log(one.ratio) for one in found if not one.now]
     if not errors:
         return "no row has the schedule that is chosen now"

@@ -29,7 +29,7 @@ class _Enough(Exception):
 
 
 def count_launches(program: HostProgram, sizes: Mapping[str, int], limit: int = LAUNCH_LIMIT) -> tuple[int, bool]:
-    """How many kernels one run launches, and whether that is all of them: beyond `limit` it stops counting."""
+    """Count the kernels that one run launches, and return whether that is all: beyond `limit` it stops counting."""
     count = 0
 
     def launch(_name: str, _grid: tuple[int, int, int], _scope: Mapping[str, int]) -> None:
@@ -51,7 +51,7 @@ def device_bytes(program: HostProgram, sizes: Mapping[str, int]) -> int:
 
 
 def figures(program: Program, sizes: Mapping[str, int]) -> Row:
-    """Kernels, launches, barriers, shared and device memory, and generated lines of a program."""
+    """Return kernels, launches, barriers, shared and device memory, and generated lines of a program."""
     found = [(s.program, values_of(s, sizes)) for s in program.scops if s.program is not None]
     counts = [count_launches(p, values) for p, values in found]
     kernels = [k for p, _ in found for k in p.kernels]
@@ -98,6 +98,6 @@ def ptxas(program: Program, folder: Path) -> Row:
 
 
 def nvcc_release(compiler: str) -> str:
-    """`13.0`."""
+    """Return the release of nvcc, such as `13.0`."""
     found = _RELEASE.search(run_to_end([compiler, "--version"], timeout=60).output)
     return found[1] if found else "unknown"

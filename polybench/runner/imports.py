@@ -45,8 +45,7 @@ def collect(folder: Path, files: Sequence[Path] = ()) -> list[Row]:
 
 
 def _held_to_its_validation(row: Row) -> Row:
-    """Mark the row as failed where it says of no array that it was compared: the drivers compare before they
-    measure."""
+    """Mark the row as failed where no array was compared: the drivers compare before they measure."""
     if rows.failed(row) or row.get("validated"):
         return row
     return {**row, "error": "not validated: no array was compared with the sequential C"}

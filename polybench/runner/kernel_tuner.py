@@ -27,8 +27,7 @@ from polytile.autotuning.replay import recorded_space
 
 
 def simulated_times(outcomes: Sequence[Outcome], strategy: str, seeds: int, most: int) -> list[list[float]]:
-    """Return the times of all points that a strategy evaluates, in milliseconds, infinite where there is none, per
-    seed.
+    """Return the times of all points that a strategy evaluates, in milliseconds, infinite where there is none, by seed.
 
     There are `most` points, by which some strategies plan ahead.
 

@@ -116,7 +116,7 @@ def read_raw_page(text: str) -> list[dict[str, str]]:
 
 
 def longest(launches: Sequence[Mapping[str, str]]) -> Row:
-    """Percent of the time that each unit is busy in the longest launch, its warps, and what limits it."""
+    """Return percent of the time that each unit is busy in the longest launch, its warps, and what limits it."""
     one = max(launches, key=lambda launch: _number(launch, DURATION))
     busy = {unit: max(_number(one, name) for name in names) for unit, names in UNITS.items()}
     stalls = {reason: _number(one, _STALL.format(name)) for reason, name in STALLS.items()}
@@ -139,7 +139,7 @@ def _number(launch: Mapping[str, str], name: str) -> float:
 
 
 def table(found: Sequence[Row]) -> str:
-    """Markdown, a line for each profiled program."""
+    """Print Markdown, a line for each profiled program."""
     lines = [COLUMNS, ("---",) * 2 + ("---:",) * (len(COLUMNS) - 3) + ("---",)]
     for row in (row for row in found if "error" not in row):
         busy = (f"{row['busy'][unit]:.0f}" for unit in UNITS)

@@ -53,7 +53,7 @@ class Estimated:
 
 
 def is_record(path: Path) -> bool:
-    """Whether a file is a record of the tuner."""
+    """Return whether a file is a record of the tuner."""
     try:
         with path.open("rb") as file:
             return file.read(len(BEGIN)) == BEGIN
@@ -103,7 +103,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _groups(found: Iterable[Estimated], key: Callable[[Estimated], Key]) -> Iterable[tuple[Key, list[Estimated]]]:
-    """Points with the same key, in the order in which keys come first."""
+    """Group points with the same key, in the order in which keys come first."""
     groups: dict[Key, list[Estimated]] = {}
     for one in found:
         groups.setdefault(key(one), []).append(one)
@@ -127,7 +127,10 @@ def _of_strategy(record: str, strategy: str, points: Sequence[Estimated]) -> tup
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's: 1 where both have the same order, -1 where it is the reverse; None where one has a single value."""
+    """Compute Spearman's rank correlation: 1 where both have the same order, -1 where it is the reverse.
+
+    Returns None where one has a single value.
+    """
     first, second = _ranks(one), _ranks(other)
     mean = (len(one) - 1) / 2
     product = sum((a - mean) * (b - mean) for a, b in zip(first, second, strict=True))
@@ -168,8 +171,7 @@ def _value(name: str, one: Estimated) -> object:
 
 
 def explained(points: Sequence[Estimated], key: Callable[[Estimated], object]) -> float:
-    """Compute the share of the errors' squares that lies between groups with the same key, beyond what chance
-    explains."""
+    """Compute the share of the errors' squares that lies between groups with the same key, beyond what chance gives."""
     groups = [[one.error for one in group] for _, group in _groups(points, key)]
     mean = fmean(one.error for one in points)
     total = sum((one.error - mean) ** 2 for one in points)

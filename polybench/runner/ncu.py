@@ -79,8 +79,10 @@ class Measured:
 
 
 def read_source_page(text: str, file: str) -> tuple[Measured, ...]:
-    """Read the accesses of the file called `file`; raises RunnerError when the text is no such page, or has no
-    lines."""
+    """Read the accesses of the file called `file`.
+
+    Raises RunnerError when the text is no such page, or has no lines.
+    """
     found: dict[Key, Measured] = {}
     sections = list(_sections(_rows(text)))
     if not sections:
@@ -95,7 +97,7 @@ def read_source_page(text: str, file: str) -> tuple[Measured, ...]:
 
 
 def _rows(text: str) -> Iterator[Sequence[str]]:
-    """Line by line, as an odd quote in the text of one line would swallow those after it."""
+    """Parse line by line, as an odd quote in the text of one line would swallow those after it."""
     for line in text.lstrip("\ufeff").split("\n"):
         yield next(csv.reader([line.rstrip("\r")]), [])
 
@@ -187,7 +189,7 @@ def _column(header: Sequence[str], names: Sequence[str]) -> int | None:
 
 
 def _function(signature: str) -> str:
-    """`void space::k0<2>(int, double *)` -> `k0`."""
+    """Shorten `void space::k0<2>(int, double *)` to `k0`."""
     name = re.sub(r"<.*>", "", signature).split("(", 1)[0].split()
     return name[-1].rpartition("::")[2] if name else ""
 
@@ -214,7 +216,7 @@ def _plus(a: int | None, b: int | None) -> int | None:
 
 
 def totals(text: str) -> Mapping[str, Mapping[str, float]]:
-    """Kernel -> metric -> sum over launches, of `ncu --page raw --csv`."""
+    """Return kernel -> metric -> sum over launches, of `ncu --page raw --csv`."""
     rows = list(csv.reader(io.StringIO(text.lstrip("\ufeff"))))
     header = next((i for i, row in enumerate(rows) if "Kernel Name" in row), None)
     if header is None:

@@ -59,7 +59,7 @@ def _pyplot() -> Any:
 
 
 def _panels(lines: Sequence[Line]) -> list[list[Line]]:
-    """Systems that were measured on the same programs, and systems whose rates are known."""
+    """Split the systems into those that were measured on the same programs, and those whose rates are known."""
     sides = [[x for x in lines if x.by_rate == rate] for rate in (False, True)]
     return [side for side in sides if side]
 
@@ -107,7 +107,7 @@ def _mean(lines: Sequence[Line]) -> float:
 
 
 def _separate(axis: Any, families: Sequence[str]) -> None:
-    """Lines between families, and their names, where there are several."""
+    """Draw lines between families, and their names, where there are several."""
     starts = [h for h, family in enumerate(families) if h == 0 or families[h - 1] != family]
     for height in starts if len(starts) > 1 else ():
         if height > 0:
@@ -139,5 +139,5 @@ def _decorate(axis: Any, lines: Sequence[Line], labels: Sequence[str]) -> None:
 
 
 def _listed(systems: Sequence[str]) -> str:
-    """`PPCG best`, `the fastest of AN5D and EBISU`."""
+    """Print a list, such as `PPCG best`, `the fastest of AN5D and EBISU`."""
     return systems[0] if len(systems) == 1 else f"the fastest of {', '.join(systems[:-1])} and {systems[-1]}"

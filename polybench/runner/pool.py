@@ -85,7 +85,7 @@ class Pool:
         return f"{_ended(process.returncode)}{': ' + ' | '.join(said) if said else ''}"
 
     def _watch(self, process: subprocess.Popen[bytes], folder: Path) -> str | None:
-        """Wait for the end; why it was not waited for. Time spent waiting for the GPU does not count."""
+        """Wait for the end; return why it was not waited for. Time spent waiting for the GPU does not count."""
         left, before = self._timeout, time.monotonic()
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):

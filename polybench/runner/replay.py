@@ -105,7 +105,7 @@ def needed_by_kernel_tuner(strategy: str, outcomes: Sequence[Outcome], seeds: in
 
 
 def most(points: int) -> int:
-    """How many of so many points a search may evaluate."""
+    """Return how many of so many points a search may evaluate."""
     return max(LEAST, points // 4)
 
 
@@ -125,7 +125,7 @@ def _needed(name: str, outcomes: Sequence[Outcome], runs: Sequence[Iterable[floa
 
 
 def _counts(times: Iterable[float], best: float, never: int) -> dict[int, int]:
-    """How many evaluations it takes until one is within each percentage of the best."""
+    """Count how many evaluations it takes until one is within each percentage of the best."""
     found: dict[int, int] = {}
     for count, time in enumerate(times, 1):
         for percent in WITHIN:

@@ -103,7 +103,7 @@ def _line(
 
 
 def table(lines: Sequence[Line], failures: Sequence[Row]) -> str:
-    """Markdown: a table of what was measured, and the list of what failed."""
+    """Print Markdown: a table of what was measured, and the list of what failed."""
     parts = [_machines(lines), summary(lines), *_sections(lines)] if lines else []
     if failures:
         about = "{program} {dtype} {schedule} {dataset}: {error}"
@@ -120,7 +120,7 @@ def _sections(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def machines(found: Sequence[Row]) -> str:
-    """Where rows were measured."""
+    """Print where rows were measured."""
     names = dict.fromkeys(f"{r['gpu']}, CUDA {_version(r['cuda'])}" for r in found if "gpu" in r)
     return "; ".join(names) or "the sequential C on one core of this machine"
 
@@ -211,7 +211,7 @@ def _mean(about: str, lines: Sequence[Line], name: str) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits, and those before the point."""
+    """Print three digits, and those before the point."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 

@@ -30,8 +30,7 @@ REGISTERS, LOCAL_BYTES = 4, 3  # CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_L
 
 
 def measure_resident(program: Program, job: Mapping[str, Any], folder: Path) -> Row:
-    """Measure the fields of a row: time, launches, registers and local bytes of each kernel, and the largest
-    difference.
+    """Measure the fields of a row: time, launches, registers, local bytes of each kernel, and the largest difference.
 
     Raises RunnerError where a result differs by more than rounding makes it, or is not finite.
     """
@@ -64,15 +63,17 @@ def _classic(job: Mapping[str, Any]) -> Program:
 
 
 def engine_of(scop: CompiledScop) -> CupyEngine:
-    """Its kernels on this GPU; raises RunnerError where there are none."""
+    """Return its kernels on this GPU; raises RunnerError where there are none."""
     if scop.program is None:
         raise RunnerError(f"{scop.name} stays on the host")
     return cupy_engine(scop.program, scop.compilation.options)
 
 
 def checked(scop: str, runs: ResidentRuns, name: str, difference: float) -> float:
-    """Check the difference of an array from the classic schedule's; raises RunnerError where rounding does not explain
-    it."""
+    """Check the difference of an array from the classic schedule's.
+
+    Raises RunnerError where rounding does not explain it.
+    """
     if isnan(difference):
         raise RunnerError(f"{scop}: {name} is not finite")
     if difference > allowed_difference(runs.inputs.layouts[name].dtype):

@@ -40,7 +40,7 @@ class Pair:
         return f"{self.program} {self.compiled.kernel.rpartition('_')[2]}"
 
     def error(self, figure: Callable[[KernelResources], float]) -> float:
-        """By how much of the true figure the estimate is off."""
+        """Compute by how much of the true figure the estimate is off."""
         true = figure(self.compiled)
         return abs(figure(self.estimated) - true) / true if true else 0.0
 
@@ -70,14 +70,14 @@ def resources(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 
 
 def pairs_of(entry: Entry, chosen: argparse.Namespace) -> list[Pair]:
-    """Both figures of the kernels of one program."""
+    """Return both figures of the kernels of one program."""
     os.chdir(chosen.root)
     defines = entry.defines(chosen.dataset, chosen.dtype)
     return compare(entry.id, polytile.compile(Path(entry.file), defines=defines))
 
 
 def compare(name: str, program: Program) -> list[Pair]:
-    """Both figures of the kernels of a compiled program."""
+    """Return both figures of the kernels of a compiled program."""
     kernels = [k for p in program.programs for k in p.kernels]
     machine = machine_of(ARCH)
     with tempfile.TemporaryDirectory(prefix="polytile-") as folder:
@@ -99,7 +99,7 @@ def _code(found: KernelResources) -> float:
 
 
 def markdown(pairs: Sequence[Pair]) -> str:
-    """How far the estimates are off, and the table."""
+    """Print how far the estimates are off, and the table."""
     lines = [
         f"{len(pairs)} kernels, {ARCH}, nvcc {nvcc_release(nvcc() or '')}",
         "",

@@ -46,7 +46,7 @@ def read(path: Path) -> list[Row]:
 
 
 def parse(line: str, place: str) -> Row:
-    """One row; `place` is where it stands, for the message."""
+    """Parse one row; `place` is where it stands, for the message."""
     hint = "remove this line to keep the others"
     row = object_of(place, line, hint, key="program", otherwise="no result of this runner")
     if row.get("format") != FORMAT:

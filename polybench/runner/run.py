@@ -46,7 +46,7 @@ def run(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
 
 
 def jobs(chosen: argparse.Namespace, entries: Sequence[Entry], lock: Path) -> list[tuple[Row, Row]]:
-    """(head of the row, job for the child) of everything to do."""
+    """List (head of the row, job for the child) of everything to do."""
     found = []
     for entry, dtype, schedule in product(entries, chosen.dtype, chosen.schedule):
         head = rows.head(entry.id, dtype, schedule, chosen.dataset, chosen.on)
@@ -75,7 +75,7 @@ def _finish(old: Sequence[Row] | None, done: Sequence[Row]) -> int:
 
 
 def check_machine(place: str, *, metrics: bool) -> None:
-    """Whether this machine has what every row needs: one line now instead of as many failed rows."""
+    """Check that this machine has what every row needs: one line now instead of as many failed rows."""
     from polytile.diagnostics import DeviceError
     from polytile.runtime.compilers import c_compiler
     from polytile.runtime.emulator.host_compiler import host_compiler

@@ -35,7 +35,7 @@ def time_sequential(path: Path, defines: Sequence[str], folder: Path, runs: int)
 
 
 def _run(executable: Path) -> float:
-    """Seconds of one run."""
+    """Return the seconds of one run."""
     finished = run_to_end([str(executable)], timeout=1e6)
     if finished.status != 0:
         raise RunnerError(f"the sequential program ended with status {finished.status}")

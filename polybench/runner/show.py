@@ -11,7 +11,7 @@ from polybench.runner.rows import Row, failed
 
 
 def line(row: Row) -> str:
-    """`polybench/gemm double classic mini  1 kernel, 1 launch, validated on the emulator, 0.4 s`."""
+    """Print `polybench/gemm double classic mini  1 kernel, 1 launch, validated on the emulator, 0.4 s`, for example."""
     about = f"{row['program']:<28} {row['dtype']:<6} {row['schedule']:<8} {row['dataset']:<10}"
     if failed(row):
         return f"{about}  FAILED {row['error']}"
@@ -34,7 +34,7 @@ def _facts(row: Row) -> Iterator[str]:
 
 
 def _resources(row: Row) -> Iterator[str]:
-    """Those of the largest kernel: one figure by ptxas, or one for each kernel by the driver."""
+    """Print the resources of the largest kernel: one figure by ptxas, or one for each kernel by the driver."""
     if isinstance(row.get("registers"), list):
         yield f"{max(row['registers'], default=0)} registers"
         yield f"{max(row['local_bytes'], default=0)} bytes of local memory"

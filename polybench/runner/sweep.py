@@ -32,7 +32,7 @@ FIELDS = ("program", "dtype", "dataset", "sizes", "settings", "defines", "known"
 
 
 def sweep(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
-    """Rows of all jobs, appended to `--json` as they become known; the exit status is 1 when one failed."""
+    """Run all jobs and append their rows to `--json` as they become known; the exit status is 1 when one failed."""
     wanted = read_jobs(chosen.file, entries)
     check_machine("gpu", metrics=False)
     failed = 0
@@ -74,7 +74,7 @@ def _parse(line: str, place: str, entries: Mapping[str, Entry]) -> Row:
 
 
 def job_of(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tuple[Row, Row]:
-    """(head of the row, job for the child)."""
+    """Return (head of the row, job for the child)."""
     sizes: dict[str, Any] = {**entry.sizes(one["dataset"]), **one["sizes"]}
     settings = {"schedule": "auto", **one["settings"]}
     head = rows.head(entry.id, one["dtype"], settings["schedule"], one["dataset"], "gpu")

@@ -60,7 +60,7 @@ def figure(formula: str, sizes: Mapping[str, int], dtype: str) -> float:
 
 
 def load(root: Path = ROOT) -> dict[str, Entry]:
-    """All programs by id, families in alphabetical order, programs in the order of their tables."""
+    """Load all programs by id, families in alphabetical order, programs in the order of their tables."""
     found: dict[str, Entry] = {}
     for table in sorted(root.glob("*/programs*.toml")):
         for entry in _read(table):
@@ -103,8 +103,10 @@ def _entry(table: Path, name: str, values: Any) -> Entry:
 
 
 def select(entries: Mapping[str, Entry], patterns: Sequence[str]) -> list[Entry]:
-    """Select the programs that the patterns name: `family/name`, `name`, `family`, or globs of these; none means
-    all."""
+    """Select the programs that the patterns name.
+
+    Patterns are `family/name`, `name`, `family`, or globs of these; none means all.
+    """
     if not patterns:
         return list(entries.values())
     chosen: dict[str, Entry] = {}

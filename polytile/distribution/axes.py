@@ -94,7 +94,7 @@ def find_axes(scop: Scop, flow: Flow, *, timed: bool) -> tuple[tuple[CutAxis, ..
 
 
 def _depth(axis: CutAxis) -> tuple[int, ...]:
-    """Outer dimensions of arrays first: the last axis is contiguous."""
+    """Sort outer dimensions of arrays first: the last axis is contiguous."""
     return (max(axis.dimensions.values()), *sorted(axis.dimensions.values()))
 
 
@@ -201,7 +201,10 @@ def _name(scop: Scop, dimensions: Mapping[str, int], timed: bool) -> str:
 
 
 def _obstacle(scop: Scop, axis: CutAxis, flow: Flow, others: list[CutAxis]) -> NotCut | None:
-    """Why an axis cannot be cut: what is read too far away, or goes from one position to others by an uncut array."""
+    """Say why an axis cannot be cut.
+
+    Something is read too far away, or goes from one position to others by an uncut array.
+    """
     return next(chain(_far_reads(scop, axis), _sums(scop, axis, flow), _uneven(scop, axis, others)), None)
 
 
@@ -218,7 +221,10 @@ def _far_reads(scop: Scop, axis: CutAxis) -> Iterator[NotCut]:
 
 
 def _sums(scop: Scop, axis: CutAxis, flow: Flow) -> Iterator[NotCut]:
-    """Statements that run along the axis and write what is not cut, but for locals that are read where they are set."""
+    """Yield statements that run along the axis and write what is not cut.
+
+    Locals that are read where they are set are left out.
+    """
     for statement in scop.statements:
         for access in statement.accesses:
             if not access.writes or access.array in axis.dimensions or statement.name not in axis.positions:
@@ -235,7 +241,7 @@ def _sums(scop: Scop, axis: CutAxis, flow: Flow) -> Iterator[NotCut]:
 
 
 def _moves(axis: CutAxis, flow: isl.UnionMap) -> bool:
-    """Whether some value goes from one position to another."""
+    """Return whether some value goes from one position to another."""
     for pairs in maps(flow):
         source, sink = (axis.positions.get(pairs.get_tuple_name(kind)) for kind in (_IN, _OUT))
         if source is not None and (sink is None or not pairs.is_subset(source.apply_range(sink.reverse()))):
@@ -244,7 +250,7 @@ def _moves(axis: CutAxis, flow: isl.UnionMap) -> bool:
 
 
 def _uneven(scop: Scop, axis: CutAxis, others: list[CutAxis]) -> Iterator[NotCut]:
-    """Statements that run along another axis, but at no position of this one: all its ranks would repeat them."""
+    """Yield statements that run along another axis, but at no position of this one: all its ranks would repeat them."""
     for statement in scop.statements:
         elsewhere = [other for other in others if statement.name in other.positions]
         if elsewhere and statement.name not in axis.positions:

@@ -50,7 +50,7 @@ def opposite(direction: Direction) -> Direction:
 
 
 def boundary_and_interior(box: Box, sides: Sequence[Reach]) -> tuple[tuple[Box, ...], Box]:
-    """Part a box into slabs at its sides, `sides` positions thick, and the interior; empty ones are left out.
+    """Split a box into slabs at its sides, `sides` positions thick, and the interior; empty ones are left out.
 
     Slabs of a later axis lie between those of earlier ones. Where two slabs of an axis would meet, they are one, and
     the interior is empty.
@@ -72,7 +72,7 @@ def boundary_and_interior(box: Box, sides: Sequence[Reach]) -> tuple[tuple[Box, 
 
 
 def are_disjoint(boxes: Sequence[Box]) -> bool:
-    """Whether no two of the boxes share a position."""
+    """Return whether no two of the boxes share a position."""
     return not any(volume(intersection(a, b)) for k, a in enumerate(boxes) for b in boxes[k + 1 :])
 
 

@@ -115,7 +115,7 @@ class _Copies:
         )
 
     def _parameters(self) -> tuple[Parameter, ...]:
-        """Sizes that extents mention, then what says which box."""
+        """Return the parameters: sizes that extents mention, then what says which box."""
         own = [name for name in (*self.first, *self.count, self.at) if name]
         mentioned = [n.name for e in self.array.extents if e is not None for n in walk(e) if isinstance(n, Name)]
         sizes = {p.name: p for p in self.scop.parameters if p.name in mentioned}

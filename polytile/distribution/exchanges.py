@@ -70,7 +70,7 @@ def plane_dimension(scop: Scop, axes: Sequence[CutAxis], reads: Sequence[Read]) 
 
 
 def _by_step(scop: Scop, read: Read, dimension: int) -> isl.Map:
-    """Which plane a step reads: `{ [t] -> [t mod 2] }`."""
+    """Return which plane a step reads: `{ [t] -> [t mod 2] }`."""
     statement = scop.statement(read.statement)
     planes = along(read.access.relation.intersect_domain(statement.domain), dimension)
     return planes.project_out(isl.dim_type.in_, 1, planes.dim(isl.dim_type.in_) - 1).reset_tuple_id(isl.dim_type.in_)

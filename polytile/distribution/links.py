@@ -50,7 +50,7 @@ class Cluster:
     between: tuple[Link, ...]
 
     def same_host(self, a: int, b: int) -> bool:
-        """Whether two ranks are on one host."""
+        """Return whether two ranks are on one host."""
         return a // self.per_host == b // self.per_host
 
 

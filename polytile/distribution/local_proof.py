@@ -13,7 +13,7 @@ _OUT = isl.dim_type.out
 
 
 def unlike(plan: DistributionPlan) -> Iterator[isl.Set | isl.Map]:
-    """Return the differences between what phases run and access, and the source's instances in a box of positions.
+    """Yield the differences between what phases run and access, and the source's instances in a box of positions.
 
     A rank's instances are taken to the source's by their shift, and its elements by the offsets of axes.
     """
@@ -43,7 +43,7 @@ def _differences(
 
 
 def _of_source(plan: DistributionPlan, here: Statement, there: Statement, space: isl.Space) -> isl.Map:
-    """From a rank's instances to the source's: of one step, or of several, which the first coordinate counts."""
+    """Map a rank's instances to the source's: of one step, or of several, which the first coordinate counts."""
     shift = isl.Map.from_multi_aff(plan.placement(there.name).shift).align_params(space)
     if len(here.iterators) == len(there.iterators):
         return shift
@@ -67,7 +67,7 @@ def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space, step
 
 
 def _elements(plan: DistributionPlan, array: str, local: Scop, space: isl.Space) -> isl.Map:
-    """From a rank's elements to those of the whole array."""
+    """Map a rank's elements to those of the whole array."""
     axes = plan.array(array).axes
     counted = [f"e{d}" for d in range(local.array(array).access_rank)]
     whole = list(counted)
@@ -83,7 +83,7 @@ def _names(space: isl.Space) -> str:
 
 
 def unsent(plan: DistributionPlan) -> Iterator[isl.Set]:
-    """Return the positions at each side that are sent but not computed in front of the interior."""
+    """Yield the positions at each side that are sent but not computed in front of the interior."""
     last = plan.split_phase
     written = {a.array for s in plan.phases[last].statements for a in plan.scop.statement(s).accesses if a.writes}
     later = [s for phase in plan.phases[last + 1 :] for s in phase.statements]

@@ -78,8 +78,7 @@ class LocalPositions:
         return found.intersect(self.steps_are_iterations(found)) if self.step else found
 
     def steps_are_iterations(self, known: isl.Set) -> isl.Set:
-        """Build `[steps, t] -> { : 0 <= t < steps }`, without what says whether there is anything to compute in a
-        step."""
+        """Build `[steps, t] -> { : 0 <= t < steps }`, without the conditions on whether a step computes anything."""
         steps = isl.Set.from_basic_set(step_range(self.scop))
         run = f"{self.step} <= t < {self.step} + {self.count}" if self.count else f"t = {self.step}"
         outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(steps)
@@ -102,7 +101,7 @@ class LocalPositions:
         return replace(kept, extents=extents, rows_apart=False, elements=None, width="")
 
     def shift(self, statement: Statement) -> isl.MultiAff:
-        """From an instance as the rank counts to that of the source: `{ S[i, j] -> S[t, i + offset, j] }`."""
+        """Map an instance as the rank counts to that of the source: `{ S[i, j] -> S[t, i + offset, j] }`."""
         own = statement.iterators[self.fixed :]
         counted = [f"x{k}" for k in range(len(own))]
         back = [self.step] * self.fixed
@@ -216,14 +215,16 @@ class LocalPositions:
         return replace(access, subscripts=tuple(made), inside=tuple(localised(e) for e in access.inside))
 
     def _counts(self, statement: Statement, axis: int, subscript: Expr) -> bool:
-        """Whether a subscript is the iterator that counts positions of an axis and something else, in which that is
-        not: then it counts the rank's positions as it is."""
+        """Return whether a subscript is the iterator that counts positions of an axis plus terms without it.
+
+        Then it counts the rank's positions as it is.
+        """
         iterator = self.axes[axis].iterators.get(statement.name)
         return iterator is not None and _terms(subscript, statement.iterators[iterator]) == 1
 
 
 def _terms(subscript: Expr, name: str) -> int:
-    """How many times a subscript adds a name; 2 or more where it does anything else with it."""
+    """Count how many times a subscript adds a name; 2 or more where it does anything else with it."""
     match subscript:
         case Name(name=used):
             return int(used == name)

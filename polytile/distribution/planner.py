@@ -200,7 +200,7 @@ class _Planner:
         return frozenset(own)
 
     def _margin(self) -> tuple[Reach, ...]:
-        """How far any access is from where it runs."""
+        """Compute how far any access is from where it runs."""
         far: tuple[Reach, ...] = tuple((0, 0) for _ in self.axes)
         for statement in self.scop.statements:
             for access in statement.accesses:
@@ -210,7 +210,7 @@ class _Planner:
         return far
 
     def _extent(self, axis: CutAxis) -> Axis:
-        """How many positions an axis has: the size that all arrays have there, or as far as any is accessed."""
+        """Return how many positions an axis has: the size that all arrays have there, or as far as any is accessed."""
         declared = [self.scop.array(name).extents[d] for name, d in axis.dimensions.items()]
         given = list(dict.fromkeys(e for e in declared if e is not None))
         if len(given) == 1 and isinstance(given[0], Name):
@@ -262,7 +262,7 @@ class _Planner:
         return halo
 
     def _writers(self, array: str, axis: CutAxis) -> Expr | None:
-        """Where the statements are that write an array which an axis does not cut; None where all ranks write it."""
+        """Return where the statements are that write an array which an axis does not cut; None where all ranks do."""
         for statement in self.scop.statements:
             if statement.name in axis.positions and any(a.writes and a.array == array for a in statement.accesses):
                 at = axis.positions[statement.name].range()
@@ -271,7 +271,7 @@ class _Planner:
         return None
 
     def _boundary(self, between: Sequence[HaloExchange], phase: int) -> tuple[Reach, ...]:
-        """How thick the sides are that a neighbour waits for, of what a phase writes."""
+        """Compute how thick the sides are that a neighbour waits for, of what a phase writes."""
         thick: tuple[Reach, ...] = tuple((0, 0) for _ in self.axes)
         written = {a.array for s in self.groups[phase] for a in self.scop.statement(s).accesses if a.writes}
         for exchange in between:

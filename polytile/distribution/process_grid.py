@@ -92,7 +92,7 @@ def _counted(ranks: int) -> str:
 
 
 def factorisations(ranks: int, axes: int) -> Iterator[tuple[int, ...]]:
-    """Return the grids of `axes` dimensions that have `ranks` places: 4 = 1 x 4, 2 x 2, 4 x 1."""
+    """Yield the grids of `axes` dimensions that have `ranks` places: 4 = 1 x 4, 2 x 2, 4 x 1."""
     if axes == 1:
         yield (ranks,)
         return
@@ -139,7 +139,10 @@ def _neighbourhood(grid: ProcessGrid) -> int:
 
 
 def _no_grid(ranks: int, extents: Sequence[int], reach: Sequence[Reach], names: Sequence[str]) -> UsageError:
-    """Why no grid has so many ranks: what is too thin in the grid along the longest axis, and a number that fits."""
+    """Explain why no grid has so many ranks.
+
+    Names what is too thin in the grid along the longest axis, and a number that fits.
+    """
     most = tuple(map(most_parts, extents, reach))
     longest = max(range(len(most)), key=lambda axis: most[axis])
     why = too_thin(names[longest], extents[longest], ranks, reach[longest])

@@ -115,7 +115,7 @@ class _Rank:
         self.phase = {s: k for k, phase in enumerate(plan.phases) for s in phase.statements}
 
     def lost(self) -> Iterator[isl.Set]:
-        """Instances whose position is none of 0 .. extent - 1."""
+        """Yield instances whose position is none of 0 .. extent - 1."""
         for placement in self.plan.placements:
             domain = self._within_arrays(self.scop.statement(placement.statement))
             for axis, position in zip(self.plan.axes, placement.positions, strict=True):
@@ -169,7 +169,8 @@ class _Rank:
     def useful(self, statement: str, steps: int) -> isl.Set:
         """Return the instances of a period whose results may be read.
 
-        Of those that write nothing but what one rank owns altogether (what a receiver writes), those of that rank.
+        Statements that write nothing but what one rank owns altogether (what a receiver writes) count on that rank
+        alone.
         """
         writes = [a.array for a in self.scop.statement(statement).accesses if a.writes]
         runs = self.runs(statement, steps)
@@ -232,7 +233,7 @@ class _Rank:
             yield from self._moved(array, taken)
 
     def _moved(self, array: DistributedArray, pairs: isl.Map) -> Iterator[isl.Map]:
-        """Values that go from one position of an axis to another by an array that the axis does not cut."""
+        """Yield values that go from one position of an axis to another by an array that the axis does not cut."""
         first, then = (self.plan.placement(pairs.get_tuple_name(kind)).positions for kind in (_IN, _OUT))
         for axis, (writer, reader) in enumerate(zip(first, then, strict=True)):
             if axis not in array.axes and writer is not None:
@@ -278,7 +279,7 @@ class _Rank:
                 yield f"e{exchange.plane} = {plane} and ({self.start} - {residue}) mod {len(exchange.planes)} = 0"
 
     def disorder(self) -> Iterator[isl.Map]:
-        """Pairs of one step that must keep an order which phases and boxes do not keep."""
+        """Yield pairs of one step that must keep an order which phases and boxes do not keep."""
         for array, found in self.by_array.items():
             per_call = self._is_per_call(array)
             for pairs in maps(found.flow if per_call else found.all):
@@ -314,9 +315,9 @@ class _Rank:
                     yield access.relation.intersect_domain(runs).subtract_range(there)
 
     def overrun(self) -> Iterator[isl.Set | isl.Map]:
-        """Of steps that run at once: instances of phases that are not among them, and accesses to what is not stored.
+        """Yield instances of phases that the SCoP of many steps leaves out, and its accesses to what is not stored.
 
-        What else they compute is wrong, but no instance of a phase reads it: its sources are instances of phases.
+        What else it computes is wrong, but no instance of a phase reads that: its sources are instances of phases.
         """
         if self.plan.lead is None:
             return
@@ -339,7 +340,7 @@ class _Rank:
                 yield offsets.subtract(isl.Set(f"{{ [p] : -{below} <= p <= {above} }}"))
 
     def _is_per_call(self, array: str) -> bool:
-        """Whether each box of a phase has an array of its own, whose values end with it."""
+        """Return whether each box of a phase has an array of its own, whose values end with it."""
         own = [a.origin for local in self.plan.local for a in local.arrays if a.name == array]
         return bool(own) and all(origin is not Origin.EXTERNAL for origin in own)
 
@@ -359,7 +360,7 @@ class _Rank:
 
 
 def _dimension(relation: isl.Map, dimension: int) -> isl.Map:
-    """One dimension of what is accessed."""
+    """Project what is accessed onto one dimension."""
     rank = relation.dim(_OUT)
     inner = relation.project_out(_OUT, dimension + 1, rank - dimension - 1)
     return inner.project_out(_OUT, 0, dimension).reset_tuple_id(_OUT)

@@ -99,7 +99,7 @@ def _read(
 
 
 def _steps(pairs: isl.Map) -> tuple[int, int | None]:
-    """How many iterations of the time loop lie between a write and its read."""
+    """Return how many iterations of the time loop lie between a write and its read."""
     distances = step_distances(pairs)
     low, high = distances.dim_min_val(0), distances.dim_max_val(0)
     return (low.to_python() if low.is_int() else 0, high.to_python() if high.is_int() else None)

@@ -129,7 +129,7 @@ def rank_period(
 
 
 def _inner_sides(grid: ProcessGrid, rank: int, halo: Sequence[Reach]) -> tuple[Reach, ...]:
-    """How thick the parts are that a rank sends from, at each side with a neighbour."""
+    """Compute how thick the parts are that a rank sends from, at each side with a neighbour."""
     places = zip(grid.coordinates(rank), grid.shape, halo, strict=True)
     # what lies above a neighbour's part, at the side of the lower positions, is its halo `above`
     return tuple((above if at > 0 else 0, below if at + 1 < parts else 0) for at, parts, (below, above) in places)

@@ -18,14 +18,14 @@ NO_TIME_LOOP = TimeLoop("", Literal("0"), Literal("1"))
 
 
 def has_time_loop(scop: Scop, flow: isl.UnionMap) -> bool:
-    """Whether the first loop is around all statements and carries values from one iteration to later ones."""
+    """Return whether the first loop is around all statements and carries values from one iteration to later ones."""
     if not all(s.iterators for s in scop.statements) or not _counts_first_iterators(scop):
         return False
     return any(not step_distances(pairs).is_subset(isl.Set("{ [0] }")) for pairs in maps(flow))
 
 
 def _counts_first_iterators(scop: Scop) -> bool:
-    """Whether the outermost node of the schedule is a loop over the first iterator of each statement."""
+    """Return whether the outermost node of the schedule is a loop over the first iterator of each statement."""
     node = scop.schedule.get_root().first_child()
     kind: object = node.get_type()
     if kind != isl.schedule_node_type.band or node.band_n_member() == 0:

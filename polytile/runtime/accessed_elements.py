@@ -11,8 +11,10 @@ from polytile.ir.scop import AccessKind, Array, Scop
 
 
 def accessed_elements(scop: Scop, array: str, here: isl.Set, *, certain: bool) -> Iterator[isl.Set]:
-    """Yield the elements that each access uses, if any; `certain` leaves out statements with data-dependent conditions,
-    which may never execute their accesses."""
+    """Yield the elements that each access uses, if any.
+
+    `certain` leaves out statements with data-dependent conditions, which may never execute their accesses.
+    """
     for statement in scop.statements:
         if certain and any(a.kind is AccessKind.MAY_WRITE for a in statement.accesses):
             continue
@@ -24,8 +26,7 @@ def accessed_elements(scop: Scop, array: str, here: isl.Set, *, certain: bool) -
 
 
 def beyond_the_end(scop: Scop, array: Array, values: Mapping[str, int], here: isl.Set) -> tuple[int, int] | None:
-    """Find an element used past the end of an array whose rows need not divide it; return it with the number of
-    elements.
+    """Find an element used past the end of an array whose rows need not divide it; return it and the array's length.
 
     before: a[i * inc + j] of a[160], that is a[i][j] of a[][inc], where i <= 159, j <= 0 and inc = 2
     after:  318 of 160

@@ -40,7 +40,7 @@ def check_bounds(scop: Scop, values: Values) -> None:
 
 
 def _check_relations(scop: Scop, array: Array, values: Values) -> None:
-    """Ask the accesses of an array in all instances of statements without conditions on data."""
+    """Check the accesses of an array in all instances of statements without conditions on data."""
     for dimension, extent in enumerate(array.extents):
         if extent is not None:
             size = max(0, evaluate(extent, values))
@@ -53,7 +53,7 @@ def _check_relations(scop: Scop, array: Array, values: Values) -> None:
 
 
 def _check_instance(scop: Scop, statement: Statement, values: Values, here: Values) -> None:
-    """Ask the body of a statement in one instance."""
+    """Check the accesses in the body of a statement in one instance."""
     found = {r.array for r in scop.reached} | {a.array for a in scop.allocated}  # the host asks how many there are
     for access in certain_accesses(statement):
         if access.array not in found:
@@ -103,7 +103,7 @@ def _ends(statement: Statement, values: Values) -> Iterator[Values]:
 
 
 def _extents(array: Array, values: Values) -> tuple[int | None, ...]:
-    """None where an extent is not known."""
+    """Evaluate the extents of an array; None where an extent is not known."""
     found: list[int | None] = []
     for extent in array.extents:
         try:

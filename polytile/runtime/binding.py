@@ -56,7 +56,10 @@ class KnownSizes:
     found: dict[Hashable, Sized] = field(default_factory=dict)
 
     def sized(self, scop: Scop, sizes: Mapping[str, int], shapes: Shapes) -> Sized:
-        """As for the call before with these sizes and shapes, or decided now; raises UsageError and UserError."""
+        """Return what an earlier call with these sizes and shapes decided, or decide it.
+
+        Raises UsageError and UserError.
+        """
         key = (tuple(sizes.items()), tuple(shapes.items()))
         found = self.found.pop(key, None) or self._decided(scop, sizes, shapes)
         self.found[key] = found  # the latest is last
@@ -253,7 +256,7 @@ def _other_type(layout: Layout, written: bool) -> str | None:
 
 
 def _fits(layout: Layout, shape: tuple[int, ...], values: Mapping[str, int]) -> bool:
-    """Whether an array of `shape` can stand for the C array: the stated shape, or enough elements in one dimension.
+    """Return whether an array of `shape` fits the C array: the stated shape, or enough elements in one dimension.
 
     The outermost extent may be larger: C does not know it, or does not check it.
     """

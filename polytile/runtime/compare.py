@@ -39,7 +39,7 @@ class Comparison:
 
 
 def leaves(array: str, data: Data) -> Iterator[tuple[str, str, Data]]:
-    """(array, suffix, values) of each scalar field, or of the array itself."""
+    """Yield (array, suffix, values) of each scalar field, or of the array itself."""
     if data.dtype.names is None:
         yield array, "", data
     else:
@@ -126,7 +126,7 @@ def raw_bits(data: Data) -> Data:
 
 
 def different_bits(expected: Data, actual: Data) -> Data:
-    """Where two arrays of one scalar type differ in any bit; NaNs count as equal."""
+    """Return where two arrays of one scalar type differ in any bit; NaNs count as equal."""
     unequal = np.asarray(raw_bits(expected) != raw_bits(actual))
     if expected.dtype.kind == "f" and unequal.any():
         unequal = unequal & ~(np.isnan(expected) & np.isnan(actual))
@@ -134,5 +134,5 @@ def different_bits(expected: Data, actual: Data) -> Data:
 
 
 def finite(data: Data) -> bool:
-    """Whether no floating value in `data` is infinite or NaN."""
+    """Return whether no floating value in `data` is infinite or NaN."""
     return all(values.dtype.kind != "f" or bool(np.isfinite(values).all()) for _, _, values in leaves("", data))

@@ -83,7 +83,7 @@ class _Recorder:
         return found
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Forget all that was recorded."""
         for noted in (self.held, self.failed, *self.ran):
             noted.clear()
 
@@ -103,12 +103,12 @@ def some(iterations: range) -> list[int]:
 
 
 def divide(a: int, b: int) -> int:
-    """C's division, and 0 by 0, where the program does not come to it."""
+    """Divide as C does, and return 0 for a division by 0, where the program does not come to it."""
     return 0 if b == 0 else a // b if (a < 0) == (b < 0) else -(-a // b)
 
 
 def remainder(a: int, b: int) -> int:
-    """C's remainder."""
+    """Compute C's remainder."""
     return a - divide(a, b) * b
 
 
@@ -137,7 +137,7 @@ class ControlFlow:
         return Reach(frozenset(parts), {name: len(found) for name, found in launches.items()}, work)
 
     def _walk(self, kernel: Kernel, grid: Grid, scope: Mapping[str, int]) -> float:
-        """Walk through a kernel at a few places; an estimate of the work of all of its threads."""
+        """Walk through a kernel at a few places; return an estimate of the work of all of its threads."""
         places = _blocks(grid)
         threads = list(_threads(kernel.block))
         function, work = self.functions[kernel.name], 0.0
@@ -191,8 +191,10 @@ def _launches(run: Run, values: Mapping[str, int]) -> dict[str, _Launched]:
 
 
 def _launch_parts(kernel: Kernel, given: Iterable[str], varying: Iterable[int], found: _Launched) -> Iterable[Part]:
-    """How often a kernel is launched, on how many blocks along each axis where that varies, and for how many values of
-    what the host computes for it: time tiles, whether one is the last."""
+    """Yield how often a kernel is launched, on how many blocks along each axis where that varies.
+
+    Also for how many values of what the host computes for it: time tiles, whether one is the last.
+    """
     name, grids = kernel.name, [grid for grid, _ in found]
     yield from ((name, "launch", n) for n in range(1, min(len(found), SEVERAL) + 1))
     computed = {p.name for p in kernel.parameters if p.buffer is None}.difference(given)

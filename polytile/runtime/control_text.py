@@ -48,8 +48,7 @@ _HEAD = ["block_x", "block_y", "block_z", "grid_x", "grid_y", "grid_z", "thread_
 
 
 def control_text(kernel: Kernel) -> str:
-    """Print the text of the function; `way`, `least`, `most`, `runs`, `some`, `divide` and `remainder` are the
-    caller's."""
+    """Print the function's text; the caller has `way`, `least`, `most`, `runs`, `some`, `divide` and `remainder`."""
     return _Writer(kernel).text()
 
 
@@ -168,7 +167,7 @@ class _Writer:
         return _integer(expr, self.known, self.kernel)
 
     def counts(self, loop: For) -> bool:
-        """Whether the iterations are numbers that are known."""
+        """Return whether the iterations are numbers that are known."""
         return _counted(loop, self.known, self.kernel)
 
     def expr(self, expr: Expr) -> str:
@@ -247,7 +246,7 @@ def _bound(loop: For) -> Expr | None:
 
 
 def _integer(expr: Expr, known: frozenset[str] | set[str], kernel: Kernel) -> bool:
-    """Whether the value is made of known names by operations on integers."""
+    """Return whether the value is computed from known names by operations on integers."""
     for node in walk(expr):
         match node:
             case Name(name=name) if not isinstance(node, BuiltIn):
@@ -284,8 +283,7 @@ def _counted(loop: For, known: frozenset[str] | set[str], kernel: Kernel) -> boo
 
 
 def _known_names(kernel: Kernel) -> frozenset[str]:
-    """Find the names that only ever have values that are integers which follow from the launch and the block and
-    thread."""
+    """Find the names that only ever have integers as values that follow from the launch, the block and the thread."""
     lost = set(kernel.changing)
     while True:
         found = {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"}

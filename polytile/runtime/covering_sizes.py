@@ -41,14 +41,16 @@ Sizes = Mapping[str, int]
 def covering_sizes(
     scop: Scop, program: HostProgram, given: Sizes, base: Sizes, known: Iterable[Sizes] = ()
 ) -> tuple[Sizes, ...]:
-    """Sizes to run beside `base`; as many as it takes to run what can run within some seconds. Sizes that are `known`
-    from another schedule of the SCoP are taken as they are where they do as well."""
+    """Choose sizes to run besides `base`; as many as it takes to run what can run within some seconds.
+
+    Sizes that are `known` from another schedule of the SCoP are taken as they are where they do as well.
+    """
     sizes = free_sizes(scop, given)
     return tuple(_search(program, sizes).runs(base, known)) if sizes.free else ()
 
 
 def sizes_that_run(scop: Scop, program: HostProgram, kernel: str) -> Sizes | None:
-    """Values of all parameters with which a kernel runs, as small as they are found; None where none are found."""
+    """Return values of all parameters with which a kernel runs, as small as they are found; None without any."""
     return _search(program, free_sizes(scop, {})).smallest((kernel, "launch", 1))
 
 
@@ -66,7 +68,7 @@ class Search:
     found: dict[tuple[int, ...], Reach] = field(default_factory=dict, compare=False)
 
     def runs(self, base: Sizes, known: Iterable[Sizes] = ()) -> Iterator[Sizes]:
-        """Sizes that reach together what some sizes reach and `base` does not, and the least ones."""
+        """Yield sizes that reach together what some sizes reach and `base` does not, and the least ones."""
         least = list(self._least(base))
         yield from least
         for candidate in self._candidates():
@@ -91,7 +93,7 @@ class Search:
                 room -= self.reach(ended).work
 
     def _ending_earlier(self, sizes: Sizes) -> Sizes | None:
-        """Sizes with which one kernel less runs, and of the others what ran: it may write over what these store.
+        """Return sizes with which one kernel less runs, and of the others what ran: it may write over what these store.
 
         before: tsteps = 42: two pairs of time tiles of 10 steps, and two steps by the kernel for the rest
         after:  tsteps = 40: two pairs of time tiles
@@ -110,7 +112,7 @@ class Search:
         return None
 
     def _least(self, base: Sizes) -> Iterator[Sizes]:
-        """Each size in turn as small as something runs with it, 0 mostly, the others as in `base`."""
+        """Yield sizes with each in turn as small as something runs with it, 0 mostly, the others as in `base`."""
         if not _sizes_say_what_is_used(self.sizes.scop):
             return  # of an array without elements no index can be drawn
         idle = self.sizes.idle()
@@ -120,7 +122,7 @@ class Search:
                 yield sizes
 
     def _chosen(self, wanted: frozenset[Part], room: float, small: Sequence[Sizes]) -> Sizes | None:
-        """Sizes that reach as much of what is wanted as there is room for; some are known to be small."""
+        """Choose sizes that reach as much of what is wanted as there is room for; some are known to be small."""
         names = [p.name for p in self.sizes.scop.parameters]
         tried = [dict(zip(names, values, strict=True)) for values in self.found]
         reaching = [c for c in tried if self.reach(c).parts & wanted]
@@ -165,7 +167,7 @@ class Search:
         return Reach(found.parts, found.launches, found.work + elements * WORK_OF_ELEMENT)
 
     def _candidates(self) -> Iterator[Sizes]:
-        """Growing sizes: of no length of a tile, and multiples of each."""
+        """Yield growing sizes: of no length of a tile, and multiples of each."""
         seen: set[tuple[int, ...]] = set()
         for scale in SCALES:
             for sizes in (self._at(scale, unit) for unit in (0, *self.units)):
@@ -176,7 +178,7 @@ class Search:
                 return
 
     def _at(self, scale: int, unit: int) -> Sizes | None:
-        """Sizes of about a scale: all multiples of a unit, or none of them anything."""
+        """Return sizes of about a scale: all multiples of a unit, or none of them anything."""
         wanted = {
             name: -(-scale // unit) * unit if unit else scale + OFFSETS[k % len(OFFSETS)]
             for k, name in enumerate(self.sizes.free)
@@ -199,7 +201,7 @@ class Search:
         return sizes
 
     def _keeping(self, sizes: Sizes, name: str, value: int, kept: frozenset[Part]) -> Sizes | None:
-        """Sizes with about this smaller value that reach all of this: one with the same remainder of a tile, maybe."""
+        """Find sizes with about this smaller value that reach all of this, maybe with the same remainder of a tile."""
         for unit in (1, *self.units):
             tried = self._with(sizes, name, value - (value - sizes[name]) % unit)
             if tried is not None and 0 <= tried[name] < sizes[name] and kept <= self.reach(tried).parts:
@@ -207,12 +209,12 @@ class Search:
         return None
 
     def _saved(self, sizes: Sizes, name: str) -> float:
-        """How much work less half of a size is."""
+        """Compute how much work less half of a size is."""
         half = self._with(sizes, name, sizes[name] // 2)
         return 0.0 if half is None else self.reach(sizes).work - self.reach(half).work
 
     def _within(self, sizes: Sizes, wanted: frozenset[Part], room: float) -> Sizes:
-        """Sizes with less work than there is room for, which lose as little of what is wanted as halving them does."""
+        """Shrink sizes to less work than there is room for, losing as little of what is wanted as halving them does."""
         while self.reach(sizes).work > room:
             halves = [
                 h for n in self.sizes.free if sizes[n] > 1 and (h := self._with(sizes, n, sizes[n] // 2)) is not None
@@ -224,7 +226,7 @@ class Search:
         return sizes
 
     def _apart(self, sizes: Sizes, wanted: frozenset[Part], room: float) -> Sizes:
-        """Sizes that differ, where that loses nothing: with equal ones, rows taken for columns do not show."""
+        """Make sizes differ, where that loses nothing: with equal ones, rows taken for columns do not show."""
         kept = self.reach(sizes).parts & wanted
         for name in self.sizes.free:
             taken = [value for other, value in sizes.items() if other != name]
@@ -238,7 +240,7 @@ class Search:
 
 
 def _sizes_say_what_is_used(scop: Scop) -> bool:
-    """Whether no subscript is read, and those of the caller's arrays are made of iterators and parameters."""
+    """Return whether no subscript is read, and those of the caller's arrays are made of iterators and parameters."""
     sizes, callers = {p.name for p in scop.parameters}, {a.name for a in scop.external_arrays}
     for statement in scop.statements:
         known = sizes.union(statement.iterators)
@@ -251,7 +253,7 @@ def _sizes_say_what_is_used(scop: Scop) -> bool:
 
 
 def _worth(parts: Iterable[Part]) -> int:
-    """How much parts count: kernels that run first, then tiles within."""
+    """Weigh how much parts count: kernels that run first, then tiles within."""
     return sum(_WORTH.get(part[1:3], 1) for part in parts)
 
 
@@ -259,7 +261,7 @@ _WORTH: Mapping[Part, int] = {("launch", 1): 1000, ("within", 3): 30, ("launch",
 
 
 def tile_lengths(program: HostProgram) -> tuple[int, ...]:
-    """Constants that the loops and launches of the host step or divide by: the lengths of tiles."""
+    """Collect constants that the loops and launches of the host step or divide by: the lengths of tiles."""
     steps = host_steps(program)
     roots = [e for s in statements(*program.body) for e in expressions_of(s)]
     divisors = {value for node in walk(*roots) if (value := _divisor(node)) is not None}
@@ -268,7 +270,7 @@ def tile_lengths(program: HostProgram) -> tuple[int, ...]:
 
 
 def host_steps(program: HostProgram) -> set[int]:
-    """Constants that the loops of the host step by: the iterations of time tiles."""
+    """Collect constants that the loops of the host step by: the iterations of time tiles."""
     return {s.step for s in statements(*program.body) if isinstance(s, For) and isinstance(s.step, int)}
 
 

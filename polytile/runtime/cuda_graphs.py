@@ -69,7 +69,7 @@ def _launch_and_keep(each: Each) -> Launches | None:
 
 
 def worth_a_graph(launches: int) -> bool:
-    """Whether so many launches are enough to gain from a graph, and not too many for its memory."""
+    """Return whether so many launches are enough to gain from a graph, and not too many for its memory."""
     return FEWEST_LAUNCHES <= launches <= MOST_LAUNCHES
 
 

@@ -14,7 +14,7 @@ MAX_UNITS = 16  # that are remembered
 
 
 def located_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> LocatedText:
-    """`locate_unit` of CUDA."""
+    """Call `locate_unit` of CUDA, with its results cached."""
     return _located(tuple(map(IdentityKey, programs)), header, tuple(title))
 
 

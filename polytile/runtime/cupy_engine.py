@@ -61,7 +61,7 @@ def cupy_available() -> bool:
 
 
 def device_arch() -> str:
-    """`sm_90` for the current device."""
+    """Return the architecture of the current device, such as `sm_90`."""
     return f"sm_{require_cupy().cuda.Device().compute_capability}"
 
 

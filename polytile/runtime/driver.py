@@ -33,7 +33,7 @@ def driver_arch() -> str | None:
 
 
 def driver_version() -> str:
-    """`580.65.06` for NVIDIA's driver of this machine; "" where it does not say."""
+    """Return the version of NVIDIA's driver of this machine, such as `580.65.06`; "" where it does not say."""
     try:
         found = re.search(r"Kernel Module.*?(\d+\.\d[\d.]*)", _LOADED.read_text())
     except OSError:

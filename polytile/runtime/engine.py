@@ -44,7 +44,7 @@ class Engine(Protocol):
         """Run the SCoP once."""
 
     def launched(self, values: Mapping[str, int]) -> tuple[KernelRuns, ...]:
-        """How often that run, on these values, launched each kernel."""
+        """Return how often that run, on these values, launched each kernel."""
         ...
 
 
@@ -140,7 +140,10 @@ def emulator_engine(scop: Scop, program: HostProgram, options: Options) -> Emula
 
 
 def on_gpu(place: str) -> bool:
-    """Whether `place` ("auto", "gpu" or "emulator") means the GPU here; raises DeviceError for "gpu" without one."""
+    """Return whether `place` ("auto", "gpu" or "emulator") means the GPU here.
+
+    Raises DeviceError for "gpu" without one.
+    """
     usable = driver_arch() is not None and (cupy_available() or nvcc() is not None)
     if place == "gpu" and not usable:
         missing = "there is no GPU" if driver_arch() is None else "neither CuPy nor nvcc can be used"
@@ -150,7 +153,7 @@ def on_gpu(place: str) -> bool:
 
 
 def engines(scop: Scop, program: HostProgram, options: Options, place: str) -> tuple[Engine, ...]:
-    """Every way to run `program` at `place`: on the GPU through nvcc and through CuPy as they exist, or emulated."""
+    """Return every engine for `program` at `place`: on the GPU through nvcc and CuPy as they exist, or emulated."""
     if not on_gpu(place):
         return (emulator_engine(scop, program, options),)
     found: list[Engine] = []

@@ -150,7 +150,7 @@ def _attempt(
 
 
 def _tame(scop: Scop, attempt: _Attempt) -> bool:
-    """Whether the results are finite and not much larger than sums and products over the inputs make them."""
+    """Return whether the results are finite and not much larger than sums and products over the inputs make them."""
     results = _results(scop, attempt.after)
     elements = max((data.size for data in attempt.before.values()), default=1)
     before = max((_magnitude(data) for data in attempt.before.values()), default=0.0)
@@ -172,8 +172,7 @@ def _results(scop: Scop, memory: Memory) -> list[Data]:
 def _own_errors(
     scop: Scop, text: str, shapes: Mapping[str, Layout], values: Mapping[str, int], attempt: _Attempt
 ) -> dict[str, float] | None:
-    """Measure the rounding error of the sequential program in each array: its largest distance from a `long double`
-    run."""
+    """Measure the sequential program's rounding error in each array: the largest distance from a `long double` run."""
     wide = wide_reference(scop, text)
     if wide is None:
         return None
@@ -185,7 +184,7 @@ def _own_errors(
 
 
 def wide_seconds() -> float:
-    """How slow the sequential program may be for its rounding error to be measured; raises UsageError."""
+    """Return how slow the sequential program may be for its rounding error to be measured; raises UsageError."""
     text = os.environ.get("POLYTILE_WIDE_SECONDS") or str(WIDE_SECONDS)
     try:
         seconds = float(text)
@@ -207,7 +206,7 @@ def _distance(name: str, data: Data, exact: Data, live_in: bool) -> float:
 
 
 def _units(scop: Scop, values: Mapping[str, int], results: Memory) -> dict[str, float]:
-    """Units of rounding of each array's largest element, times the square root of the steps of a chain."""
+    """Compute units of rounding of each array's largest element, times the square root of the steps of a chain."""
     steps = math.sqrt(chain_length(scop, values))
     return {name: _coarsest_unit(scop) * _magnitude(data) * steps for name, data in results.items()}
 
@@ -220,7 +219,7 @@ def _coarsest_unit(scop: Scop) -> float:
 
 
 def chain_length(scop: Scop, values: Mapping[str, int]) -> float:
-    """How many instances, about, follow one another in computing one element: the longest sum, the time steps."""
+    """Estimate how many instances follow one another in computing one element: the longest sum, the time steps."""
     here = point(values)
     longest = 1.0
     for statement in scop.statements:
@@ -245,6 +244,6 @@ def _box(points: isl.Set) -> float:
 
 
 def describe(expectation: Expectation) -> str:
-    """`N=13 T=17, seed 12345`."""
+    """Print the sizes and the seed, such as `N=13 T=17, seed 12345`."""
     sizes = " ".join(f"{name}={value}" for name, value in expectation.values.items()) or "no parameters"
     return f"{sizes}, seed {expectation.seed}"

@@ -121,7 +121,7 @@ class FewLaunches:
 
 
 def fits(dtype: np.dtype[Any]) -> bool:
-    """Whether a number of this type can be written to a block."""
+    """Return whether a number of this type can be written to a block."""
     return f"{dtype.kind}{dtype.itemsize}" in LETTERS
 
 

@@ -89,8 +89,7 @@ def ascending(scop: Scop) -> frozenset[Key]:
 
 
 def distinct(scop: Scop) -> frozenset[Key]:
-    """Find the index arrays whose elements must differ along a row of the last dimension, where there are enough
-    values.
+    """Find the index arrays whose elements must differ along a row of the last dimension, if there are enough values.
 
     Their elements are subscripts of arrays that iterations of some loop do not share, as the user promises.
     """

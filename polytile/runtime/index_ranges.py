@@ -35,8 +35,7 @@ def numbers(values: Mapping[str, int]) -> dict[str, Expr]:
 
 
 def spread(subscript: Expr, sizes: Mapping[str, Expr], ranges: Ranges) -> Spread | None:
-    """Match an index that is read, plus or minus sizes, constants and iterators that have ranges; None for anything
-    else."""
+    """Match an index that is read, plus or minus sizes, constants and iterators that have ranges; None for others."""
     index: Gathered | None = None
     low = high = 0
     for sign, term in _terms(substituted_expr(subscript, sizes)):
@@ -66,7 +65,7 @@ def _terms(expr: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
 
 
 def _range(term: Expr, ranges: Ranges) -> Range | None:
-    """Between which numbers sums, products and quotients of constants and iterators lie."""
+    """Bound sums, products and quotients of constants and iterators."""
     number = known(term)
     if number is not None:
         return number, number
@@ -102,8 +101,11 @@ def _combined(op: str, left: Range, right: Range) -> Range | None:
 
 
 def elements_used(scop: Scop, values: Mapping[str, int]) -> dict[str, int]:
-    """By the parameter that is the extent of an array of unknown size, how many elements the subscripts reach that no
-    data decide, with these sizes; conditions around them are taken to hold."""
+    """Count how many elements the subscripts reach that no data decide, with these sizes.
+
+    The counts are by the parameter that is the extent of an array of unknown size; conditions around subscripts are
+    taken to hold.
+    """
     sizes, ranges = numbers(values), ranges_of(scop, values)
     extents = {reached.array: reached.extent for reached in scop.reached}
     found: dict[str, int] = {}
@@ -117,7 +119,7 @@ def elements_used(scop: Scop, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def ranges_of(scop: Scop, values: Mapping[str, int]) -> dict[str, dict[str, Range]]:
-    """By statement, the values that its iterators and the loops inside it have for these sizes."""
+    """Compute, by statement, the values that its iterators and the loops inside it have for these sizes."""
     sizes = numbers(values)
     return {s.name: {**_of_iterators(s, values), **_of_loops(s.body, sizes)} for s in scop.statements}
 
@@ -135,7 +137,7 @@ def _of_iterators(statement: Statement, values: Mapping[str, int]) -> dict[str, 
 
 
 def _of_loops(body: Iterable[Node], sizes: Mapping[str, Expr]) -> dict[str, Range]:
-    """Loops from a constant up to a constant; several of one iterator have all of their values together."""
+    """Bound the iterators of loops between constants; loops of one iterator have all of their values together."""
     found: dict[str, Range] = {}
     unknown: set[str] = set()
     for loop in (node for root in body for node in walk(root) if isinstance(node, For)):

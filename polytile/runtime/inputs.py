@@ -39,8 +39,10 @@ def new_seed() -> int:
 def random_memory(
     scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int], seed: int, style: Style
 ) -> dict[str, Array]:
-    """Fresh memory for every external array: random where it is live in, poisoned elsewhere; subscripts in range, and
-    what the C sets before the SCoP as it does."""
+    """Allocate memory for every external array: random where it is live in, poisoned elsewhere.
+
+    Subscripts are in range, and what the C sets before the SCoP is set as there.
+    """
     generator = np.random.default_rng(seed)
     memory = {}
     for name, layout in layouts.items():
@@ -86,13 +88,15 @@ def _agree(
 
 
 def _numbers(memory: Array, way: str) -> list[Array]:
-    """Return the numbers of structs that an access path names, `v[0]` and `v[1]` of `v[]`; for none, the elements
-    themselves."""
+    """Return the numbers of structs that an access path names, `v[0]` and `v[1]` of `v[]`.
+
+    Without a path, returns the elements themselves.
+    """
     return [memory[name] for name in memory.dtype.names or () if way_of(name) == way] if way else [memory]
 
 
 def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Memory that holds nothing a program may use: NaNs, and in integers a pattern that stands out."""
+    """Allocate memory that holds nothing a program may use: NaNs, and in integers a pattern that stands out."""
     data = np.empty(shape, dtype)
     if dtype.names is None:
         raw = data.reshape(-1).view(np.uint8)
@@ -104,7 +108,7 @@ def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def untouched(data: Array) -> Array:
-    """Where an array still holds what `poisoned` put there."""
+    """Return where an array still holds what `poisoned` put there."""
     same = np.ones(data.shape, np.bool_)
     fresh = poisoned(data.shape, data.dtype)
     for (_, _, values), (_, _, poison) in zip(leaves("", data), leaves("", fresh), strict=True):
@@ -128,7 +132,9 @@ def _values(shape: tuple[int, ...], dtype: np.dtype[Any], generator: np.random.G
 
 
 def _floats(shape: tuple[int, ...], generator: np.random.Generator, style: Style) -> Array:
-    """Values of magnitude 0.5 to 1.5; vectors scaled to a sum of about 1, square matrices with a dominant diagonal.
+    """Draw values of magnitude 0.5 to 1.5.
+
+    Vectors are scaled to a sum of about 1, square matrices have a dominant diagonal.
 
     So that factorisations and solvers stay finite: a triangular solve divides by the diagonal, Durbin's recursion
     needs small coefficients. EVEN does without that diagonal: as coefficients of a cube of cells it lets a stencil

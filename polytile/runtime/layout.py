@@ -30,8 +30,10 @@ def scalar_dtype(ctype: CType) -> np.dtype[Any]:
 
 
 def element_dtype(array: Array) -> np.dtype[Any]:
-    """Return the NumPy type of an element; a struct becomes a structured type laid out as C does, with addresses as
-    integers of 64 bits."""
+    """Return the NumPy type of an element.
+
+    A struct becomes a structured type laid out as C does, with addresses as integers of 64 bits.
+    """
     if array.element.kind != "struct":
         return scalar_dtype(array.element)
     numbers = [(name, scalar_dtype(t)) for name, t in array.members or array.fields]
@@ -53,8 +55,10 @@ def complex_dtype(array: Array) -> np.dtype[Any] | None:
 
 
 def structured(fields: Sequence[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
-    """Return the NumPy type of a struct of these numbers; those in arrays and structs in it are called "v[0]",
-    "at.x"."""
+    """Return the NumPy type of a struct of these numbers.
+
+    Those in arrays and structs inside it are called "v[0]", "at.x".
+    """
     places, size, _ = offsets([(name, dtype.itemsize) for name, dtype in fields])
     parts = {"names": [n for n, _ in fields], "formats": [t for _, t in fields], "offsets": places, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]

@@ -24,7 +24,10 @@ def nvrtc() -> ctypes.CDLL | None:
 
 
 def compile_to_ptx(library: ctypes.CDLL, text: str) -> tuple[bool, str]:
-    """Whether the text compiles, and its PTX, or what the compiler said; raises DeviceError where it does not start."""
+    """Compile the text: return whether it compiles, and its PTX, or what the compiler said.
+
+    Raises DeviceError where the compilation does not start.
+    """
     program = ctypes.c_void_p()
     if library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None) != SUCCESS:
         raise DeviceError("NVRTC takes no program")

@@ -14,7 +14,7 @@ from polytile.frontend.preprocess import STDIN
 
 
 def output_stem(path: str) -> str:
-    """`gemm` for `src/gemm.c`; the outputs are named after it, without what cannot stand in an `#include`."""
+    """Return the stem of output files, `gemm` for `src/gemm.c`, without what cannot stand in an `#include`."""
     return "stdin" if path in ("-", STDIN) else re.sub(r'["\\\x00-\x1f\x7f]', "_", Path(path).stem)
 
 
@@ -41,7 +41,7 @@ def write_outputs(files: Mapping[Path, str]) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether `path` is a device or a pipe, which a file must not replace."""
+    """Return whether `path` is a device or a pipe, which a file must not replace."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 

@@ -26,7 +26,7 @@ SIZES = (13, 17, 11, 19, 7, 23, 5, 3, 2, 1, 0)  # primes first: no size divides 
 
 
 def point(values: Mapping[str, int]) -> isl.Set:
-    """`[N] -> { : N = 13 }`: the parameters with these values."""
+    """Build `[N] -> { : N = 13 }`: the parameters with these values."""
     names, equations = ", ".join(values), " and ".join(f"{n} = {v}" for n, v in values.items())
     return isl.Set(f"[{names}] -> {{ : {equations} }}" if values else "{ : }")
 
@@ -45,8 +45,10 @@ def check_parameters(parameters: Iterable[Parameter], given: Mapping[str, int]) 
 
 
 def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
-    """Choose a value for every parameter: those given, else small ones that the C sets before the SCoP, or that the
-    SCoP's context allows, that run something, and with which subscripts stay in their arrays.
+    """Choose a value for every parameter.
+
+    Takes those given, else small ones that the C sets before the SCoP, or that the SCoP's context allows, that run
+    something, and with which subscripts stay in their arrays.
 
     Raises UsageError when the given values contradict the context.
     """
@@ -69,12 +71,14 @@ class FreeSizes:
         return replace(self, allowed=self.inside)
 
     def small(self) -> dict[str, int]:
-        """Small values."""
+        """Choose small values."""
         return self._every(_small(self.scop, self.allowed, self.values, self.free))
 
     def near(self, wanted: Mapping[str, int]) -> dict[str, int] | None:
-        """Choose the greatest values up to those that are wanted, or else the least; None where the SCoP would not stay
-        in its arrays."""
+        """Choose the greatest values up to those that are wanted, or else the least.
+
+        Returns None where the SCoP would not stay in its arrays.
+        """
         products = frozenset(name for name, _ in self.scop.products)
         factors = {name: value for name, value in self.values.items() if name not in products}
         allowed = self.allowed
@@ -140,9 +144,10 @@ def allowed_values(scop: Scop, given: Mapping[str, int]) -> isl.Set:
 
 
 def _inside(scop: Scop, allowed: isl.Set, free: Sequence[str]) -> isl.Set:
-    """Those of the allowed values with which the SCoP's subscripts stay in its arrays, as far as can be found without
-    much work, and where those that are `free` may be moderate: a size and a bound that is read, or another parameter,
-    know nothing of each other.
+    """Restrict the allowed values to those with which the SCoP's subscripts stay in its arrays.
+
+    It goes as far as can be found without much work, and where those that are `free` may be moderate: a size and a
+    bound that is read, or another parameter, know nothing of each other.
 
     before: void f(int n, int grid[2], double a[n]) { for (i < grid[0]) a[i] = 0; }, n = 0: any grid[0]
     after:  grid[0] <= 0
@@ -174,8 +179,7 @@ def _outside(reached: isl.Set, k: int, extent: str) -> isl.Set:
 
 
 def affine_text(extent: Expr | None) -> str:
-    """Print an extent that is a sum of parameters with constant factors in isl's notation; else return an empty
-    string."""
+    """Print a sum of parameters with constant factors in isl's notation; return an empty string for another extent."""
     match extent:
         case Name(name=name):
             return name
@@ -193,7 +197,7 @@ def _few(found: isl.Set) -> bool:
 
 
 def _busy(scop: Scop, allowed: isl.Set) -> isl.Set:
-    """Those of the allowed values for which statements run, as many of them as can be found without much work."""
+    """Restrict the allowed values to those for which statements run, as many as can be found without much work."""
     for statement in scop.statements:
         try:
             with budget(OPERATIONS):
@@ -214,8 +218,10 @@ def bounded(scop: Scop) -> isl.Set:
 
 
 def _small(scop: Scop, allowed: isl.Set, values: Mapping[str, int], free: Sequence[str]) -> dict[str, int]:
-    """Small values for the parameters that are left, with which the SCoP stays in arrays that are indexed by hand:
-    first others get smaller than those that say how many elements there are.
+    """Choose small values for the parameters that are left.
+
+    With them the SCoP stays in arrays that are indexed by hand: first others get smaller than those that say how many
+    elements there are.
 
     before: for (i < trips) a[1 + s * i] of a[n], n = 13, s = 17, trips = 11
     after:  n = 13, s = 3, trips = 3
@@ -239,7 +245,7 @@ def _small(scop: Scop, allowed: isl.Set, values: Mapping[str, int], free: Sequen
 
 
 def _choices(allowed: isl.Set, names: Sequence[str], most: int, kept: frozenset[str]) -> dict[str, int]:
-    """Small values for these parameters, if possible at most so large, but for those that are `kept`."""
+    """Choose small values for these parameters, if possible at most so large, but for those that are `kept`."""
     values: dict[str, int] = {}
     for number, name in enumerate(names):
         values[name] = _choice(allowed, name, number, max(SIZES) if name in kept else most)
@@ -256,8 +262,10 @@ def _choice(allowed: isl.Set, name: str, number: int, most: int) -> int:
 
 
 def _closest(allowed: isl.Set, name: str, wanted: int) -> int:
-    """Return the greatest value of `name` up to `wanted` that `allowed` contains; the one closest to zero where there
-    is none from zero on."""
+    """Return the greatest value of `name` up to `wanted` that `allowed` contains.
+
+    Returns the one closest to zero where there is none from zero on.
+    """
     if not allowed.intersect_params(point({name: wanted})).is_empty():
         return wanted
     below = _values_of(allowed, name).intersect(isl.Set(f"{{ [x] : 0 <= x <= {wanted} }}"))

@@ -20,7 +20,7 @@ FIRST_DRIVER = 12_030  # that can record them in graphs
 
 
 def available(cupy: Any) -> bool:
-    """Whether kernels can be launched so on the current device, in graphs too."""
+    """Return whether kernels can be launched so on the current device, in graphs too."""
     if int(cupy.cuda.Device().compute_capability) < FIRST_CAPABILITY:
         return False
     return bool(cupy.cuda.runtime.driverGetVersion() >= FIRST_DRIVER) and driver_launch() is not None

@@ -111,8 +111,10 @@ def _widen_line(line: str) -> str:
 
 
 def wide_reference(scop: Scop, text: str) -> Reference | None:
-    """Compile the reference in `long double`; None where the host has no wider type or the widened text does not
-    compile."""
+    """Compile the reference in `long double`.
+
+    Returns None where the host has no wider type or the widened text does not compile.
+    """
     if np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps:
         return None
     try:
@@ -122,7 +124,7 @@ def wide_reference(scop: Scop, text: str) -> Reference | None:
 
 
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """`dtype` with every floating type replaced by `long double`."""
+    """Replace every floating type in `dtype` by `long double`."""
     if dtype.names is not None:
         return structured([(name, wide_dtype(dtype[name])) for name in dtype.names])
     return np.dtype(np.longdouble) if dtype.kind == "f" else dtype

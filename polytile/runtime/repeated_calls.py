@@ -225,8 +225,10 @@ def _around(known: _Known, addresses: Sequence[int], given: Sequence[Any], strea
 
 
 def _converter(dtype: np.dtype[Any]) -> Callable[[Any], np.generic]:
-    """Return a function that converts a number of Python to this type; it raises OverflowError for integers that do not
-    fit."""
+    """Return a function that converts a number of Python to this type.
+
+    It raises OverflowError for integers that do not fit.
+    """
     if dtype.kind == "f":
         return dtype.type
     limits = np.iinfo(dtype)
@@ -254,7 +256,7 @@ def _readers() -> dict[type, _Reader]:
 
 
 def _kind_of_tensor(tensor: Any) -> Hashable:
-    """Those of the host are converted in each call."""
+    """Return the properties that equal tensors share; None for those of the host, which are converted in each call."""
     if not tensor.is_cuda:
         return None
     lazy = tensor.requires_grad, tensor.is_conj(), tensor.is_neg()

@@ -9,8 +9,10 @@ from polytile.ir.scop import Array, Scop
 
 
 def signature(scop: Scop) -> str:
-    """`kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj], *, double tmp[ni][nj])`: what is given by
-    position, then what is given by name alone; written scalars end in `[]`."""
+    """Print the arguments: what is given by position, then what is given by name alone; written scalars end in `[]`.
+
+    Example: `kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj], *, double tmp[ni][nj])`.
+    """
     rest = {p.name: f"{p.type} {p.name}" for p in scop.parameters}
     rest |= {a.name: declared(scop, a) for a in scop.external_arrays}
     first = [rest.pop(name) for name in scop.positional]
@@ -18,7 +20,7 @@ def signature(scop: Scop) -> str:
 
 
 def declared(scop: Scop, array: Array) -> str:
-    """`double C[ni][nj]`."""
+    """Print a declaration, such as `double C[ni][nj]`."""
     if array.rank == 0:
         return f"{array.element} {array.name}" + ("" if scop.by_value(array) else "[]")
     return f"{array.element} {array.name}" + "".join(f"[{_extent(e)}]" for e in array.extents)

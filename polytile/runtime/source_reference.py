@@ -118,7 +118,10 @@ def _out_of_bounds(scop: Scop) -> str:
 
 
 def _strays(scop: Scop, expectation: Expectation) -> bool:
-    """Whether the C leaves its arrays for these inputs. The parsed C is asked: in the text global arrays are C's."""
+    """Return whether the C leaves its arrays for these inputs.
+
+    The parsed C is asked: in the text global arrays are C's.
+    """
     if scop.source is None:
         return False
     run = reference(scop, scop.source)

@@ -20,7 +20,7 @@ Data = np.ndarray[Any, Any]
 
 
 def strays(run: Callable[[Mapping[str, Data]], None], inputs: Callable[[], Mapping[str, Data]]) -> bool:
-    """Whether `run` reads or writes beyond its arrays, as far as near places tell. `inputs` makes fresh ones."""
+    """Return whether `run` reads or writes beyond its arrays, as far as near places tell. `inputs` makes fresh ones."""
     results = []
     for fill in _FILLS:
         around = {name: _Surrounded(data, fill) for name, data in inputs().items()}

@@ -83,7 +83,7 @@ def _argument(scop: Scop, array: Array, position: int) -> str:
 
 
 def _check_rank(scop: Scop, array: Array, rank: int) -> None:
-    """One dimension may stand for several, and a scalar has one element of any rank."""
+    """Check the rank: one dimension may stand for several, and a scalar has one element of any rank."""
     if array.rank > 0 and rank not in (1, array.rank):
         raise UsageError(f"{scop.name}: {array.name} has {rank} dimensions, but C declares {array.rank}")
 

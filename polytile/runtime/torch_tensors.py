@@ -12,7 +12,7 @@ from polytile.runtime.layout import element_dtype
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether it is a tensor of torch."""
+    """Return whether it is a tensor of torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -58,7 +58,7 @@ def torch_type(array: Array) -> Any:
 
 
 def _copied(array: Array, written: bool, method: str, instead: str = "") -> str:
-    """To copy it is a way out for what is read alone."""
+    """Suggest to copy a tensor that is only read, or to allocate it as kernels need it."""
     if not written:
         return f"use {array.name}.{method}"
     allocate = f"allocate it with {instead}" if instead else "allocate it as kernels need it"

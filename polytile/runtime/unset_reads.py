@@ -67,8 +67,7 @@ def _first_instances(scop: Scop, instances: isl.UnionSet) -> isl.UnionSet:
 
 
 def _certain_reads(statement: Statement, array: str) -> Iterator[AccessRelation]:
-    """Yield the reads of one element each that every instance of the statement makes before it may write the array
-    itself."""
+    """Yield the reads of one element that each instance of the statement makes before it may write the array itself."""
     if all(a.array != array for a in statement.accesses):
         return
     plain = {id(s.target) for s in walk(*statement.body) if isinstance(s, Assign) and not s.op}
@@ -85,8 +84,7 @@ def _place(access: Access) -> _Place:
 
 
 def _evaluated(body: Sequence[Stmt], written: set[str]) -> Iterator[Access]:
-    """Yield the elements whose values a body needs whatever the data, but for those of arrays that it may write
-    before."""
+    """Yield the elements whose values a body needs whatever the data, except of arrays that it may write before."""
     for stmt in body:
         match stmt:
             case Assign(target=target, op=op, value=value):
@@ -133,7 +131,7 @@ def _unset(
 
 
 def _element(array: Array, element: Sequence[int]) -> str:
-    """`t[3][4]`, `p[1].x`, `s`."""
+    """Print an element, such as `t[3][4]`, `p[1].x`, `s`."""
     subscripts = "".join(f"[{k}]" for k in element[: array.rank])
     field = f".{array.fields[element[array.rank]][0]}" if array.fields else ""
     return f"{array.name}{subscripts}{field}"

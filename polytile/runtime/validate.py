@@ -101,7 +101,7 @@ class Validation:
 
 
 def _short(kernel: str, scop: str) -> str:
-    """`k0` of gemm_scop0_k0."""
+    """Shorten gemm_scop0_k0 to `k0`."""
     return kernel.removeprefix(f"{scop}_")
 
 

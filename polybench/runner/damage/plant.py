@@ -100,7 +100,7 @@ def _kernel(kernel: Kernel, damages: list[Damage]) -> Kernel:
 
 
 def _places() -> tuple[Expr, ...]:
-    """Whether this is the first block, one within, the last one, and in the second time tile."""
+    """Build the conditions for the first block, one within, the last one, and the second time tile."""
     at = [(Name(f"damage_block_{axis}"), Name(f"damage_grid_{axis}")) for axis in _AXES]
     first = [_equal(block, Literal("0")) for block, _ in at]
     last = [_equal(block, Binary("-", grid, Literal("1"))) for block, grid in at]
@@ -121,14 +121,14 @@ def _places() -> tuple[Expr, ...]:
 
 
 def _stores(kernel: Kernel, node: Node) -> bool:
-    """Whether a statement stores numbers to device memory."""
+    """Return whether a statement stores numbers to device memory."""
     if not isinstance(node, Assign | Store | Atomic) or not isinstance(node.target, Access):
         return False
     return kernel.root(node.target.array).space is Space.GLOBAL and node.target.type.kind != "struct"
 
 
 def _wrong(value: Expr, damaged: Expr) -> Expr:
-    """2 v + 1 where it is damaged; v is computed once, as lanes of a warp may meet in it.
+    """Compute 2 v + 1 where it is damaged; v is computed once, as threads of a warp may meet in it.
 
     It is `v - -damaged`, as -0.0 + 0 is 0.0.
     """

@@ -80,8 +80,10 @@ def computed(
     chosen: argparse.Namespace,
     seen: Callable[[Digests], None] = lambda _: None,
 ) -> Stored:
-    """Compute the digests of variants, each program and type in a process of its own; `seen` gets those of each as it
-    ends."""
+    """Compute the digests of variants, each program and type in a process of its own.
+
+    `seen` gets those of each as it ends.
+    """
     gone = sorted({v.program for v in variants} - entries.keys())
     missing = [program for program in gone if not program.startswith(f"{RANDOM}/")]
     if missing:

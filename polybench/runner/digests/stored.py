@@ -74,15 +74,17 @@ class Difference:
         return (*self.changed, *self.new, *self.gone)
 
     def __str__(self) -> str:
-        """`polybench/lu float auto reassociate: kernel:lu_k1 entry changed; kernel:lu_k2 new`."""
+        """Print `polybench/lu float auto reassociate: kernel:lu_k1 entry changed; kernel:lu_k2 new`, for example."""
         kinds = (("changed", self.changed), ("new", self.new), ("gone", self.gone))
         said = [f"{' '.join(parts)} {how}" for how, parts in kinds if parts]
         return f"{self.variant}: {'; '.join(said)}"
 
 
 def differences(old: Digests, new: Digests) -> Iterator[Difference]:
-    """Yield what differs in the variants of both; a text that depends on the time that a process had is not
-    compared."""
+    """Yield what differs in the variants of both.
+
+    A text that depends on the time that a process had is not compared.
+    """
     for variant in sorted(old.keys() & new.keys()):
         a, b = old[variant], new[variant]
         if TIMED in a or TIMED in b:
@@ -94,7 +96,7 @@ def differences(old: Digests, new: Digests) -> Iterator[Difference]:
 
 
 def summary(compared: int, found: Sequence[Difference]) -> str:
-    """`3 of 60 variants differ: 4 kernel, 1 schedule, 3 entry`."""
+    """Print a summary, such as `3 of 60 variants differ: 4 kernel, 1 schedule, 3 entry`."""
     if not found:
         return f"none of {compared} variants differs"
     kinds = Counter(part.partition(":")[0] for difference in found for part in difference.parts)

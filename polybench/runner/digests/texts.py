@@ -82,7 +82,7 @@ def _drawn_program(seed: int, index: int) -> tuple[SourceProgram, Callable[[Vari
 
 
 def variant_texts(source: SourceProgram, options: Options) -> Texts:
-    """part -> text. What fails is a part too: a message that changes is a change."""
+    """Return part -> text. What fails is a part too: a message that changes is a change."""
     before = _scheduler_seconds()
     try:
         with deep_recursion():
@@ -107,7 +107,10 @@ def _compiled(source: SourceProgram, options: Options) -> tuple[Program, dict[st
 
 
 def program_texts(program: Program) -> Texts:
-    """`entry` is the generated file but for its first line, with the version, and the kernels: only their names."""
+    """Return the texts of a program.
+
+    `entry` is the generated file but for its first line, with the version, and the kernels: only their names.
+    """
     unit = program.cuda.partition("\n")[2]
     found = {_NAME.search(text): text for text in _KERNEL.findall(unit)}
     kernels = {name[1]: text for name, text in found.items() if name is not None}
@@ -123,7 +126,7 @@ def program_texts(program: Program) -> Texts:
 
 
 def _scheduler_seconds() -> float:
-    """Processor time of the processes that compilations started and ended: isl's scheduler."""
+    """Return processor time of the processes that compilations started and ended: isl's scheduler."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
 

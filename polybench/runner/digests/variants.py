@@ -36,7 +36,7 @@ class Variant:
 
 
 def table_variants(entries: Iterable[Entry], dtypes: Sequence[str], schedules: Sequence[str]) -> list[Variant]:
-    """Every type with every schedule; in one of these also with the reductions in the source's order."""
+    """Return every type with every schedule; in one of these also with the reductions in the source's order."""
     found = []
     for entry, dtype, schedule in product(entries, dtypes, schedules):
         found.append(Variant(entry.id, dtype, schedule, "reassociate"))
@@ -58,7 +58,10 @@ def random_variants(seed: int, programs: int) -> list[Variant]:
 
 
 def chosen_variants(variants: Iterable[Variant], patterns: Sequence[str]) -> list[Variant]:
-    """Those whose program a pattern names (`family/name`, `name`, `family`, or a glob of these); none means all."""
+    """Select those whose program a pattern names.
+
+    A pattern is `family/name`, `name`, `family`, or a glob of these; none means all.
+    """
     found = [v for v in variants if not patterns or any(_named(v.program, p) for p in patterns)]
     if not found:
         raise RunnerError(f"no program matches {' or '.join(map(repr, patterns))}" if patterns else "no program")
@@ -71,7 +74,7 @@ def _named(program: str, pattern: str) -> bool:
 
 
 def by_source(variants: Iterable[Variant]) -> Mapping[tuple[str, str], list[Variant]]:
-    """Program and type -> its variants: the C text is read once for these."""
+    """Group variants by program and type: the C text is read once for these."""
     found: dict[tuple[str, str], list[Variant]] = {}
     for variant in variants:
         found.setdefault((variant.program, variant.dtype), []).append(variant)

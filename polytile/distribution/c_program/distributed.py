@@ -84,7 +84,7 @@ class Distributed:
         return next(k for k, a in enumerate(self.plan.arrays) if a.name == array)
 
     def lives_here(self, array: DistributedArray) -> bool:
-        """Whether ranks have memory for an array; others are values, or the kernels' own."""
+        """Return whether ranks have memory for an array; others are values, or the kernels' own."""
         return any(array.name in _pointers(program) for program in self.phases)
 
 
@@ -174,7 +174,7 @@ def check(made: Distributed) -> None:
 
 
 def _written_once(plan: DistributionPlan, array: DistributedArray) -> bool:
-    """Whether each element is written once, so that ranks which compute it beyond their part have the same."""
+    """Return whether each element is written once, so that ranks which compute it beyond their part have the same."""
     writes = isl.UnionMap.empty(plan.scop.context.get_space())
     for statement in plan.scop.statements:
         for access in statement.accesses:

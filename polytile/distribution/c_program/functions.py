@@ -49,7 +49,7 @@ def places(plan: DistributionPlan) -> list[str]:
 
 
 def phases(made: Distributed) -> Iterator[tuple[str, list[str]]]:
-    """Return the number of each phase with its call, many steps at once among them."""
+    """Yield the number of each phase with its call, many steps at once among them."""
     plan = made.plan
     known = _values(plan)
     for axis, box in enumerate(plan.boxes):
@@ -68,7 +68,7 @@ def phases(made: Distributed) -> Iterator[tuple[str, list[str]]]:
 
 
 def copies(made: Distributed) -> Iterator[tuple[int, list[str], list[str]]]:
-    """Return the number of each array that is exchanged, with the calls that pack and unpack a box of it."""
+    """Yield the number of each array that is exchanged, with the calls that pack and unpack a box of it."""
     for copy in made.plan.copies:
         pack, unpack = made.copies[copy.array]
         known = _copied(made.plan, copy)
@@ -109,7 +109,7 @@ def _values(plan: DistributionPlan) -> dict[str, str]:
 
 
 def _text(expr: Expr, values: Mapping[str, str]) -> str:
-    """C for an expression over the parameters, in 64 bits."""
+    """Print C for an expression over the parameters, in 64 bits."""
 
     def spelt(node: Any) -> Any:
         return Name(values[node.name], LLONG) if isinstance(node, Name) else with_children(node, spelt)

@@ -70,7 +70,7 @@ def _numbers(parameters: Iterable[Parameter]) -> list[Argument]:
 
 
 def _argument(made: Distributed, array: Array) -> Argument:
-    """Numbers by value; arrays of several dimensions as pointers to void, so that they are passed as they are."""
+    """Pass numbers by value; arrays of several dimensions as pointers to void, so that they are passed as they are."""
     if made.plan.scop.by_value(array):
         return Argument(f"{type_name(array.element, cpp=False)} ", array.name)
     const = "" if made.plan.scop.written(array.name) else "const "

@@ -124,7 +124,7 @@ def compile_shared(
 
 
 def _only_warns(flag: str) -> bool:
-    """Whether a flag makes no other code: libraries that are compiled with it share what others share."""
+    """Return whether a flag leaves the code unchanged: libraries that are compiled with it share what others share."""
     return flag.startswith("-W") and not flag.startswith(("-Wa,", "-Wl,", "-Wp,"))
 
 
@@ -165,7 +165,10 @@ def program_core(timeout: float = COMPILE_TIMEOUT) -> Core | None:
 
 
 def _optimisation() -> str:
-    """Of a plain build; where kernels run for small sizes alone, as in tests, -O0 takes less in all."""
+    """Return the optimisation of a plain build.
+
+    Where kernels run for small sizes alone, as in tests, -O0 takes less in all.
+    """
     return os.environ.get(OPTIMISATION, "-O1")
 
 
@@ -197,7 +200,10 @@ def extern_shared_flags(text: str) -> tuple[str, ...]:
 
 
 def _quick_linker(compiler: HostCompiler) -> tuple[str, ...]:
-    """gold, where there is one: it links a small library in 0.03 s, GNU ld in 0.07, most of it names of libstdc++."""
+    """Find gold, where there is one.
+
+    It links a small library in 0.03 s, GNU ld in 0.07, most of it names of libstdc++.
+    """
     return ("-fuse-ld=gold",) if compiler.is_gcc and shutil.which("ld.gold") is not None else ()
 
 

@@ -204,7 +204,7 @@ def _place(site: SiteCount) -> tuple[int, int, str, str, str, int]:
 
 
 def merged(sites: Iterable[SiteCount]) -> tuple[SiteCount, ...]:
-    """One count for each place and array, where the compiler made several instructions of one access; sorted."""
+    """Merge counts by place and array, where the compiler made several instructions of one access; sort them."""
     places: dict[tuple[int, int, str, str, str, int], SiteCount] = {}
     for site in sites:
         key = _place(site)

@@ -75,7 +75,7 @@ class Reader:
     lines: Mapping[int, Location] = field(default_factory=dict)
 
     def read(self) -> tuple[Finding, ...]:
-        """Everything found since the library was opened or `clear` was called."""
+        """Read everything found since the library was opened or `clear` was called."""
         records = _records(self.library)
         sites = self.library.sites
         sites.places(side.site for record in records for side in record.sides if side.kind >= 0)
@@ -86,7 +86,7 @@ class Reader:
         self.library.function("polytile_emulator_reset_findings")()
 
     def left_out(self) -> int:
-        """How many findings more there were than are kept."""
+        """Count the findings beyond those that are kept."""
         return _count(self.library)[1]
 
     def _finding(self, record: _Record, sites: Sites) -> Finding:
@@ -101,7 +101,7 @@ class Reader:
 
 
 def _merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One of each kind of access to one array at the same lines, where the compiler made several instructions of it."""
+    """Merge findings of one kind, array and lines, where the compiler made several instructions of one access."""
     kept: dict[tuple[object, ...], Finding] = {}
     for finding in findings:
         first = kept.get(finding.about)
@@ -122,7 +122,7 @@ def _records(library: EmulatorLibrary) -> list[_Record]:
 
 
 def _lines(places: tuple[Place, ...]) -> str:
-    """` (gemm_kernel.cu:34 and :36)`."""
+    """Print the lines, such as ` (gemm_kernel.cu:34 and :36)`."""
     if not places:
         return ""
     first, *others = places
@@ -146,7 +146,7 @@ class _Described:
         return [place for place in found if place is not None]
 
     def location(self, place: Place | None) -> Location | None:
-        """Where a line of the .cu comes from."""
+        """Return where a line of the .cu comes from."""
         return self.lines.get(place.line) if place is not None and place.is_kernel else None
 
     def message(self) -> str:
@@ -167,7 +167,7 @@ class _Described:
         return text.decode(errors="replace")
 
     def _who(self) -> str:
-        """`kernel k0: thread (3,0,0) of block (1,0,0)`."""
+        """Name the thread, such as `kernel k0: thread (3,0,0) of block (1,0,0)`."""
         side = self.record.sides[0]
         if side.kind < 0:
             return "host code"
@@ -207,7 +207,7 @@ class _Described:
         return f"a device array of {self.record.size} bytes"
 
     def _start(self) -> int:
-        """Where the accessed byte is in its array."""
+        """Return the offset of the accessed byte in its array."""
         if _MEMORIES[self.record.memory] in ("shared", "variable"):
             place = self.record.variable + int(self.record.offset)
             symbol = self.sites.variable(place)
@@ -215,7 +215,7 @@ class _Described:
         return int(self.record.offset)
 
     def _element(self) -> str:
-        """`element 17 of C`, or the byte where an element would be split."""
+        """Name the element, such as `element 17 of C`, or the byte where an element would be split."""
         start, width = self._start(), self.record.width
         unit, index = ("element", start // width) if width and start % width == 0 else ("byte", start)
         if CHECKS[self.record.check] == "uninitialised" and self.record.sides[0].kind < 0:
@@ -247,7 +247,7 @@ def _coordinates(values: ctypes.Array[ctypes.c_uint]) -> str:
 
 
 def short_name(function: str) -> str:
-    """`void sum<float>(float const*)` -> `sum<float>`."""
+    """Shorten a kernel's name: `void sum<float>(float const*)` -> `sum<float>`."""
     before = function.partition("(")[0]
     head, bracket, tail = before.partition("<")
     return head.rpartition(" ")[2] + bracket + tail

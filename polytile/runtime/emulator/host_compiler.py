@@ -57,7 +57,7 @@ def _find(cxx: str, cc: str, path: str) -> HostCompiler:
 
 
 def _candidates(cc: str) -> Iterator[tuple[str, ...]]:
-    """`/opt/bin/gcc-13` -> `/opt/bin/g++-13`, then the usual names."""
+    """Yield the C++ siblings of $CC, `/opt/bin/gcc-13` -> `/opt/bin/g++-13`, then the usual names."""
     for word in words_of("CC") if cc else []:
         directory, name = os.path.split(word)
         for c_name, cxx_name in _CXX_OF_CC:

@@ -43,8 +43,10 @@ class EmulatorLibrary:
         return library
 
     def function(self, name: str) -> Any:
-        """Return the `extern "C"` function `name`, as ctypes calls it: set its argtypes; it returns an int unless
-        told."""
+        """Return the `extern "C"` function `name`, as ctypes calls it.
+
+        Set its argtypes; it returns an int unless told.
+        """
         try:
             return self._handle[name]
         except AttributeError as error:
@@ -57,7 +59,7 @@ class EmulatorLibrary:
         return EmulatorCounts(*(value.value for value in values))
 
     def launches(self, kernel: str) -> tuple[int, int]:
-        """How often a kernel ran since then, and how many blocks."""
+        """Return how often a kernel ran since then, and how many blocks."""
         address = ctypes.cast(self.function(kernel), ctypes.c_void_p)
         found = [ctypes.c_ulonglong() for _ in range(2)]
         self.function("polytile_emulator_launches")(address, *(ctypes.byref(value) for value in found))

@@ -28,7 +28,7 @@ class Row:
 
 
 def columns(library: Path, offsets: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Line and column of the innermost source place of each offset that has one."""
+    """Return line and column of the innermost source place of each offset that has one."""
     try:
         rows = sorted(_rows(library.read_bytes()), key=lambda row: (row.address, not row.last))
     except (OSError, struct.error, IndexError, ValueError):
@@ -97,8 +97,10 @@ class _Program:
                     self._unsigned()
 
     def _extended(self) -> int | None:
-        """Decode an extended opcode: return the new address, None at the end of a sequence, or -1 for what changes
-        neither."""
+        """Decode an extended opcode.
+
+        Returns the new address, None at the end of a sequence, or -1 for what changes neither.
+        """
         end = self._unsigned() + self.at
         (code,) = self._take("<B")
         moved = self._take("<Q")[0] if code == 2 else -1

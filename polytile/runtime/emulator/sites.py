@@ -98,7 +98,7 @@ def _run_tool(name: str, arguments: list[str]) -> str:
 
 
 def _look_up(library: Path, offsets: list[int]) -> dict[int, Place]:
-    """One call of addr2line: the innermost line of a .cu, else one that is not in the emulator's own headers."""
+    """Call addr2line once: return the innermost line of a .cu, else one that is not in the emulator's own headers."""
     output = _run_tool("addr2line", ["-a", "-i", "-e", str(library), *(hex(offset) for offset in offsets)])
     found: dict[int, Place] = {}
     current = -1

@@ -64,7 +64,7 @@ def agree(comm: Intracomm, what: Mapping[str, str]) -> None:
 
 
 def _numbers(ranks: list[int]) -> str:
-    """`rank 3`, `ranks 0, 1, 2`, and how many more where there are many."""
+    """Print `rank 3`, `ranks 0, 1, 2`, and how many more where there are many."""
     shown = ", ".join(map(str, ranks[:8])) + (f" and {len(ranks) - 8} others" if len(ranks) > 8 else "")
     return f"rank{'s' * (len(ranks) > 1)} {shown}"
 

@@ -79,8 +79,10 @@ class BoxLaunches:
     def _found(
         self, box: tuple[int, ...], changing: Mapping[str, Any], on: str
     ) -> tuple[SizedRun, FewLaunches] | None:
-        """Return the launches of a box, cached by its numbers, which come in the same order in all calls; None where
-        each call finds its own."""
+        """Return the launches of a box, cached by its numbers, which come in the same order in all calls.
+
+        Returns None where each call finds its own.
+        """
         if box not in self.known:
             if len(self.known) >= MOST:
                 self.known.clear()
@@ -104,8 +106,7 @@ class BoxLaunches:
 
 
 def _passed_to_kernels(program: HostProgram, name: str) -> list[tuple[str, Any]] | None:
-    """Return a parameter with the type that all kernels that take it have for it; None where it decides what is
-    launched.
+    """Return a parameter with its type, the same in all kernels that take it; None where it decides what is launched.
 
     It may decide which part of an array is touched, which only copies of arrays of the host depend on.
     """

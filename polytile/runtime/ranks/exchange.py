@@ -132,8 +132,10 @@ class Exchange:
         return self.first_tag + number
 
     def _places(self, boxes: Sequence[ArrayBox]) -> Iterator[tuple[ArrayBox, int | None, int, int]]:
-        """Each box of each plane, with where it begins in a message and where it ends, in bytes: at a multiple of an
-        element."""
+        """Yield each box of each plane, with where it begins and ends in a message, in bytes.
+
+        It begins at a multiple of an element.
+        """
         end = 0
         for one in boxes:
             planes = self.planes[one.array]
@@ -146,7 +148,7 @@ class Exchange:
                 yield one, plane, start, end
 
     def _elements(self, one: ArrayBox) -> int:
-        """How many elements a box has, of one plane where planes are exchanged."""
+        """Count the elements of a box, of one plane where planes are exchanged."""
         array, shape = self.compiled.plan.array(one.array), self.local[one.array].shape
         plane = self.plane_dimension.get(one.array)
         whole = [n for k, (axis, n) in enumerate(zip(array.axes, shape, strict=True)) if axis is None and k != plane]

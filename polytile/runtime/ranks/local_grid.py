@@ -153,7 +153,10 @@ def _layout(array: Array, sizes: Mapping[str, int]) -> Layout:
 
 
 def _local(array: DistributedArray, layout: Layout, owned: Box, stored: Box) -> LocalArray:
-    """All arrays hold the same positions, those beyond the extent of a smaller one too: positions are indices."""
+    """Place an array of a rank.
+
+    All arrays hold the same positions, those beyond the extent of a smaller one too: positions are indices.
+    """
     if layout.lead:
         raise UsageError(f"{array.name} is indexed below 0, which is not distributed", hint="begin at index 0")
     dims = list(zip(array.axes, layout.shape, strict=True))

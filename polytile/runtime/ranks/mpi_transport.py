@@ -21,7 +21,7 @@ KINDS = "mpi_memory_alloc_kinds"  # a list such as "mpi,system,cuda:device" (MPI
 
 
 def takes_device_memory(comm: Intracomm) -> bool:
-    """Whether the library says that it takes pointers to memory of a GPU.
+    """Return whether the library says that it takes pointers to memory of a GPU.
 
     Communicators say what there is, as of MPI 4.1; Open MPI 5.0 gives sessions back what they have asked for.
     """

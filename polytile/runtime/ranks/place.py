@@ -23,7 +23,7 @@ class Place(Protocol):
     gpu: str  # which one, of all hosts; "" in the emulator
 
     def queue(self, *, side: bool) -> dict[str, Any]:
-        """Arguments with which a compiled SCoP is called to run in a queue."""
+        """Return arguments with which a compiled SCoP is called to run in a queue."""
         ...
 
     def after(self, *, side: bool) -> None:
@@ -146,7 +146,7 @@ class DevicePlace:
 
 
 def ranks_share_gpus(comm: Intracomm, place: Place) -> bool:
-    """Whether two ranks have the same GPU; all ranks ask."""
+    """Return whether two ranks have the same GPU; all ranks ask."""
     gpus = comm.allgather(place.gpu)
     return place.on == "gpu" and len(set(gpus)) < len(gpus)
 

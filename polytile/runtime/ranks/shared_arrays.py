@@ -33,7 +33,7 @@ class SharedArrays:
         self.before = {name: self._own(name).copy() for name in self.names}
 
     def _is_shared(self, name: str) -> bool:
-        """Whether there are several ranks along an axis that does not cut it."""
+        """Return whether there are several ranks along an axis that does not cut it."""
         cut = self.plan.array(name).axes
         return any(parts > 1 and axis not in cut for axis, parts in enumerate(self.local.grid.shape))
 
@@ -42,7 +42,7 @@ class SharedArrays:
         return np.ascontiguousarray(self.place.to_host(self.arrays[name][self.local[name].own])).reshape(-1)
 
     def _part(self, name: str) -> tuple[int, ...]:
-        """Which part of an array the rank has: where it is along the axes that cut it."""
+        """Return which part of an array the rank has: where it is along the axes that cut it."""
         return tuple(self.local.coordinates[axis] for axis in self.plan.array(name).axes if axis is not None)
 
     def unite(self) -> None:
