@@ -92,7 +92,7 @@ class Bench:
 
     def _validate(self, scop: CompiledScop, built: Built, stages: Stages) -> None:
         """Compare all versions of the kernels with the C, at small sizes and at those at which all of them run; the C
-        runs before the GPU is held, and what it says is compared behind that."""
+        runs before the GPU is held, and what it says is compared after that."""
         state = replace(scop.compilation, options=replace(scop.compilation.options, parameters={}))
         execution = Execution(state, {}, self.known)
         with stages.stage("inputs"):

@@ -41,7 +41,7 @@ def kernels(ptx: str) -> list[dict[str, list[Instruction]]]:
 def check_ptx(text: str) -> None:
     """Check the PTX of kernels, where NVRTC is installed.
 
-    Raises DeviceError where NVRTC refuses them, ValidationError where it, or ptxas behind it, makes something else.
+    Raises DeviceError where NVRTC refuses them, ValidationError where it, or ptxas after it, makes something else.
     """
     library = nvrtc()
     if library is None:

@@ -110,7 +110,7 @@ def _points(svg: Svg, grid: Grid, nest: Nest) -> None:
 
 
 def _outlines(svg: Svg, grid: Grid, nest: Nest) -> None:
-    """Draw lines around what one block runs in one launch, where such places lie together."""
+    """Draw lines around what one block runs in one launch, where such places are adjacent."""
     tiles: dict[At, set[Tile | None]] = {}
     for dot in nest.dots:
         tiles.setdefault(dot.at, set()).add(dot.tile)
