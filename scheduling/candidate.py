@@ -59,13 +59,13 @@ class Problem:
 
     @property
     def conflicts(self) -> int:
-        """How many pairs of statements depend where some conflicts only count as dependences, and as many for each size
-        that is not known, over which isl takes longer; 0 where all dependences are exact."""
+        """Return how many pairs of statements depend where some conflicts only count as dependences, and as many for
+        each size that is not known, over which isl takes longer; 0 where all dependences are exact."""
         return 0 if self.dependences.exact else self.dependences.pairs * (1 + len(self.scop.parameters))
 
     @property
     def has_unknown_sizes(self) -> bool:
-        """Whether a size is not given."""
+        """Return whether a size is not given."""
         return any(p.name not in self.options.parameters for p in self.scop.parameters)
 
 
@@ -111,7 +111,7 @@ class Candidate:
 
     @property
     def microseconds(self) -> float:
-        """The estimated time; infinite where nobody asked, or it stays on the host."""
+        """Return the estimated time; infinite where nobody asked, or it stays on the host."""
         return self.estimate.microseconds if self.estimate else inf
 
 

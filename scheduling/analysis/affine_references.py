@@ -54,8 +54,11 @@ class Form:
 
     @property
     def slopes(self) -> tuple[Number, ...]:
-        """How fast the value grows with each iterator, on average; where a remainder does not grow (j mod 8), the
-        slope within one period, so that what is derived from it is a bound."""
+        """Return how fast the value grows with each iterator, on average.
+
+        Where a remainder does not grow (j mod 8), the slope within one period, so that what is derived from it is a
+        bound.
+        """
         if not self.floors:
             return self.coefficients
         slopes = list(self.coefficients)
@@ -67,7 +70,7 @@ class Form:
         return tuple(slope or direct or int(involved[i]) for i, (slope, direct) in pairs)
 
     def along(self, step: Sequence[int]) -> Number:
-        """How much the value grows, on average, when the iterators take a step."""
+        """Return how much the value grows, on average, when the iterators take a step."""
         key = tuple(step)
         if key not in self._along:
             growth: Number = 0
@@ -77,7 +80,8 @@ class Form:
         return self._along[key]
 
     def moved_by(self, step: Sequence[int]) -> bool:
-        """Whether the value changes when the iterators take a step, leaving aside where a quotient turns over."""
+        """Return whether the value changes when the iterators take a step, leaving aside where a quotient turns over.
+        """
         if not self.floors:
             return self.along(step) != 0
         key = tuple(step)
@@ -87,7 +91,7 @@ class Form:
         return self._moved[key]
 
     def involves(self) -> tuple[bool, ...]:
-        """Which iterators the value depends on."""
+        """Return which iterators the value depends on."""
         found = [c != 0 for c in self.coefficients]
         for term in self.floors:
             found = [a or b for a, b in zip(found, term.inside.involves(), strict=True)]
@@ -122,20 +126,20 @@ class Reference:
 
     @property
     def moves_inside(self) -> bool:
-        """Whether subscripts inside a struct choose the number, which are one subscript here."""
+        """Return whether subscripts inside a struct choose the number, which are one subscript here."""
         return len(self.subscripts) > self.array.rank
 
     @property
     def base(self) -> tuple[str, int | None]:
-        """What the subscripts count from: the array, and the field where they move inside a struct."""
+        """Return what the subscripts count from: the array, and the field where they move inside a struct."""
         return self.array.name, self.field if self.moves_inside else None
 
     def moved_by(self, step: Sequence[int]) -> bool:
-        """Whether the address changes when the iterators take a step; it may, where that is unknown."""
+        """Return whether the address changes when the iterators take a step; it may, where that is unknown."""
         return any(form is None or form.moved_by(step) for form in self.subscripts)
 
     def involves(self, iterators: int) -> tuple[bool, ...]:
-        """Which of the statement's iterators the address depends on; all, where that is unknown."""
+        """Return which of the statement's iterators the address depends on; all, where that is unknown."""
         found = [False] * iterators
         for form in self.subscripts:
             here = (True,) * iterators if form is None else form.involves()
@@ -221,7 +225,7 @@ def _inside(array: Array, relation: isl.Map) -> NumbersInside | None:
 
 
 def _in_elements(number: Form, inside: NumbersInside) -> Form:
-    """Which number of a struct an access is of, as how many elements it lies behind the first one of its way."""
+    """Return which number of a struct an access is of, as the number of elements after the first one of its way."""
     at = inside.elements
     return Form(
         tuple(at(c) for c in number.coefficients),

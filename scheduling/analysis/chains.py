@@ -29,7 +29,7 @@ class Values:
 
 
 def broken_chain(members: isl.UnionSet, group: isl.UnionMap, values: Values) -> str | None:
-    """Why the `members` of each group (`{ S[i, j] -> x[i] }`) are no uninterrupted chain; None when they are."""
+    """Return why the `members` of each group (`{ S[i, j] -> x[i] }`) are no uninterrupted chain; None when they are."""
     flow = values.flow
     inner = flow.intersect_domain(members).intersect_range(members)
     into = flow.intersect_range(members)
@@ -102,7 +102,7 @@ def settled(scop: Scop, names: frozenset[str]) -> Scop:
 
 
 def projection(domain: isl.Set, keep: Sequence[int], name: str) -> isl.Map:
-    """`{ S[i, j, k] -> name[i, k] }` for the positions (0, 2)."""
+    """Return `{ S[i, j, k] -> name[i, k] }` for the positions (0, 2)."""
     space = isl.LocalSpace.from_space(domain.get_space())
     total = isl.Map.from_domain(domain)
     for k in keep:

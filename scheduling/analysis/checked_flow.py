@@ -32,7 +32,7 @@ def flow(
     kills: isl.UnionMap | None = None,
     conditions: Sequence[isl.UnionMap] = (),
 ) -> isl.UnionFlow:
-    """isl's access analysis, `{ S[i] -> A[x] }` each, in the order of a tree or of times, `{ S[i] -> [0, i] }`.
+    """Run isl's access analysis, `{ S[i] -> A[x] }` each, in the order of a tree or of times, `{ S[i] -> [0, i] }`.
 
     `conditions` are the accesses of the SCoP that these are made from, where tiles and threads have quotients as well:
     only several remainders in the SCoP's own conditions are doubted. Raises OverBudgetError where isl leaves out a
@@ -62,7 +62,7 @@ def _checked_flow(
 
 
 def are_doubted(relations: Iterable[isl.UnionMap]) -> bool:
-    """Whether a relation has conditions of the kind for which isl may lose elements."""
+    """Return whether a relation has conditions of the kind for which isl may lose elements."""
     return any(have_several_remainders(m.get_basic_maps()) for relation in relations for m in maps(relation))
 
 
@@ -87,7 +87,7 @@ def require_all_sources(
         return union_of((isl.UnionMap.from_map(times.before(a, b)) for a, b in pairs), order.get_space())
 
     def earlier(some: isl.UnionMap) -> isl.UnionMap:
-        """`{ S[i] -> [T[j] -> A[x]] }`: who comes to an element before a sink does."""
+        """Return `{ S[i] -> [T[j] -> A[x]] }`: the accesses to an element before a sink's."""
         return some.apply_range(of_element).intersect(before(some, sinks).apply_range(of_sink))
 
     full = found.get_full_may_dependence()

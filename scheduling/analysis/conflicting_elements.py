@@ -47,7 +47,7 @@ def conflicting_elements(scop: Scop, array: Array, same: isl.UnionMap) -> isl.Un
 
 
 def _sets_one(statement: Statement, array: str) -> bool:
-    """Whether a statement reads before it writes, and sets one element at most."""
+    """Return whether a statement reads before it writes, and sets one element at most."""
     writes = [a.relation for a in statement.accesses if a.array == array and a.writes]
     return reads_first(statement) and len(writes) <= 1 and all(bool(w.is_single_valued()) for w in writes)
 

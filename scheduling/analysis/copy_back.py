@@ -86,7 +86,7 @@ def _order_in_step(scop: Scop, copy: str, users: Sequence[str]) -> dict[str, int
 
 
 def _counts_up(band: isl.ScheduleNode, users: Sequence[str]) -> bool:
-    """Whether the loop is over the first iterator of each of the statements, from the least on."""
+    """Return whether the loop is over the first iterator of each of the statements, from the least on."""
     pieces: dict[str, isl.PwAff] = {}
     (member,) = band_members(band)
     member.foreach_pw_aff(lambda p: pieces.update({p.get_domain_space().get_tuple_name(SET): p}))
@@ -114,7 +114,7 @@ def _elements_of_each_step(copy: Statement, write: isl.Map) -> tuple[isl.Set, is
 
 
 def _is_in_steps(scop: Scop, found: CopyBack, users: list[str]) -> bool:
-    """Whether no other statement writes the array, and all that use it or the temporary run in these steps."""
+    """Return whether no other statement writes the array, and all that use it or the temporary run in these steps."""
     if any(name in (*scop.prologue, *scop.epilogue) for name in users):
         return False
     for statement in (scop.statement(name) for name in users if name != found.statement):
@@ -129,7 +129,8 @@ def _is_in_steps(scop: Scop, found: CopyBack, users: list[str]) -> bool:
 
 
 def _keeps_values(scop: Scop, dependences: Dependences, found: CopyBack) -> bool:
-    """Whether values in the temporary stay in their step, among the elements that are copied, and all is known."""
+    """Return whether values in the temporary stay in their step, among the elements that are copied, and all is known.
+    """
     of_array, of_temporary = dependences.of(found.array), dependences.of(found.temporary)
     only = frozenset((found.temporary,))
     used = scop.accesses(READ, WRITE, arrays=only).intersect_params(scop.context).range()

@@ -16,7 +16,8 @@ from polytile.ir.scop import AccessKind, Scop, Statement
 
 
 def separate_pairs(scop: Scop, array: str) -> isl.UnionMap:
-    """All pairs of instances that surely use different elements of `array`, of those whose subscripts read data."""
+    """Return all pairs of instances that surely use different elements of `array`, of those whose subscripts read data.
+    """
     total = isl.UnionMap.empty(scop.context.get_space().params())
     users = scop.accessing(array)
     if not any(a.kind is AccessKind.MAY_WRITE and a.array == array for s in users for a in s.accesses):
@@ -50,7 +51,7 @@ def _apart(
 
 
 def _are_comparable(a: Subscript, b: Subscript) -> bool:
-    """Whether both add to the same data, and what they add tells them apart."""
+    """Return whether both add to the same data, and what they add distinguishes them."""
     if not a.data or a.data != b.data or a.wraps != b.wraps:
         return False
     return not a.wraps or a.rest == b.rest

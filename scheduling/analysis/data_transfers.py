@@ -21,7 +21,7 @@ def transfers(scop: Scop, dependences: Dependences) -> tuple[Transfer, ...]:
 
 
 def is_copied_in(scop: Scop, dependences: Dependences, array: str) -> bool:
-    """Whether all elements of an array have values before the kernels."""
+    """Return whether all elements of an array have values before the kernels."""
     return _transfer(scop, dependences, scop.array(array)).copy_in
 
 
@@ -50,7 +50,10 @@ def _touched(scop: Scop, array: Array) -> isl.Set | None:
 
 
 def _all_written(scop: Scop, array: Array) -> bool:
-    """Only a scalar is known to be overwritten as a whole: an array's declared extents may exceed what is accessed."""
+    """Return whether the array is a scalar that is surely overwritten.
+
+    Only a scalar is known to be overwritten as a whole: an array's declared extents may exceed what is accessed.
+    """
     if array.rank or array.fields:
         return False
     must = scop.accesses(AccessKind.WRITE, arrays=frozenset((array.name,)))

@@ -47,7 +47,7 @@ class ArrayDependences:
 
     @property
     def values(self) -> ArrayDependences:
-        """With all of the flow, as values take it."""
+        """Return the dependences with all of the flow, as needed for values."""
         if self.commuting is None or self.commuting_false is None:
             return self
         return replace(
@@ -60,13 +60,13 @@ class ArrayDependences:
 
     @property
     def free(self) -> isl.UnionMap | None:
-        """Pairs of updates that may come in any order where they are indivisible, if there are any."""
+        """Return the pairs of updates that may come in any order where they are indivisible, if there are any."""
         if self.commuting is None or self.commuting_false is None:
             return None
         return self.commuting.union(self.commuting_false)
 
     def renamed(self, names: isl.UnionMap) -> ArrayDependences:
-        """Between statements of other names, `{ S0[i] -> S1[i] }`."""
+        """Return the dependences between statements of other names, `{ S0[i] -> S1[i] }`."""
 
         def between(pairs: isl.UnionMap) -> isl.UnionMap:
             return pairs.apply_domain(names).apply_range(names)
@@ -83,7 +83,7 @@ class ArrayDependences:
 
     @property
     def false(self) -> isl.UnionMap:
-        """Anti and output dependences: those that more memory would remove."""
+        """Return the anti and output dependences: those that more memory would remove."""
         return self.anti.union(self.output)
 
     @property
@@ -120,23 +120,23 @@ class Dependences:
 
     @property
     def exact(self) -> bool:
-        """Whether no array has more pairs than are dependent."""
+        """Return whether no array has more pairs than are dependent."""
         return all(d.exact for d in self.by_array)
 
     @property
     def pairs(self) -> int:
-        """How many pairs of statements depend."""
+        """Return how many pairs of statements depend."""
         kinds = (kind for d in self.by_array for kind in (d.flow, d.anti, d.output))
         return len({_ends(m) for kind in kinds for m in maps(kind)})
 
     @property
     def relations(self) -> int:
-        """How many basic maps these are: by them isl's work grows."""
+        """Return how many basic maps these are: by them isl's work grows."""
         return sum(m.n_basic_map() for m in maps(self.all))
 
     @property
     def values(self) -> Dependences:
-        """With all of the flow, that between updates which commute, too."""
+        """Return the dependences with all of the flow, that between updates which commute, too."""
         return replace(self, by_array=tuple(d.values for d in self.by_array))
 
     def arrays_between(self, source: str, sink: str) -> list[str]:
@@ -197,7 +197,7 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
 
 
 def unordered_updates(scop: Scop, found: ArrayDependences) -> isl.UnionMap | None:
-    """Pairs of updates that may be of one element and in any order, if there are any."""
+    """Return the pairs of updates that may be of one element and in any order, if there are any."""
     if found.free is None:
         return None
     pairs = found.free.intersect(commuting_pairs(scop, found.array))
@@ -205,7 +205,7 @@ def unordered_updates(scop: Scop, found: ArrayDependences) -> isl.UnionMap | Non
 
 
 def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:
-    """All pairs of instances that update elements of `array` by the same operation alone."""
+    """Return all pairs of instances that update elements of `array` by the same operation alone."""
     total = isl.UnionMap.empty(scop.context.get_space().params())
     for op in {u.op for s in scop.statements for u in s.updates if u.array == array}:
         same = isl.UnionSet.empty(scop.context.get_space().params())
@@ -217,8 +217,8 @@ def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:
 
 
 def promised_pairs(scop: Scop, array: str) -> isl.UnionMap:
-    """Pairs of instances in different iterations of a loop whose iterations do not share elements of `array`, as the
-    user promises: `{ S[t, i] -> T[t, j] : i != j }` for a loop over i inside one over t."""
+    """Return the pairs of instances in different iterations of a loop whose iterations do not share elements of
+    `array`, as the user promises: `{ S[t, i] -> T[t, j] : i != j }` for a loop over i inside one over t."""
     own, total = scop.array(array), isl.UnionMap.empty(scop.context.get_space().params())
     for name, loop in scop.independent:
         if name not in ("", own.root) or (not name and (not own.extents or own.origin is not Origin.EXTERNAL)):
@@ -232,7 +232,7 @@ def promised_pairs(scop: Scop, array: str) -> isl.UnionMap:
 
 
 def _apart(first: Statement, then: Statement, depth: int) -> isl.Map:
-    """Instances in different iterations of the loop at a depth, in the same ones of those around it."""
+    """Return the instances in different iterations of the loop at a depth, in the same ones of those around it."""
     pairs = isl.Map.from_domain_and_range(first.domain, then.domain)
     for k in range(depth):
         pairs = pairs.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
@@ -308,7 +308,7 @@ def certain_flow(scop: Scop, array: str) -> isl.UnionMap:
 
 
 def unset_reads(scop: Scop, array: str, reads: isl.UnionMap) -> isl.UnionMap:
-    """Those of `reads` of `array` whose element no instance has written before, not even perhaps."""
+    """Return those of `reads` of `array` whose element no instance has written before, not even perhaps."""
     must, may, kills = (
         scop.accesses(kind, arrays=frozenset((array,)))
         for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
@@ -326,7 +326,10 @@ def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) ->
 
 
 def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap) -> isl.UnionMap:
-    """From each read to the writes behind it, up to the next certain one: what it would see if time ran backwards."""
+    """Return the relation from each read to the writes after it, up to the next certain one.
+
+    They are what the read would see if time ran backwards.
+    """
     if reads.is_empty():
         return isl.UnionMap.empty(reads.get_space())
     order = scop.schedule.intersect_domain(reads.union(must).union(may).domain()).get_map()
@@ -337,7 +340,7 @@ def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap
 
 
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
-    """Every pair of accesses to one element of which one writes, in the source's order."""
+    """Return every pair of accesses to one element of which one writes, in the source's order."""
     order = scop.schedule.intersect_domain(reads.union(writes).domain()).get_map()
     times = SourceOrder.of(order)
     through, both = writes.apply_range(reads.reverse()), writes.apply_range(writes.reverse())
@@ -358,7 +361,7 @@ def _ends(m: isl.Map) -> tuple[str, str]:
 
 
 def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences] | None = None) -> Dependences:
-    """Dependence analysis of a Scop, under a budget of isl operations for each array (0: none).
+    """Compute the dependences of a Scop, under a budget of isl operations for each array (0: none).
 
     `known` is a Scop that this one was made from, with its dependences under that budget: they still hold for arrays
     whose statements, accesses and order are the same.
@@ -374,8 +377,8 @@ def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences]
 
 
 def same_accesses(scop: Scop, before: Scop, array: str) -> bool:
-    """Whether an array is accessed by the very same relations in the very same order as in another Scop: then all that
-    is known about its values there holds here."""
+    """Return whether an array is accessed by the very same relations in the very same order as in another Scop: then
+    all that is known about its values there holds here."""
     if scop.schedule is not before.schedule or all(a.name != array for a in before.arrays):
         return False
     now, then = _accesses_of(scop, array), _accesses_of(before, array)

@@ -36,6 +36,6 @@ def other_elements(
 
 
 def _route(accesses: isl.UnionMap, place: isl.UnionMap, cell: isl.UnionMap) -> isl.UnionMap:
-    """`{ [S[i] -> A[j]] -> [[place] -> [cell]] }`."""
+    """Return `{ [S[i] -> A[j]] -> [[place] -> [cell]] }`."""
     owner = accesses.domain_map().apply_range(place)
     return owner.range_product(accesses.range_map().apply_range(cell)).detect_equalities()

@@ -31,17 +31,17 @@ class Executions:
     warp_reductions: tuple[WarpReduction, ...] = ()
 
     def is_each_once(self, scop: Scop, dependences: Dependences) -> bool:
-        """Whether they are the instances of `scop` themselves."""
+        """Return whether they are the instances of `scop` themselves."""
         if self.scop is not scop or self.dependences is not dependences or self.warp_reductions:
             return False
         return bool(self.instances.is_equal(itself(scop)))
 
 
 def each_once(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Executions:
-    """Every instance of a Scop is one execution."""
+    """Return the executions in which every instance of a Scop runs once."""
     return Executions(scop, dependences, schedule, itself(scop))
 
 
 def itself(scop: Scop) -> isl.UnionMap:
-    """Every instance of a Scop to itself."""
+    """Map every instance of a Scop to itself."""
     return isl.UnionSet.identity(scop.domain)

@@ -19,7 +19,7 @@ import islpy as isl
 def holds_one_at_a_time(
     tree: isl.Schedule, place: isl.UnionMap, accesses: isl.UnionMap, cell: isl.UnionMap
 ) -> bool:
-    """Whether in each iteration of the loops of `tree` that are around all of `accesses`, `{ S[i] -> A[x] }`, an
+    """Return whether in each iteration of the loops of `tree` that are around all of `accesses`, `{ S[i] -> A[x] }`, an
     element has one cell and a cell one element. `place` says whose cells instances use, `{ S[i] -> [b, t] }`, and
     `cell` which an element has there, `{ A[x] -> [c] }`."""
     node = _node_of_all(tree.intersect_domain(accesses.domain()))

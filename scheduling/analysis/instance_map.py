@@ -63,7 +63,7 @@ def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
 
 @memoized
 def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
-    """Whether the instances of each pair run at one place."""
+    """Return whether the instances of each pair run at one place."""
     moves = pairs.apply_domain(place).apply_range(place)
     return all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(moves))
 
@@ -106,7 +106,10 @@ def cells(
 def kept_subscripts(
     array: str, keeps: tuple[int, ...], rank: int, strides: tuple[int, ...] = (), moduli: tuple[int, ...] = ()
 ) -> isl.UnionMap:
-    """From the elements of an array, or of any, to the subscripts of their cells, `{ A[a0, a1] -> [floor(a1/32)] }`."""
+    """Map the elements of an array, or of any, to the subscripts of their cells.
+
+    Example: `{ A[a0, a1] -> [floor(a1/32)] }`.
+    """
     names = [f"a{i}" for i in range(rank)]
     sizes = strides or (1,) * len(keeps)
     parts = [f"floor({names[k]}/{size})" for k, size in zip(keeps, sizes, strict=True)]

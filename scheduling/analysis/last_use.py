@@ -35,8 +35,8 @@ def last_reads(scop: Scop, schedule: MappedSchedule) -> dict[int, frozenset[str]
 def _reads_last(
     scop: Scop, array: str, before: tuple[KernelPlace, ...], here: KernelPlace, behind: tuple[KernelPlace, ...]
 ) -> bool:
-    """Whether kernels before this one write an array, whose elements are read here by one instance each and nobody
-    else."""
+    """Return whether kernels before this one write an array, whose elements are read here by one instance each and
+    nobody else."""
     only = frozenset((array,))
     reads = scop.accesses(AccessKind.READ, arrays=only)
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only)

@@ -11,15 +11,16 @@ FINAL = "final"  # the space of those who look at an array behind the SCoP
 
 
 def is_seen(scop: Scop, array: str) -> bool:
-    """Whether what the SCoP leaves in `array` can be seen behind it."""
+    """Return whether what the SCoP leaves in `array` can be read after it."""
     found = scop.array(array)
     return found.origin is Origin.EXTERNAL and found.live_out and scop.written(array)
 
 
 def last_writers(scop: Scop, array: str) -> isl.UnionMap:
-    """Who wrote each element last, `{ S1[i] -> final[i] : ... }`; may-writes and what they may leave both count.
+    """Return who wrote each element last, `{ S1[i] -> final[i] : ... }`; may-writes and what they may leave both count.
 
-    Raises OverBudgetError where isl loses some of them (checked_flow.py)."""
+    Raises OverBudgetError where isl loses some of them (checked_flow.py).
+    """
     only = frozenset((array,))
     must, may = (scop.accesses(kind, arrays=only) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE))
     if must.union(may).is_empty():

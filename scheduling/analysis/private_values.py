@@ -38,7 +38,7 @@ def private_flow(scop: Scop, array: str) -> isl.UnionMap | None:
 
 
 def _with_elements(accesses: isl.UnionMap, shared: int) -> isl.UnionMap:
-    """`{ S[i, j, k] -> s[i, j] }` of `{ S[i, j, k] -> s[] }`"""
+    """Return `{ S[i, j, k] -> s[i, j] }` of `{ S[i, j, k] -> s[] }`."""
     return union_of((isl.UnionMap.from_map(_with_element(m, shared)) for m in maps(accesses)), accesses.get_space())
 
 

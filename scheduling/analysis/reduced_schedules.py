@@ -69,7 +69,8 @@ def by_location(
 
 
 def _is_filled_by_one(reads: isl.UnionMap, *writes: isl.UnionMap) -> bool:
-    """Whether one statement sets locations that others read: isl finds such flow in less time than other times."""
+    """Return whether one statement sets locations that others read: isl finds such flow in less time than other times.
+    """
     writers = {name_of(m, IN) for some in writes for m in maps(some)}
     return len(writers) < 2 and writers.isdisjoint(name_of(m, IN) for m in maps(reads))
 
@@ -154,7 +155,7 @@ class _Uses:
         return None
 
     def _is_within(self, names: tuple[str, ...], at: int, width: int) -> bool:
-        """Whether a dimension has at most so many values in a row."""
+        """Return whether a dimension has at most so many values in a row."""
         ranges = [self.times[name].range() for name in names]
         bounds = [(s.dim_min_val(at), s.dim_max_val(at)) for s in ranges]
         if not all(low.is_int() and high.is_int() for low, high in bounds):

@@ -64,12 +64,12 @@ class ReferenceGroup:
 
     @property
     def references(self) -> int:
-        """Different ones."""
+        """Return the number of different references."""
         return len(self.offsets) if self.known else 1
 
 
 def own_loops(scop: Scop, statement: str) -> tuple[tuple[Step, ...], ...]:
-    """One loop for each iterator of a statement."""
+    """Return one loop for each iterator of a statement."""
     rank = len(scop.statement(statement).iterators)
     return tuple((Step(statement, i),) for i in range(rank))
 
@@ -108,7 +108,10 @@ def _rows(loops: Loops, statement: str) -> list[ReferenceRow | None]:
 
 
 def _in_time(rows: Sequence[ReferenceRow | None], part: LinearPart) -> tuple[tuple[_Linear, ...], tuple[Number, ...]]:
-    """Subscripts as functions of the loops, and what these add to their constants: iterator = sign * (time - shift)."""
+    """Return the subscripts as functions of the loops, and what these add to their constants.
+
+    iterator = sign * (time - shift).
+    """
     linear: list[_Linear] = []
     shifts: list[Number] = []
     for form in part.forms:

@@ -12,8 +12,10 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 
 
 def renaming(source: Scop, program: Scop, array: str) -> isl.UnionMap | None:
-    """From the instances of `source` that access an array to those of `program` that do so in their place; None unless
-    all that differs is the names of statements: their instances, the elements of each and the order are the same.
+    """Return the relation from the instances of `source` that access an array to those in their place in `program`.
+
+    Returns None unless all that differs is the names of statements: their instances, the elements of each and the order
+    are the same.
 
     before: S0: t = x[i]; S1: A[i] = t * t; S2: A[i + 1] = 0;
     after:  S1: { t = x[i]; A[i] = t * t; } S2: A[i + 1] = 0;       of A, { S1[i] -> S1[i]; S2[i] -> S2[i] }
@@ -36,7 +38,7 @@ def _accesses(statement: Statement, array: str) -> bool:
 
 
 def _is_same(one: Statement, other: Statement, array: str) -> bool:
-    """Whether two statements have the same instances, and these access the same elements in the same ways."""
+    """Return whether two statements have the same instances, and these access the same elements in the same ways."""
     if not one.domain.set_tuple_name(other.name).is_equal(other.domain):
         return False
     for kind in AccessKind:
@@ -49,7 +51,7 @@ def _is_same(one: Statement, other: Statement, array: str) -> bool:
 
 
 def _in_same_order(source: Scop, program: Scop, pairs: Sequence[tuple[Statement, Statement]]) -> bool:
-    """Whether the trees of both Scops are the same for these statements."""
+    """Return whether the trees of both Scops are the same for these statements."""
     back = isl.UnionPwMultiAff.from_union_map(_renamed(pairs).reverse())
     ours = isl.UnionSet("{}")
     theirs = isl.UnionSet("{}")

@@ -15,8 +15,8 @@ from polytile.ir.schedule import BLOCK, nodes, thread_sizes
 
 
 def children_that_meet(tree: isl.Schedule, used: isl.UnionMap, written: isl.UnionMap) -> isl.UnionMap:
-    """Pairs of instances in different children of a set, at one time of the loops around it but for those over blocks
-    and threads, that use one cell which one of them writes. `used` and `written` map instances to cells."""
+    """Return the pairs of instances in different children of a set, at one time of the loops around it but for those
+    over blocks and threads, that use one cell which one of them writes. `used` and `written` map instances to cells."""
     found = isl.UnionMap.empty(used.get_space())
     for node in nodes(tree):
         if node.get_type() != isl.schedule_node_type.set:
@@ -45,6 +45,6 @@ def _times(node: isl.ScheduleNode) -> isl.UnionMap:
 
 
 def _is_spread(band: isl.ScheduleNode) -> bool:
-    """Whether a band deals out to blocks or threads."""
+    """Return whether a band deals out to blocks or threads."""
     mark = band.parent()
     return mark_name(mark) == BLOCK or thread_sizes(mark) is not None

@@ -65,7 +65,7 @@ def _loops_above(scop: Scop, leaf: isl.ScheduleNode, statement: str) -> tuple[Lo
 
 
 def _runs_through(member: isl.UnionPwAff, statement: str, level: int, rank: int) -> bool:
-    """Whether a band member is a function of iterator `level` of the statement alone."""
+    """Return whether a band member is a function of iterator `level` of the statement alone."""
     for value in functions(member):
         if value.get_domain_space().get_tuple_name(isl.dim_type.set) == statement:
             others = (i for i in range(rank) if i != level)
@@ -82,7 +82,8 @@ def equal_iterators(m: isl.Map, count: int) -> isl.Map:
 
 
 def carried(pairs: isl.UnionMap, nest: SourceNest, loop: Loop) -> bool:
-    """Whether some pair of instances depends across iterations of `loop`, in one iteration of the loops around it."""
+    """Return whether some pair of instances depends across iterations of `loop`, in one iteration of the loops around
+    it."""
     for m in maps(pairs):
         source, sink = m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)
         shared = nest.shared(source, sink)

@@ -62,7 +62,7 @@ class StencilDag:
 
     @property
     def flow(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of fields of which the second reads the first."""
+        """Return the pairs of fields of which the second reads the first."""
         pairs = ((r.source, k) for k, f in enumerate(self.fields) for r in f.reads if r.source is not None)
         return tuple(dict.fromkeys(pairs))
 
@@ -189,7 +189,7 @@ class _Builder:
                     yield statement.name, number, self.scop.array(access.array), made, offset
 
     def _is_made(self, reader: Statement, access: AccessRelation) -> bool:
-        """Whether what is read of an array that is written was made before: all of it, or nothing."""
+        """Return whether what is read of an array that is written was made before: all of it, or nothing."""
         read = access.relation.intersect_domain(reader.domain.intersect_params(self.scop.context))
         flow = self.dependences.of(access.array).flow.reverse()
         before = after = False
@@ -204,7 +204,7 @@ class _Builder:
         return before
 
     def _offset(self, statement: Statement, access: AccessRelation) -> Offset | None:
-        """How far what is read is from the element that is written."""
+        """Return how far what is read is from the element that is written."""
         if access.relation.dim(OUT) != self.dims:
             return None
         cell = self.written[statement.name].reset_tuple_id(OUT)

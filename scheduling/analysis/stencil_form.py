@@ -64,7 +64,7 @@ class StencilForm:
         return tuple(s.name for s in self.statements)
 
     def placed(self) -> isl.UnionMap:
-        """`{ S[t, i] -> [t, x] }` for all statements."""
+        """Return `{ S[t, i] -> [t, x] }` for all statements."""
         total = isl.UnionMap("{ }")
         for statement in self.statements:
             total = total.union(isl.UnionMap.from_map(statement.placed))
@@ -119,7 +119,7 @@ def stencil_form(scop: Scop, dependences: Dependences, names: Sequence[str]) -> 
 
 
 def _placed(scop: Scop, statement: Statement, dims: int) -> isl.Map:
-    """`{ S[t, i, j] -> [t, x, y] }`: the step, and the last subscripts of the element that it writes."""
+    """Return `{ S[t, i, j] -> [t, x, y] }`: the step, and the last subscripts of the element that it writes."""
     writes = [a for a in statement.accesses if a.kind is not AccessKind.READ]
     if len(writes) != 1 or writes[0].kind is not AccessKind.WRITE:
         several = "several elements" if len(writes) > 1 else "no element in each iteration"
@@ -137,7 +137,7 @@ def _placed(scop: Scop, statement: Statement, dims: int) -> isl.Map:
 
 
 def _step(scop: Scop, statement: Statement) -> isl.Map:
-    """`{ S[t, i] -> [t] }`, by the outermost loop of the program."""
+    """Return `{ S[t, i] -> [t] }`, by the outermost loop of the program."""
     around = nest_of(scop).around[statement.name]
     if not around:
         raise NotAStencilError("no loop over steps is around it", statement.location)

@@ -126,8 +126,10 @@ def _writer(scop: Scop, form: StencilForm, name: str) -> _Writer:
 
 
 def _leading(statement: Statement, access: AccessRelation, count: int) -> isl.Map:
-    """`{ [t] -> [subscripts] }`: the first subscripts of what is written, which no other iterator may change; for
-    iterations that are not run, too."""
+    """Return `{ [t] -> [subscripts] }`: the first subscripts of what is written, also for iterations not run.
+
+    No other iterator may change them.
+    """
     rank = access.relation.dim(OUT)
     leading = access.relation.project_out(OUT, count, rank - count).gist_domain(statement.domain)
     inner = leading.dim(IN) - 1
@@ -192,7 +194,7 @@ def _field(array: Array, writers: Sequence[_Writer], times: isl.Set) -> Field:
 
 
 def _repeats(leading: isl.Map, distance: int, times: isl.Set) -> bool:
-    """Whether any two iterations so far apart have the same elements."""
+    """Return whether any two iterations so far apart have the same elements."""
     later = isl.Map(f"{{ [t] -> [t + {distance}] }}").intersect_domain(times).intersect_range(times)
     return bool(later.is_subset(leading.apply_range(leading.reverse())))
 
@@ -259,7 +261,7 @@ class _Sources:
         return leading
 
     def _back(self, numbers: Sequence[int]) -> int:
-        """How many iterations ago the values were made that these accesses read."""
+        """Return how many iterations ago the values were made that these accesses read."""
         read = united([self.reader.statement.accesses[n].relation for n in numbers])
         read = read.intersect_domain(self.reader.placed.domain())
         touched = [read.apply_range(writer.written.reverse()) for writer in self.writers]
@@ -280,8 +282,10 @@ class _Sources:
             raise self._refused("reads another version of {array} at some cells")
 
     def _offset(self, access: AccessRelation, known: dict[str, tuple[Offset, Offset]]) -> Offset:
-        """How far what is read is from the cell that is written: what is read by one affine function plus constants is
-        as far apart as these are."""
+        """Return how far what is read is from the cell that is written.
+
+        What is read by one affine function plus constants is as far away as these are.
+        """
         text, constants = taken_apart(access.relation) or ("", ())
         if not text:
             return self._distance(access)
@@ -310,7 +314,7 @@ class _Sources:
 
 
 def _iterations_apart(pairs: isl.Map) -> Iterator[int]:
-    """By how many iterations the second instances of pairs come before the first ones: the least and the most."""
+    """Yield the least and the most iterations by which the second instances of pairs precede the first ones."""
     apart = pairs.reset_tuple_id(IN).project_out(IN, 1, pairs.dim(IN) - 1)
     apart = apart.reset_tuple_id(OUT).project_out(OUT, 1, pairs.dim(OUT) - 1)
     found = apart.deltas().project_out_all_params()

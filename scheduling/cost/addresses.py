@@ -45,8 +45,10 @@ def lanes_of(
     along: tuple[Along, ...],
     parameters: tuple[tuple[str, int], ...],
 ) -> Lanes:
-    """Where the lanes of a request are, with subscripts `forms` and the pitches of their dimensions in bytes; elements
-    are of this size."""
+    """Return where the threads of a request are, for subscripts `forms` with pitches in bytes for each dimension.
+
+    Elements are of this size.
+    """
     points = warp_points(along, len(along[0].step if along else forms[0].coefficients if forms else ()))
     parts = tuple(zip(forms, pitches, strict=True))
     address = _Address(parts, size, dict(parameters), points, _jumps(along))
@@ -79,7 +81,7 @@ class Lanes:
 
 
 def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
-    """How far each lane of the first warp is from its first lane; one lane, where no dimension is given."""
+    """Return how far each thread of the first warp is from its first one; one thread, where no dimension is given."""
     points: list[Vector] = []
     for lane in range(WARP_SIZE):
         point, rest, active = [0] * rank, lane, True
@@ -95,7 +97,7 @@ def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
 
 
 def _jumps(along: Sequence[Along]) -> list[Vector]:
-    """How the iterators move from one warp to another, by dimension of the block."""
+    """Return how the iterators move from one warp to another, by dimension of the block."""
     room = WARP_SIZE
     found: list[Vector] = []
     for dimension in along:
@@ -116,7 +118,7 @@ class _Address:
     jumps: list[Vector]
 
     def bases(self) -> list[Vector]:
-        """Where the iterators stand: only floors tell these apart, alignment is averaged."""
+        """Return where the iterators stand: only floors distinguish these, alignment is averaged."""
         rank = len(self.points[0])
         if not any(form.floors for form, _ in self.parts):
             return [(0,) * rank]
@@ -124,7 +126,7 @@ class _Address:
         return [tuple((2 * i + 1) * s * still[i] for i in range(rank)) for s in range(_SAMPLES)]
 
     def _still(self) -> list[bool]:
-        """Which iterators are the same for all lanes."""
+        """Return which iterators are the same for all threads of the warp."""
         return [not any(column) for column in zip(*self.points, strict=True)]
 
     def cells(self, base: Vector) -> _Cells:

@@ -13,24 +13,26 @@ from polytile.scheduling.analysis.affine_references import Number, Reference
 
 
 def element_size(array: Array) -> int:
-    """Bytes from one element to the next."""
+    """Return the bytes from one element to the next."""
     return array.element.size
 
 
 def last_pitch(reference: Reference) -> int:
-    """Bytes from one value of an access's last subscript to the next: those of a number where that is in a struct."""
+    """Return the bytes from one value of an access's last subscript to the next: those of a number where that is in a
+    struct."""
     return field_bytes(reference.array, reference.field)[1] if reference.moves_inside else element_size(reference.array)
 
 
 def access_pitches(reference: Reference, parameters: Mapping[str, int]) -> tuple[int | None, ...]:
-    """For each subscript of an access the bytes from one value to the next, None where an extent inside is unknown."""
+    """Return for each subscript of an access the bytes from one value to the next, None where an extent inside is
+    unknown."""
     inside = (last_pitch(reference),) if reference.moves_inside else ()
     return (*pitches(reference.array, parameters), *inside)
 
 
 def stride(reference: Reference, step: Sequence[int]) -> Number | None:
-    """How many elements of its size an access moves by when the iterators take a step; None where it goes to another
-    row of its array."""
+    """Return how many elements of its size an access moves by when the iterators take a step; None where it goes to
+    another row of its array."""
     moves = [None if form is None else form.along(step) for form in reference.subscripts]
     rows = max(0, reference.array.rank - 1)
     if None in moves or any(moves[:rows]):
@@ -41,7 +43,7 @@ def stride(reference: Reference, step: Sequence[int]) -> Number | None:
 
 
 def pitches(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ...]:
-    """For each dimension the bytes from one subscript to the next, None where an extent inside is unknown."""
+    """Return for each dimension the bytes from one subscript to the next, None where an extent inside is unknown."""
     found: list[int | None] = []
     pitch: int | None = element_size(array)
     for extent in reversed(array.extents):

@@ -32,7 +32,7 @@ class ArrayUse:
 
 
 def array_uses(works: Iterable[Work], placed: Collection[str]) -> dict[str, ArrayUse]:
-    """For each array that is not placed in the kernel the largest footprints of its groups in one launch."""
+    """Return for each array that is not placed in the kernel the largest footprints of its groups in one launch."""
     found: dict[str, ArrayUse] = {}
     for work in works:
         made = {name: use.written for name, use in found.items() if use.written and not use.read}
@@ -44,7 +44,7 @@ def array_uses(works: Iterable[Work], placed: Collection[str]) -> dict[str, Arra
 
 
 def _uses(work: Work, placed: Collection[str]) -> Iterable[tuple[str, ArrayUse]]:
-    """Those of the groups of one statement."""
+    """Yield the uses of the groups of one statement."""
     reads, writes = work.read_and_written
     for group in work.groups:
         if group.array.name in placed:
@@ -72,14 +72,14 @@ def _bytes(work: Work, group: ReferenceGroup) -> float:
 
 
 def _flows(work: Work, group: ReferenceGroup) -> bool:
-    """Whether all that a group reads it has written in an earlier iteration of a loop that threads run."""
+    """Return whether all that a group reads it has written in an earlier iteration of a loop that threads run."""
     writes = [r for r in group.members if r.access.writes]
     reads = [r for r in group.members if not r.access.writes]
     return any(all(_is_behind(r, writes[0], work.thread_step(i)) for r in reads) for i in work.serial_loops)
 
 
 def _is_behind(read: Reference, write: Reference, step: tuple[int, ...]) -> bool:
-    """Whether a read is of what the write sets some steps of a loop before."""
+    """Return whether a read is of what the write sets some steps of a loop earlier."""
     for one, other in zip(read.subscripts, write.subscripts, strict=True):
         moved = other.along(step) if one is not None and other is not None else 0
         if one is not None and other is not None and moved and (other.constant - one.constant) * moved > 0:

@@ -38,5 +38,5 @@ def _names(extent: Expr | None) -> Iterator[str]:
 
 
 def _constant_part(array: Array) -> int:
-    """How many times the elements are there that extents of other kinds count."""
+    """Return the product of the extents that are numbers."""
     return prod(max(1, int(e.text)) for e in array.extents if isinstance(e, Literal))

@@ -22,8 +22,11 @@ KEPT = 0.2  # of L2's bytes, for the next layer: 4 x 2 x 32 blocks of derivative
 
 
 def fetched_again(works: Iterable[Work], placed: Collection[str], l2_bytes: int) -> float:
-    """Bytes that the layers of one launch read from device memory although an earlier layer has read them; of arrays
-    that are not placed in the kernel. Of several statements that read an array, the one counts that reads most."""
+    """Compute the bytes that the layers of one launch read from device memory although an earlier layer has read them.
+
+    Counts arrays that are not placed in the kernel. Of several statements that read an array, the one counts that reads
+    most.
+    """
     touched, again = defaultdict[str, float](float), defaultdict[str, float](float)
     for work in works:
         outer = _outermost(work)

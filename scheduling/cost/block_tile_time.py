@@ -50,8 +50,10 @@ class BlockTiles:
     resident: int
 
     def cycles(self, tiles: float, at_sides: float, planes: float) -> float:
-        """Until so many tiles are done, a share of them at sides, with so many planes each, if nothing waits for device
-        memory."""
+        """Compute the cycles until so many tiles are done, if nothing waits for device memory.
+
+        A share of them is at sides, and each has so many planes.
+        """
         places = self.machine.sms * self.resident
         rounds = max(1, ceil(tiles / places))
         last = min(self.resident, max(1, ceil((tiles - (rounds - 1) * places) / self.machine.sms)))
@@ -70,13 +72,16 @@ class BlockTiles:
 
     @cached_property
     def _side(self) -> float:
-        """The instructions of a plane at a side, with what is waited for."""
+        """Return the instructions of a plane at a side, with what is waited for."""
         return self._inside + SIDE_WAITS * self.figures.side_instructions
 
     @cached_property
     def _waiting(self) -> float:
-        """Cycles of a plane in which a warp waits for elements of other arrays, for which it has no registers before it
-        needs them, and for divisions and functions, which are loops of their own to the compiler's scheduler."""
+        """Compute the cycles of a plane in which a warp waits.
+
+        It waits for elements of other arrays, for which it has no registers before it needs them, and for divisions and
+        functions, which are loops of their own to the compiler's scheduler.
+        """
         made = self.figures.made
         loads, slow = sum(len(f.loads) for f in made), sum(f.slow for f in made)
         return prod(self.plan.points) * (LOAD_CYCLES * loads + SLOW_CYCLES * slow)
@@ -90,7 +95,7 @@ class BlockTiles:
 
     @cached_property
     def _operation_cycles(self) -> float:
-        """For which the operations of a warp on a plane keep the units of a scheduler busy."""
+        """Compute the cycles for which the operations of a warp on a plane keep the units of a scheduler busy."""
         speed = self.machine.speed
         full = 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * self.machine.sms * speed.clock  # operations a second
         rates = ((f.arithmetic, speed.double_rate if f.double else speed.float_rate) for f in self.figures.made)
@@ -98,12 +103,12 @@ class BlockTiles:
 
 
 def share_at_sides(counts: Sequence[int]) -> float:
-    """Of so many tiles along each dimension that does not stream."""
+    """Compute the share of tiles at sides, of so many along each dimension that does not stream."""
     return 1 - prod(max(0, n - 2) for n in counts) / prod(counts)
 
 
 def beside(*times: float) -> float:
-    """Of what hides behind one another in part."""
+    """Compute the time of work whose latencies hide one another in part."""
     return float(sum(one**BESIDE for one in times) ** (1 / BESIDE))
 
 

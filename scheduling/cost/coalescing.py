@@ -48,7 +48,8 @@ class Request:
 
     @property
     def ideal(self) -> bool:
-        """Whether the lanes touch one element or a row of neighbours: at most alignment costs a sector more."""
+        """Return whether the threads touch one element or a row of neighbours: at most alignment costs a sector more.
+        """
         return self.sectors <= self.least + 1
 
     def of(self, access: AccessRelation) -> Request:
@@ -83,7 +84,7 @@ def predict(
 
 
 def _vector(reference: Reference, lanes: Sequence[Lane]) -> int:
-    """How many neighbouring elements a lane wants at once."""
+    """Return how many neighbouring elements a thread wants at once."""
     *outer, last = reference.subscripts or (None,)
     if not lanes or last is None or last.floors or reference.field is not None:
         return 1

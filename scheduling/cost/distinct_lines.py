@@ -99,14 +99,14 @@ class Footprint:
 
 
 def _range(dimension: Dimension, tiles: Sequence[Dual]) -> Dual:
-    """From the least to the largest subscript: sum |c|*(t - 1) + spread + 1."""
+    """Compute the range from the least to the largest subscript: sum |c|*(t - 1) + spread + 1."""
     factors = (abs(float(c)) for c in dimension.slopes)
     moved = (t.scaled(factor, -factor) for factor, t in zip(factors, tiles, strict=True) if factor)
     return total(moved, count(tiles)).scaled(1.0, float(dimension.spread) + 1)
 
 
 def _values(dimension: Dimension, tiles: Sequence[Dual]) -> Dual:
-    """At most one value for each constant in each iteration of the loops that move the subscript."""
+    """Bound the values of a subscript: one for each constant in each iteration of the loops that move it."""
     used = (t for c, t in zip(dimension.slopes, tiles, strict=True) if c)
     return product(used, count(tiles)).scaled(len(dimension.constants))
 
@@ -147,8 +147,10 @@ class DistinctLines:
 def distinct_lines(
     scop: Scop, statements: Sequence[str], loops: Loops | None = None, line: int = CACHE_LINE_BYTES
 ) -> DistinctLines:
-    """DL of statements that run under the same loops, with lines of `line` bytes. Without `loops`, those of the one
-    statement's iterators."""
+    """Compute the distinct lines (DL) of statements that run under the same loops, with lines of `line` bytes.
+
+    Without `loops`, they are those of the one statement's iterators.
+    """
     around = own_loops(scop, statements[0]) if loops is None else loops
     found = groups(scop, around, statements)
     return DistinctLines(tuple(Footprint(g, line) for g in found), len(around))

@@ -27,7 +27,7 @@ class Dual:
         return Dual(quotient, tuple((a - quotient * b) / other.value for a, b in pairs))
 
     def scaled(self, factor: float, added: float = 0.0) -> Dual:
-        """`factor * self + added`."""
+        """Return `factor * self + added`."""
         return Dual(factor * self.value + added, tuple(factor * s for s in self.slopes))
 
 
@@ -43,7 +43,7 @@ def values(numbers: Sequence[float]) -> tuple[Dual, ...]:
 
 
 def count(numbers: Sequence[Dual]) -> int:
-    """How many derivatives numbers carry."""
+    """Return how many derivatives numbers carry."""
     return len(numbers[0].slopes) if numbers else 0
 
 

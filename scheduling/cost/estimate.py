@@ -63,7 +63,7 @@ class KernelTime:
 
     @property
     def each(self) -> float:
-        """Of one launch."""
+        """Return the microseconds of one launch."""
         waits = (self.requests, self.l2, self.memory, self.arithmetic, self.latency)
         return self.launch + max(self.together, *waits)
 
@@ -73,7 +73,7 @@ class KernelTime:
 
     @property
     def bound(self) -> str:
-        """What a launch waits for longest."""
+        """Return what a launch waits for longest."""
         return max(WAITS, key=lambda name: float(getattr(self, name)))
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class Estimate:
 
     @property
     def fetching(self) -> float:
-        """The microseconds in which L2 and the memory are busy, be it behind something else."""
+        """Return the microseconds in which L2 and the memory are busy, be it hidden by something else."""
         return sum(kernel.launches * (kernel.l2 + kernel.memory) for kernel in self.kernels)
 
     def in_graphs(self, replayed_us: float) -> Estimate:

@@ -104,8 +104,11 @@ class KernelCost:
         )
 
     def _batches(self, blocks: float, threads: int, requests: float, arithmetic: float) -> float:
-        """Microseconds of tiles in registers: a thread waits for the loads of several iterations, and then computes;
-        few others do the opposite meanwhile, as its registers leave them no room."""
+        """Compute the microseconds of tiles in registers.
+
+        A thread waits for the loads of several iterations, and then computes; few others do the opposite meanwhile, as
+        its registers leave them no room.
+        """
         most = self.machine.tuning.registers.max_registers
         resident = resident_blocks(self.machine, threads, most, 0)
         each = ceil(blocks / self.machine.sms - 1e-6)  # of a multiprocessor
@@ -116,20 +119,23 @@ class KernelCost:
         return last * work + ceil(each / resident) * (_BATCHES_US if has_batches else _START_US)
 
     def _issued(self, requests: float, used: float, indices: float = INDEX_INSTRUCTIONS) -> float:
-        """Microseconds for so many requests and the indices of each thread on the multiprocessors that are used."""
+        """Compute the microseconds for so many requests and the indices of each thread on the multiprocessors that are
+        used."""
         instructions = requests + indices * max(work.warps / work.serial for work in self.works)
         return 1e6 * instructions / (REGISTER_FILE_PARTITIONS * used * self.speed.clock)
 
     def _one_after_another(self, requests: float) -> float:
-        """Microseconds of a warp of threads without loops for its instructions, of which most wait for the one before:
-        what counts where each has its own place."""
+        """Compute the microseconds of a warp of threads without loops for its instructions.
+
+        Most wait for the one before: what counts where each has its own place.
+        """
         warps = max(work.warps / work.serial for work in self.works)
         computed = sum(work.operations * work.warps for work in self.works) / OPERATIONS_OF_ONE
         return 1e6 * DEPENDENT_CYCLES * (INDEX_INSTRUCTIONS + (requests + computed) / warps) / self.speed.clock
 
     @cached_property
     def is_straight(self) -> bool:
-        """Whether threads have no loops: then each has all of its loads under way."""
+        """Return whether threads have no loops: then each has all of its loads under way."""
         return not any(self._rolled(work) for work in self.works)
 
     @staticmethod
@@ -139,7 +145,7 @@ class KernelCost:
         return found if prod(work.shares[i].serial for i in found) > _SHORT else []
 
     def _storage(self, reference: Reference) -> Storage | None:
-        """Where an access goes, if not to device memory."""
+        """Return where an access goes, if not to device memory."""
         name = reference.array.name
         return self.placed.get(name) or (None if reference.access.writes else self.forwarded.get(name))
 
@@ -173,8 +179,8 @@ class KernelCost:
         )
 
     def _held(self, work: Work, reference: Reference) -> float:
-        """Over how many instances of a thread one request serves, as the value stays in a register: in one for each
-        iteration of an unrolled loop."""
+        """Return over how many instances of a thread one request serves, as the value stays in a register: in one for
+        each iteration of an unrolled loop."""
         times = 1.0
         for loop in work.serial_loops:
             if loop in work.points or (work.moves(reference, loop) and work.mapped.loops[loop].parts[-1].unrolled):
@@ -185,8 +191,8 @@ class KernelCost:
         return times
 
     def _alone(self, work: Work, reference: Reference, loop: int) -> bool:
-        """Whether nothing in a loop touches the element meanwhile: nothing writes the array there, or nothing but this
-        statement mentions it, and that never at this element."""
+        """Return whether nothing in a loop touches the element meanwhile: nothing writes the array there, or nothing
+        but this statement mentions it, and that never at this element."""
         place = work.mapped.loops[loop].parts[-1]
         together = [
             w
@@ -203,17 +209,17 @@ class KernelCost:
         return (g for g in work.groups if g.array.name not in self.placed)
 
     def _touched(self) -> float:
-        """Bytes of memory that one launch uses."""
+        """Compute the bytes of memory that one launch uses."""
         return sum(use.touched for use in self._used.values())
 
     def _moved(self) -> float:
-        """Bytes that one launch has to move to and from memory."""
+        """Compute the bytes that one launch has to move to and from memory."""
         once = sum(use.read + use.written for use in self._used.values())
         return once + self.layers_fetch
 
     @cached_property
     def layers_fetch(self) -> float:
-        """Bytes that layers of blocks fetch from device memory again, where threads have no loops."""
+        """Compute the bytes that layers of blocks fetch from device memory again, where threads have no loops."""
         return fetched_again(self.works, self.placed, self.speed.l2_bytes) if self.layered and self.is_straight else 0.0
 
     @cached_property
@@ -225,8 +231,10 @@ class KernelCost:
         return array_uses(self.works, self.placed)
 
     def _fetched(self, work: Work, resident: float) -> float:
-        """Bytes that the blocks of a launch fetch from L2 or send to it: the footprint of a block, as far
-        in as L1 holds what serial loops use again."""
+        """Compute the bytes that the blocks of a launch fetch from L2 or send to it.
+
+        They are the footprint of a block, as far in as L1 holds what serial loops use again.
+        """
         room = self.speed.l1_bytes / resident
         groups = list(self._groups(work))
         held = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
@@ -240,7 +248,7 @@ class KernelCost:
         return each * around * work.blocks * work.filled
 
     def _fetched_again(self) -> float:
-        """Bytes among these that several statements of one point fetch, and that are in L1 after the first."""
+        """Compute the bytes among these that statements of one point fetch again, and that are in L1 by then."""
         total = 0.0
         for group in at_one_point(self.works):
             first = group[0]
@@ -261,21 +269,21 @@ class KernelCost:
         return near * self.speed.l2_us + (1 - near) * self.speed.memory_us
 
     def _latency(self, near: float, launches: float) -> float:
-        """Microseconds from the start of a block to its end. Behind a barrier its loads begin anew."""
+        """Compute the microseconds from the start of a block to its end. After a barrier its loads begin anew."""
         chains = sum((self._chain(w, near) * w.filled + self._fold(w)) * w.launches / launches for w in self.works)
         barriers = max(work.barriers() for work in self.works)
         return _START_US + chains + barriers * (self.speed.barrier_us + self._far(near))
 
     def _fold(self, work: Work) -> float:
-        """Microseconds for reading the lanes that a statement combines, unless they are registers."""
+        """Compute the microseconds to read the partial results that a statement combines, unless they are registers."""
         reads = (r for r in work.references if not r.access.writes and work.folds(r) > 1)
         slow = any(s is None or s.space is not Space.PRIVATE for s in map(self._storage, reads))
         combine = work.statement.combine
         return prod(combine.sizes) * self.speed.l1_us / _UNROLLED if combine and slow else 0.0
 
     def _chain(self, work: Work, near: float) -> float:
-        """Microseconds that a thread takes for its instances of a statement in one launch, when it never waits for
-        others; `near` of its lines come from L2."""
+        """Compute the microseconds that a thread takes for its instances of a statement in one launch, when it never
+        waits for others; `near` of its lines come from L2."""
         far = self._far(near)
         loads = [r for r in self._in_memory(work) if not r.access.writes]
         loops = self._rolled(work)  # what a thread runs unrolled, in its other loops, does not wait for one another
@@ -291,13 +299,14 @@ class KernelCost:
         return far + prod(work.shares[i].serial for i in loops) * max(step, wait)
 
     def _carried(self, work: Work, reference: Reference) -> bool:
-        """Whether a load may have to wait for what the same loop stores."""
+        """Return whether a load may have to wait for what the same loop stores."""
         written = (r for r in self._in_memory(work) if r.access.writes and r.array.name == reference.array.name)
         return any(self._held(work, r) == 1.0 for r in written)
 
 
 def _again(work: Work, reference: Reference, loop: int) -> float:
-    """How often a thread reads the same elements in a tile of a loop: for each iteration of the loops in between."""
+    """Return how often a thread reads the same elements in a tile of a loop: for each iteration of the loops in
+    between."""
     parts = [p for p in work.mapped.loops[loop].parts if p.role is Role.SERIAL]
     if len(parts) < 2:
         return 1.0
@@ -307,8 +316,8 @@ def _again(work: Work, reference: Reference, loop: int) -> float:
 
 
 def _misses(work: Work, reference: Reference, loop: int) -> float:
-    """How often a load needs another sector when a serial loop advances: always, or once in several iterations where
-    it runs along a row."""
+    """Return how often a load needs another sector when a serial loop advances: always, or once in several iterations
+    where it runs along a row."""
     *outer, last = reference.subscripts or (None,)
     step = work.thread_step(loop)
     if last is None or any(form is None or form.moved_by(step) for form in outer):

@@ -20,8 +20,10 @@ TILE = 32  # where derivatives are taken when nobody says: a warp in each loop
 
 
 def memory_cost(lines: DistinctLines, tiles: Sequence[int]) -> Dual:
-    """Lines per iteration at tile sizes, the mean over all alignments, with its partial derivatives by each size. They
-    are analytic: the mean has no steps to smooth away."""
+    """Compute the lines per iteration at tile sizes, the mean over all alignments.
+
+    Its partial derivatives by each size are analytic: the mean has no steps to smooth away.
+    """
     sizes = variables(tiles)
     return lines.mean(sizes) / product(sizes, lines.loops)
 
@@ -55,11 +57,11 @@ def derivatives(
 
 
 def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: int = WARP_SIZE) -> float:
-    """Sectors per warp request, summed over all accesses of a statement, when `iterator` runs along thread.x over
-    `width` threads."""
+    """Compute the sectors per warp request, summed over all accesses of a statement, when `iterator` runs along
+    thread.x over `width` threads."""
     return sum(request.sectors for request in predict(scop, statement, (Lane(iterator, width, sign),)))
 
 
 def is_coalesced(scop: Scop, statement: str, iterator: int, sign: int = 1) -> bool:
-    """Whether a warp along `iterator` has only ideal requests: rows of neighbours, or one element for all lanes."""
+    """Return whether a warp along `iterator` has only ideal requests: rows of neighbours, or one element for all."""
     return all(request.ideal for request in predict(scop, statement, (Lane(iterator, WARP_SIZE, sign),)))

@@ -70,7 +70,7 @@ class MappedLoop:
 
     @property
     def threads(self) -> tuple[Part, ...]:
-        """What thread dimensions do with it: several may share it out, as floor(i/32) mod 8 and i mod 32."""
+        """Return what thread dimensions do with it: several may share it out, as floor(i/32) mod 8 and i mod 32."""
         return tuple(p for p in self.parts if p.role is Role.THREAD)
 
 
@@ -99,7 +99,7 @@ def statements(kernel: isl.ScheduleNode) -> tuple[MappedStatement, ...]:
 
 
 def is_one_thread(kernel: Iterable[MappedStatement]) -> bool:
-    """Whether no loop around the statements of a kernel is mapped to blocks or threads."""
+    """Return whether no loop around the statements of a kernel is mapped to blocks or threads."""
     roles = {part.role for one in kernel for loop in one.loops for part in loop.parts}
     return not roles & {Role.BLOCK, Role.THREAD}
 
@@ -203,7 +203,10 @@ def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoo
 
 @lru_cache(maxsize=256)
 def _steps(forms: tuple[Vector, ...], rank: int) -> tuple[tuple[Vector, Vector], ...]:
-    """Independent ones of some forms, and of the iterators where these leave some of them alone, each with its step."""
+    """Return linearly independent forms among these, each with its step.
+
+    Where the forms leave some iterators alone, these are forms, too.
+    """
     independent: list[Vector] = []
     for form in (*forms, *(tuple(int(i == k) for k in range(rank)) for i in range(rank))):
         if _rank([*independent, form]) > len(independent):
@@ -212,7 +215,10 @@ def _steps(forms: tuple[Vector, ...], rank: int) -> tuple[tuple[Vector, Vector],
 
 
 def _place(loop: MappedLoop) -> tuple[int, int]:
-    """Host loops, then blocks without threads, then thread dimensions, x last, then serial loops as they stand."""
+    """Return the sort key of a loop.
+
+    Host loops come first, then blocks without threads, then thread dimensions, x last, then serial loops as they stand.
+    """
     if loop.part(Role.HOST):
         return 0, 0
     if thread := loop.part(Role.THREAD):
@@ -270,7 +276,7 @@ def _rank(rows: Sequence[Vector]) -> int:
 
 
 def _reduced(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
-    """Reduced row echelon form without rows of zeros."""
+    """Compute the reduced row echelon form without rows of zeros."""
     done = 0
     for column in range(len(matrix[0]) if matrix else 0):
         pivot = next((r for r in range(done, len(matrix)) if matrix[r][column]), None)
@@ -287,7 +293,7 @@ def _reduced(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 def _inverse(rows: Sequence[Vector]) -> list[Vector]:
-    """For each form the step of the iterators that advances it alone, scaled to whole numbers."""
+    """Return for each form the step of the iterators that advances it alone, scaled to whole numbers."""
     n = len(rows)
     identity = [[Fraction(i == k) for k in range(n)] for i in range(n)]
     matrix = [[*(Fraction(x) for x in row), *identity[i]] for i, row in enumerate(rows)]

@@ -41,7 +41,7 @@ def in_turns(requests: float, arithmetic: float) -> float:
 
 
 def value_cycles(machine: Machine, *, double: bool) -> float:
-    """For which an instruction on values of a warp keeps the units of a scheduler busy."""
+    """Compute the cycles for which an instruction on values of a warp keeps the units of a scheduler busy."""
     rate = machine.speed.double_rate if double else machine.speed.float_rate
     return max(1.0, 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * machine.sms * machine.speed.clock / rate)
 
@@ -72,7 +72,7 @@ def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
 
 
 def thread_registers(kept: int, read: int) -> int:
-    """Of a thread that keeps sums of so many bytes, and reads so many at a time."""
+    """Estimate the registers of a thread that keeps sums of so many bytes, and reads so many at a time."""
     wanted = _BESIDE_SUMS + -(-(kept + read) // REGISTER_BYTES)
     return min(MAX_THREAD_REGISTERS, -(-wanted // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT)
 

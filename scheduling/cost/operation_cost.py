@@ -30,12 +30,12 @@ _PARTS = 2  # operations of a product that goes into a sum
 
 @remembered
 def operations(statement: Statement) -> float:
-    """Floating-point operations of one instance; a product that goes into a sum is one of two."""
+    """Compute the floating-point operations of one instance; a product that goes into a sum is one of two."""
     return sum(map(operation, _nodes(statement)))
 
 
 def operation(node: Expr | Stmt) -> float:
-    """How many operations a node counts for beside what it is made of."""
+    """Return how many operations a node counts for beside what it is made of."""
     slow = _slow(node)
     return _PARTS * slow if slow else _simple(node)
 
@@ -51,14 +51,16 @@ def fused_operations(statement: Statement) -> float:
 
 @remembered
 def slow_operations(statement: Statement) -> float:
-    """Those of `fused_operations` that are for divisions and functions: branches to special cases keep a compiler from
-    computing several of them at a time."""
+    """Count those of `fused_operations` that are for divisions and functions.
+
+    Branches to special cases keep a compiler from computing several of them at a time.
+    """
     return sum(map(_slow, _nodes(statement)))
 
 
 @remembered
 def is_double(statement: Statement) -> bool:
-    """Whether a statement computes in double precision."""
+    """Return whether a statement computes in double precision."""
     nodes = (n for part in statement.body for n in walk(part))
     return any(isinstance(n, Binary | Call | Access) and n.type.name == "double" for n in nodes)
 
@@ -68,7 +70,7 @@ def _nodes(statement: Statement) -> Iterator[Expr | Stmt]:
 
 
 def _is_constant(node: Expr | Stmt) -> bool:
-    """Whether compilers compute it; level by level, as sums of hundreds of terms are deep on one side only."""
+    """Return whether compilers compute it; level by level, as sums of hundreds of terms are deep on one side only."""
     waiting = [node]
     for one in waiting:
         if isinstance(one, Binary):
@@ -83,7 +85,7 @@ def _is_product(node: Expr) -> bool:
 
 
 def _simple(node: Expr | Stmt) -> float:
-    """One for an operation that is one instruction, or a part of one."""
+    """Return one for an operation that is one instruction, or a part of one."""
     match node:
         case Assign(op=op):
             return 1.0 if op else 0.0

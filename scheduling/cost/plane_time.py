@@ -46,7 +46,7 @@ class PlaneTiles:
 
     @property
     def step(self) -> StepFigures:
-        """What is made."""
+        """Return what is made."""
         return self.all_figures.steps[self.made]
 
     def _beside(self, step: StreamStep) -> bool:
@@ -59,7 +59,7 @@ class PlaneTiles:
 
     @cached_property
     def _loads(self) -> dict[int, int]:
-        """By input, the cells that a thread loads of a plane."""
+        """Count, by input, the cells that a thread loads of a plane."""
         threads, found = prod(self.plan.threads), {}
         for step in (f.step for f in self.inputs):
             together = self._plane(step) if self._beside(step) else 0
@@ -72,7 +72,7 @@ class PlaneTiles:
 
     @property
     def most_loads(self) -> int:
-        """The cells that a thread loads of a plane of one input, at most."""
+        """Return the cells that a thread loads of a plane of one input, at most."""
         return max(self._loads.values(), default=0)
 
     @cached_property
@@ -93,18 +93,18 @@ class PlaneTiles:
 
     @cached_property
     def resident(self) -> int:
-        """Blocks that a multiprocessor holds."""
+        """Return the blocks that a multiprocessor holds."""
         return resident_blocks(self.machine, prod(self.plan.threads), self.registers, self.shared_bytes)
 
     @cached_property
     def loaded(self) -> float:
-        """The bytes that a tile loads for each of its cells, halo included."""
+        """Return the bytes that a tile loads for each of its cells, halo included."""
         own = prod(self.plan.tile)
         return sum(f.size * (self._plane(f.step) if self._beside(f.step) else own) for f in self.inputs) / own
 
     @cached_property
     def instructions(self) -> float:
-        """Of a thread for a plane."""
+        """Count the instructions of a thread for a plane."""
         reads, step = len(self.plan.reads_of(self.made)), self.step
         made = step.arithmetic * value_cycles(self.machine, double=step.double) + len(step.loads)
         loads = LOAD_INSTRUCTIONS * sum(self._loads.values())
@@ -124,7 +124,7 @@ class PlaneCost:
 
     @cached_property
     def across(self) -> int:
-        """Tiles beside one another."""
+        """Count the tiles beside one another."""
         return prod(self.tiles.plan.counts(self.cells))
 
     @cached_property
@@ -137,11 +137,11 @@ class PlaneCost:
 
     @cached_property
     def _planes(self) -> float:
-        """That pass while a tile makes its own."""
+        """Count the planes that pass while a tile makes its own."""
         return self._owned + self.tiles.plan.latest
 
     def microseconds(self, speed: Speed) -> float:
-        """Of all launches, with memory of a speed."""
+        """Compute the microseconds of all launches, with memory of a speed."""
         return self.kernel(speed).microseconds
 
     def kernel(self, speed: Speed) -> KernelTime:
@@ -169,12 +169,12 @@ class PlaneCost:
 
     @property
     def _along(self) -> float:
-        """How often a plane is loaded."""
+        """Return how often a plane is loaded."""
         return self._planes / self._owned
 
     @property
     def _other(self) -> float:
-        """The bytes of a cell that are stored, or loaded of other arrays."""
+        """Return the bytes of a cell that are stored, or loaded of other arrays."""
         step = self.tiles.step
         return step.size + sum(step.loads)
 
@@ -187,7 +187,7 @@ class PlaneCost:
         return moved / (STREAM_SHARE * rate) * speed.clock
 
     def _cycles(self) -> float:
-        """Until all tiles are done, if nothing waits for device memory."""
+        """Compute the cycles until all tiles are done, if nothing waits for device memory."""
         tiles, machine = self.tiles, self.tiles.machine
         places = machine.sms * tiles.resident
         full, rest = divmod(self._blocks, places)
@@ -195,7 +195,7 @@ class PlaneCost:
         return self._planes * cycles
 
     def _plane(self, blocks: int) -> float:
-        """Of so many blocks of a multiprocessor, for a plane of each."""
+        """Compute the cycles of so many blocks of a multiprocessor, for a plane of each."""
         tiles = self.tiles
         alone = PLANE_CYCLES + INSTRUCTION_CYCLES * tiles.instructions
         slots = ISSUE_CYCLES * tiles.instructions * tiles.plan.warps / REGISTER_FILE_PARTITIONS

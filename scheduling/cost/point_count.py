@@ -59,7 +59,7 @@ def at(points: isl.Set, values: Mapping[str, int]) -> isl.Set:
 
 
 def counts(points: isl.Set, values: Mapping[str, int]) -> tuple[float, ...]:
-    """For each number of leading dimensions, from none to all, how many points their projection has."""
+    """Return for each number of leading dimensions, from none to all, how many points their projection has."""
     box = _box(points)
     if box is not None and all(name in values for name in box.parameters):
         nest = box.nest(values)
@@ -92,8 +92,9 @@ def range_of_box(points: isl.Set, values: Mapping[str, int], level: int) -> tupl
 
 
 def filled(points: isl.Set, values: Mapping[str, int]) -> float:
-    """Which part of what `counts` counts is in the set, where divisions cut something out: half of it, where
-    trapezoids between others make up the set, as `remove_divs` fills the gaps.
+    """Return which part of what `counts` counts is in the set, where divisions cut something out.
+
+    It is half of it where trapezoids between others make up the set, as `remove_divs` fills the gaps.
 
         { [t, x] : 8 t' <= t < 8 t' + 8 and 20 k + t - 8 t' <= x <= 20 k + 9 - t + 8 t' }:  about a third of all [t, x]
     """
@@ -119,7 +120,7 @@ def _with_quotients(points: isl.Set) -> isl.Set:
 
 
 def _pieces(points: isl.Set) -> list[isl.BasicSet]:
-    """Convex sets without common points; a hull, where those are many or take long to find."""
+    """Return convex sets without common points; a hull, where those are many or take long to find."""
     try:
         with budget(_MOST_OPERATIONS):
             pieces = list(points.coalesce().make_disjoint().get_basic_sets())
@@ -149,7 +150,7 @@ class _Nest:
         return cls(tuple(levels))
 
     def counts(self) -> tuple[float, ...]:
-        """For each number of outer levels, from none to all, how often these run together."""
+        """Return, for each number of outer levels, from none to all, how often their iterations run."""
         return self._below((), [self._seen_from(level) for level in range(len(self.bounds))], {})
 
     def _seen_from(self, level: int) -> list[int]:
@@ -245,7 +246,7 @@ def _coefficients(constraint: isl.Constraint, kind: isl.dim_type, number: int) -
 
 
 def samples(low: float, high: float) -> list[tuple[float, float]]:
-    """Values between two bounds and what each counts for."""
+    """Return the values between two bounds and what each counts for."""
     width, middle = high - low + 1, (low + high) / 2
     if width <= 0:
         return []

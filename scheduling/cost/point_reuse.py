@@ -83,19 +83,22 @@ class PointReads:
 
 
 def reads_neighbours(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
-    """Whether several elements of an array are read that no write may change, as in stencils."""
+    """Return whether several elements of an array are read that no write may change, as in stencils."""
     kept = [r.array.name for r in reads if not any(_may_change(write, r) for write in writes)]
     return len({*kept}) < len(kept)
 
 
 def take_turns(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
-    """Whether an array that is read is written, too, in another version: `A[(t + 1) % 2]` beside `A[t % 2]`."""
+    """Return whether an array that is read is written, too, in another version: `A[(t + 1) % 2]` beside `A[t % 2]`."""
     return any(w.array.name == r.array.name and not _may_change(w, r) for w in writes for r in reads)
 
 
 def _may_change(write: Reference, read: Reference) -> bool:
-    """Whether a store may be to what another point reads: to the same array, but for `A[(t + 1) % 2]` and `A[t % 2]`,
-    which generated code tells apart (polytile/ir/polynomial.py)."""
+    """Return whether a store may be to what another point reads.
+
+    So it is in the same array, but for `A[(t + 1) % 2]` and `A[t % 2]`, which generated code distinguishes
+    (polytile/ir/polynomial.py).
+    """
     if write.array.name != read.array.name:
         return False
     pairs = zip(write.subscripts, read.subscripts, strict=False)  # fields of structs have subscripts of their own
@@ -149,7 +152,7 @@ class _Tile:
         self._moved: dict[tuple[Number, ...], list[Number]] = {}
 
     def elements(self, number: int, read: _Read | None) -> Sequence[Element]:
-        """Those of a read, at each place."""
+        """Return the elements of a read, at each place."""
         if read is None:
             own = [(number, *place) for place in self.places]
             return [self._row(("", *coordinates[:-1])) + coordinates[-1] for coordinates in own]
@@ -172,7 +175,7 @@ class _Tile:
         return self._rows[key]
 
     def _move(self, moves: tuple[Number, ...]) -> list[Number]:
-        """How far a coordinate has moved at each place."""
+        """Return how far a coordinate has moved at each place."""
         if moves not in self._moved:
             pairs = [zip(place, moves, strict=True) for place in self.places]
             self._moved[moves] = [sum(u * move for u, move in one) for one in pairs]
@@ -207,13 +210,15 @@ class OpenSums:
 
     @classmethod
     def of(cls, statement: Statement, reads: Sequence[Reference], steps: Sequence[Vector], *, free: bool) -> OpenSums:
-        """Where sums are `free` to come in another order, a point has one."""
+        """Create the sums of a statement; where sums are `free` to come in another order, a point has one."""
         own = 1 if free else max(1, sum(map(_sums, statement.body)))
         return cls(own, tuple(_reach(reads, step) for step in steps))
 
     def among(self, counts: Sequence[int]) -> int:
-        """Of so many points along the loops, where elements are loaded row by row along the loop that leaves the
-        fewest: those of the points in reach."""
+        """Count the elements loaded for so many points along the loops: those of the points in reach.
+
+        They are loaded row by row along the loop that leaves the fewest.
+        """
         points = prod(counts)
         least = points
         for count, reach in zip(counts, self.reaches, strict=True):
@@ -222,7 +227,7 @@ class OpenSums:
 
 
 def _reach(reads: Sequence[Reference], step: Vector) -> int:
-    """How many iterations of a loop read one element."""
+    """Return how many iterations of a loop read one element."""
     found: dict[object, list[float]] = {}
     for reference in reads:
         for position, form in enumerate(reference.subscripts):

@@ -82,7 +82,8 @@ def _moments(works: Sequence[Work]) -> list[tuple[float, list[Work]]]:
 
 
 def _run_alike(works: Sequence[Work]) -> bool:
-    """Whether all iterations of the outermost loop run the same: as many others of each statement, which are in all."""
+    """Return whether all iterations of the outermost loop run the same: as many others of each statement, which are in
+    all."""
     if not all(work.mapped.loops for work in works):
         return False
     ranges = {range_of_box(in_time(work.mapped), work.values, 0) for work in works}

@@ -30,7 +30,7 @@ def wavefronts(placement: Placement, reference: Reference, along: Sequence[Along
 
 
 def row_pitches(placement: Placement) -> tuple[int, ...]:
-    """How many cells apart neighbours along each dimension are."""
+    """Return how many cells apart neighbours along each dimension are."""
     padded = [*placement.extents[:-1], placement.extents[-1] + placement.layout.pad] if placement.extents else []
     return tuple(prod(padded[k + 1 :]) for k in range(len(padded)))
 
@@ -42,6 +42,6 @@ def turns(cells: set[int], size: int) -> int:
 
 
 def fill_cycles(row: int, size: int) -> tuple[float, float]:
-    """Sectors and rows of a warp's request that copies along rows of so many elements."""
+    """Return the sectors and rows of a warp's request that copies along rows of so many elements."""
     rows = max(1.0, WARP_SIZE / row)
     return rows * -(-min(row, WARP_SIZE) * size // SECTOR_BYTES), rows

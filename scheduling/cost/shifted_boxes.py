@@ -78,7 +78,7 @@ def _planes(places: Offsets) -> Mapping[float, Offsets]:
 
 
 def _joined(starts: Sequence[float], length: float) -> list[tuple[float, float]]:
-    """Intervals of one length, those that meet as one."""
+    """Return the intervals of one length, those that meet as one."""
     found: list[tuple[float, float]] = []
     for start in sorted(starts):
         if found and start <= found[-1][1]:

@@ -42,7 +42,7 @@ def _written(statement: Statement, here: isl.Set, dims: int) -> tuple[int, ...]:
 
 
 def _extent(points: isl.Set, k: int) -> int:
-    """How many values a dimension has, if that is bounded; at least one."""
+    """Return how many values a dimension has, if that is bounded; at least one."""
     ends = [points.dim_max_val(k), points.dim_min_val(k)]
     if not all(end.is_int() for end in ends):
         return 1

@@ -36,12 +36,12 @@ class WriteFigures:
 
     @cached_property
     def beside(self) -> int:
-        """How many elements of other columns it reads."""
+        """Return how many elements of other columns it reads."""
         return len({(r.array, r.offset) for r in self.reads if r.offset[-1]})
 
     @cached_property
     def farthest(self) -> tuple[SplitRead, ...]:
-        """A read for each row of another warp that it needs at once."""
+        """Return a read for each row of another warp that it needs at once."""
         seen = {}
         for read in self.reads if len(self.write.lower) == 2 else ():
             for row in range(1, abs(read.offset[0]) + 1):
@@ -68,7 +68,7 @@ class SplitFigures:
 
     @cached_property
     def rows_read(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """For each level of a step: the arrays of which rows of other warps are read, and how far away."""
+        """Return for each level of a step: the arrays of which rows of other warps are read, and how far away."""
         found: dict[tuple[int, str], list[int]] = {}
         for write in sorted(self.writes, key=lambda w: w.write.level):
             for read in (r for r in write.reads if r.offset[0]):
@@ -110,18 +110,18 @@ class BlockFigures:
 
     @cached_property
     def cells(self) -> int:
-        """Of a thread."""
+        """Count the cells of a thread."""
         return prod(self.block.points)
 
     @cached_property
     def registers(self) -> int:
-        """About how many registers a thread needs: its cells, rows of neighbours, and what it computes with."""
+        """Estimate the registers of a thread: its cells, rows of neighbours, and what it computes with."""
         alone, cell, statement = self.of_plan.tuning.other_registers
         return ceil(self._of_cells + alone + cell * self.cells + statement * len(self.of_plan.writes))
 
     @property
     def spills(self) -> bool:
-        """Whether ptxas may want more registers than threads of such a block can have."""
+        """Return whether ptxas may want more registers than threads of such a block can have."""
         alone, cell, array = self.of_plan.tuning.wanted_registers
         wanted = self._of_cells + alone + cell * self.cells + array * len(self.of_plan.size)
         thread = self.of_plan.machine.registers_per_sm // (WARP_SIZE * self.block.warps)
@@ -152,7 +152,7 @@ class BlockFigures:
 
     @cached_property
     def shared_bytes(self) -> int:
-        """The shared memory of a block: rows that warps show one another, in planes for each level."""
+        """Compute the shared memory of a block in bytes: rows that warps exchange, in planes for each level."""
         if self.block.tile_warps == 1:
             return 0
         size = self.of_plan.size
@@ -167,7 +167,7 @@ class BlockFigures:
 
     @cached_property
     def at_once(self) -> int:
-        """How many blocks a multiprocessor has at a time."""
+        """Return how many blocks a multiprocessor has at a time."""
         machine, threads = self.of_plan.machine, WARP_SIZE * self.block.warps
         needed = -(-self.registers // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT * threads
         found = min(machine.registers_per_sm // needed, machine.threads_per_sm // threads, machine.blocks_per_sm)
@@ -176,7 +176,7 @@ class BlockFigures:
     # Of a step, or of filling and draining a tile ----------------------------------------------------
     @cached_property
     def instructions(self) -> float:
-        """Of a warp for a step."""
+        """Count the instructions of a warp for a step."""
         points, total = self.block.points, 0.0
         for write in self.of_plan.writes:
             total += self.cells * write.instructions + prod(points[:-1]) * write.words * write.beside
@@ -185,8 +185,8 @@ class BlockFigures:
 
     @cached_property
     def slower(self) -> float:
-        """Cycles for which operations of a warp keep the units of a scheduler busy in a step, beside those of their
-        issue."""
+        """Compute the cycles for which operations of a warp keep the units of a scheduler busy in a step, beside those
+        of their issue."""
         total = 0.0
         for write in self.of_plan.writes:
             total += self.cells * write.operations * (write.cycles - 1)
@@ -194,18 +194,18 @@ class BlockFigures:
 
     @cached_property
     def dependent(self) -> float:
-        """Words that a thread computes one after another in a step."""
+        """Compute the words that a thread computes one after another in a step."""
         return sum(self.cells * write.instructions * write.words for write in self.of_plan.writes)
 
     @cached_property
     def moving(self) -> float:
-        """Instructions to fill and drain a tile."""
+        """Compute the instructions to fill and drain a tile."""
         alone, cell = self.of_plan.tuning.transfer_instructions
         return len(self.of_plan.fields) * (alone + self.cells * cell)
 
     @cached_property
     def moved(self) -> float:
-        """The bytes that a tile reads and writes of device memory."""
+        """Return the bytes that a tile reads and writes of device memory."""
         size, transient = self.of_plan.size, self.of_plan.transient
         each = (size[a] * (0.8 if a in transient else 2.0) for a, _ in self.of_plan.fields)
         return float(sum(each) * prod(self.block.cells))

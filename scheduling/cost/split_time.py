@@ -74,7 +74,7 @@ class SplitCost:
 
     @cached_property
     def tiles(self) -> float:
-        """How many tiles of a colour there are, where most places are written."""
+        """Return how many tiles of a colour there are, where most places are written."""
         return max(
             prod((max(1.0, n / period) for n, period in zip(written, self.periods, strict=True)), start=1.0)
             for written in self.extents.written
@@ -88,7 +88,10 @@ class SplitCost:
 
     @property
     def filling(self) -> float:
-        """Of the lines of the L1 cache, one a cycle, that the loads of a tile touch: lanes are some columns apart."""
+        """Compute the seconds for the lines of the L1 cache, one a cycle, that the loads of a tile touch.
+
+        Threads are some columns apart.
+        """
         block, size, lines = self._block, self.figures.of_plan.size, 0
         for array, _ in self.figures.of_plan.fields:
             touched = ceil(WARP_SIZE * block.points[-1] * size[array] / CACHE_LINE_BYTES)
@@ -105,15 +108,18 @@ class SplitCost:
 
     @property
     def moved(self) -> float:
-        """Bytes of device memory: what tiles fill and drain, but for what a launch finds in the L2 cache of what the
-        one before it has written, which is a part of what it fills."""
+        """Compute the bytes of device memory that tiles fill and drain.
+
+        Without what a launch finds in the L2 cache of what the one before it has written, which is a part of what it
+        fills.
+        """
         touched = self._tiles_a_step * self.figures.moved
         found = self._tuning.found * self._machine.speed.l2_bytes * self._launches / self.height
         return touched - min(found, touched / 2)
 
     @property
     def issuing(self) -> float:
-        """Of instructions, by the warps that a multiprocessor has."""
+        """Compute the seconds to issue the instructions of a step, with the warps that a multiprocessor has."""
         each = self._issue_seconds
         resident = min(self.tiles / self._at_once, 1.0) * self.figures.at_once * self._block.warps
         share, of_warps, most = self._tuning.issued
@@ -122,14 +128,17 @@ class SplitCost:
 
     @property
     def _issue_seconds(self) -> float:
-        """Of a multiprocessor, for all instructions of a tile, if it issued some in each cycle."""
+        """Compute the seconds of a multiprocessor, for all instructions of a tile, if it issued some in each cycle."""
         clocks = REGISTER_FILE_PARTITIONS * self._machine.speed.clock
         return (self._instructions + self._slower) * self._block.tile_warps / clocks
 
     @property
     def waiting(self) -> float:
-        """Rounds of tiles, each as long as its steps take one behind the other, or, where there is less than one
-        round, as the instructions of its warps."""
+        """Compute the seconds of a step that tiles wait, one round after another.
+
+        Each round is as long as its steps take one after the other, or, where there is less than one round, as the
+        instructions of its warps.
+        """
         tuning, warps = self._tuning, self._block.tile_warps
         level = tuning.level_us + (tuning.barrier_us * warps if warps > 1 else 0.0)
         alone = 1e-6 * (tuning.tile_us + self.height * self.figures.of_plan.levels * level)
@@ -145,33 +154,38 @@ class SplitCost:
 
     @property
     def _at_once(self) -> int:
-        """The tiles that the GPU has at a time."""
+        """Return the tiles that the GPU has at a time."""
         return self._machine.sms * self.figures.at_once * self._block.tiles
 
     @property
     def _tiles_a_step(self) -> float:
-        """Tiles of all colours, by the steps of a band."""
+        """Compute the tiles of all colours, by the steps of a band."""
         return float(self._colours * self.tiles / self.height)
 
     @property
     def _dependent(self) -> float:
-        """Words that a thread computes one after another, for all steps of a tile and for what it fills and drains."""
+        """Compute the words that a thread computes one after another, for all steps of a tile and for what it fills and
+        drains."""
         return self.height * self.figures.dependent + self.figures.moving
 
     @property
     def _instructions(self) -> float:
-        """Of a warp, for all steps of a tile and for what it fills and drains."""
+        """Count the instructions of a warp, for all steps of a tile and for what it fills and drains."""
         return float(self.height * self.figures.instructions * self._busy_warps + self.figures.moving)
 
     @property
     def _slower(self) -> float:
-        """Cycles for which operations of a warp keep the units of a scheduler busy, beside those of their issue."""
+        """Compute the cycles for which operations of a warp keep the units of a scheduler busy, beside those of their
+        issue."""
         return self.height * self.figures.slower * self._busy_warps
 
     @cached_property
     def _busy_warps(self) -> float:
-        """The share of a tile's warps that have places to compute, over the steps of shrinking and growing tiles, which
-        are one period wide together; the warps at the sides compute all of their places."""
+        """Compute the share of a tile's warps that have places to compute.
+
+        It is over the steps of shrinking and growing tiles, which are one period wide in sum; the warps at the sides
+        compute all of their places.
+        """
         block = self._block
         if block.tile_warps == 1:
             return 1.0

@@ -64,7 +64,7 @@ class Work:
 
     @cached_property
     def extents(self) -> tuple[float, ...]:
-        """The mean number of iterations of each loop."""
+        """Return the mean number of iterations of each loop."""
         found = counts(in_time(self.mapped), self.values)
         return tuple(max(1.0, b / a) if a > 0 else 0.0 for a, b in pairwise(found))
 
@@ -82,27 +82,27 @@ class Work:
 
     @cached_property
     def blocks(self) -> float:
-        """Blocks of one launch that run the statement."""
+        """Compute the blocks of one launch that run the statement."""
         return prod(s.blocks for s in self.shares)
 
     @cached_property
     def instances(self) -> float:
-        """Of one launch."""
+        """Count the instances of one launch."""
         return self.filled * prod(self.extents) / self.launches
 
     @cached_property
     def filled(self) -> float:
-        """Which part of the iterations within its loops' extents the statement has."""
+        """Return which part of the iterations within its loops' extents the statement has."""
         return filled(self.mapped.domain, self.values)
 
     @cached_property
     def serial(self) -> float:
-        """Instances of one thread, one after the other, in one launch."""
+        """Compute the instances of one thread, one after the other, in one launch."""
         return prod(s.serial for s in self.shares)
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """The thread block as this statement sees it, from x on."""
+        """Return the thread block as this statement sees it, from x on."""
         found = []
         for number in reversed(range(len(self.mapped.sizes))):
             extent = self.mapped.sizes[number]
@@ -126,24 +126,26 @@ class Work:
 
     @cached_property
     def lanes(self) -> float:
-        """Active lanes of a warp, on average."""
+        """Compute the active threads of a warp, on average."""
         return mean_lanes(self.dimensions)
 
     @cached_property
     def warps(self) -> float:
-        """Executions of the statement by a warp, in one launch."""
+        """Compute the executions of the statement by a warp, in one launch."""
         return self.instances / self.lanes
 
     @cached_property
     def serial_loops(self) -> tuple[int, ...]:
-        """The numbers of the loops that threads run one after the other, innermost first."""
+        """Return the numbers of the loops that threads run one after the other, innermost first."""
         numbers = [i for i, share in enumerate(self.shares) if share.serial > 1]
         return tuple(sorted(numbers, key=lambda i: (-serial_depth(self.mapped.loops[i]), -i)))
 
     @cached_property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """Those loops again, innermost first, with how far a block has run through each at the end of it: a loop over
-        the iterations of a tile comes before that over the tiles."""
+        """Return those loops again, innermost first, with how far a block has run through each at the end of it.
+
+        A loop over the iterations of a tile comes before that over the tiles.
+        """
         found: list[tuple[int, int, float]] = []
         for i in self.serial_loops:
             inside = self.shares[i].inside
@@ -155,7 +157,7 @@ class Work:
 
     @cached_property
     def padding(self) -> float:
-        """How much more a block computes than its iterations, where all of its tiles are full."""
+        """Return how much more a block computes than its iterations, where all of its tiles are full."""
         blocks = zip(self.mapped.loops, self.shares, strict=True)
         return prod(max(1.0, part.tile / share.inside) for loop, share in blocks if (part := loop.part(Role.BLOCK)))
 
@@ -165,7 +167,7 @@ class Work:
 
     @cached_property
     def points(self) -> tuple[int, ...]:
-        """The loops along which a thread has several points of a register tile."""
+        """Return the loops along which a thread has several points of a register tile."""
         return tuple(i for i, loop in enumerate(self.mapped.loops) if loop.parts[-1].points)
 
     @cached_property
@@ -174,14 +176,15 @@ class Work:
 
     @cached_property
     def _first_loads(self) -> dict[int, float]:
-        """By the identity of a read, which part of a register tile's points it loads an element for."""
+        """Return, by the identity of a read, which part of a register tile's points it loads an element for."""
         loops = [self.mapped.loops[i] for i in self.points]
         counts = [min(p.tile for p in loop.threads or loop.parts if p.tile > 1) for loop in loops]
         found = reuse(self.reads, [loop.step for loop in loops], counts)
         return {id(r): n / prod(counts) for r, n in zip(self.reads, found.first, strict=True)}
 
     def loaded(self, reference: Reference) -> float:
-        """For which part of its instances a statement makes a request: points of a thread load once what they share."""
+        """Return for which part of its instances a statement makes a request: points of a thread load once what they
+        share."""
         return self._first_loads.get(id(reference), 1.0) if self.points else 1.0
 
     def request(self, reference: Reference) -> Request:
@@ -195,12 +198,14 @@ class Work:
 
     @cached_property
     def _warps(self) -> list[tuple[float, Warp]]:
-        """The warps that differ in their active lanes, with the share of each."""
+        """Return the warps that differ in their active threads, with the share of each."""
         return [(weight, Warp(along, self.values)) for weight, along in warp_shapes(self.dimensions)]
 
     def vector(self, reference: Reference) -> int:
-        """How many neighbouring elements a thread wants at once: those of the neighbours along x that it runs in an
-        unrolled loop, inside another one or of a tile."""
+        """Return how many neighbouring elements a thread wants at once.
+
+        They are those of the neighbours along x that it runs in an unrolled loop, inside another one or of a tile.
+        """
         key = reference.linear, reference.array.name
         if key not in self._rows:
             self._rows[key] = self._neighbours(reference)
@@ -223,8 +228,10 @@ class Work:
         return part.tile if part.tile * reference.array.element.size in VECTOR_BYTES else 1
 
     def updates_a_tile(self, placed: Collection[str]) -> bool:
-        """Whether a thread updates several elements in an iteration of a serial loop that keeps them, of an array that
-        is not among those that live in the kernel."""
+        """Return whether a thread updates several elements in an iteration of a serial loop that keeps them.
+
+        They are of an array that is not stored in the kernel alone.
+        """
         unrolled = [i for i in self.serial_loops if self.mapped.loops[i].parts[-1].unrolled]
         inner = next((i for i in self.serial_loops if i not in unrolled), None)
         if inner is None:
@@ -234,35 +241,35 @@ class Work:
         return any(self.moves(r, i) for r in updated for i in unrolled)
 
     def _reads(self, written: Reference) -> bool:
-        """Whether the statement reads the elements that an access writes."""
+        """Return whether the statement reads the elements that an access writes."""
         return any(
             not r.access.writes and (r.array.name, r.subscripts) == (written.array.name, written.subscripts)
             for r in self.references
         )
 
     def folds(self, reference: Reference) -> int:
-        """How many elements one instance reads through an access: all lanes, where it combines partial results."""
+        """Return how many elements one instance reads through an access: all, where it combines partial results."""
         combine = self.statement.combine
         if combine is None or combine.array != reference.array.name or reference.exact:
             return 1  # exact: the lanes are threads, which read one element each
         return prod(combine.sizes)
 
     def thread_step(self, loop: int) -> Vector:
-        """How the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
+        """Return how the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
         threads = self.mapped.loops[loop].threads
         tile = min((part.tile for part in threads), default=0)
         factor = prod(part.threads for part in threads) if tile == 1 and self.shares[loop].serial > tile else 1
         return tuple(factor * x for x in self.mapped.loops[loop].step)
 
     def moves(self, reference: Reference, loop: int) -> bool:
-        """Whether the address changes from one iteration of a thread to the next."""
+        """Return whether the address changes from one iteration of a thread to the next."""
         key = reference.linear, loop
         if key not in self._moving:
             self._moving[key] = reference.moved_by(self.thread_step(loop))
         return self._moving[key]
 
     def barriers(self) -> float:
-        """How many barriers a block meets in one launch."""
+        """Return how many barriers a block meets in one launch."""
         depths = [p.depth for loop in self.mapped.loops for p in loop.parts if p.sync]
         if not depths:
             return float(self.mapped.barriers)
@@ -276,12 +283,12 @@ class Work:
 
     @cached_property
     def read_and_written(self) -> tuple[tuple[ReferenceGroup, ...], tuple[ReferenceGroup, ...]]:
-        """The groups of what is read alone, and those of what is written."""
+        """Return the groups of what is read alone, and those of what is written."""
         found = statement_groups(self.scop, self.mapped)
         return found.read, found.written
 
     def footprint(self, group: ReferenceGroup, tiles: Sequence[float]) -> float:
-        """Bytes, in whole sectors, that a group touches in a tile of the loops."""
+        """Compute the bytes, in whole sectors, that a group touches in a tile of the loops."""
         sizes = [max(1.0, t) for t in tiles]
         around = Footprint(group, SECTOR_BYTES).lines(values(sizes), True).value
         together = group_lines(group, sizes, SECTOR_BYTES)
@@ -289,17 +296,17 @@ class Work:
 
     @cached_property
     def launch_tile(self) -> tuple[float, ...]:
-        """The iterations of each loop in one launch."""
+        """Return the iterations of each loop in one launch."""
         pairs = zip(self.extents, self.shares, strict=True)
         return tuple(n / share.launches for n, share in pairs)
 
     @cached_property
     def operations(self) -> float:
-        """Floating-point operations of one instance."""
+        """Compute the floating-point operations of one instance."""
         return operations(self.statement)
 
     def operations_of_points(self, points: Collection[int]) -> float:
-        """Those of one instance, where a thread does once what is the same for several of its `points`.
+        """Count the operations of one instance, where a thread does once what is the same for several of its `points`.
 
         C[i][j] += alpha * A[i][k] * B[k][j] with 4 x 4 points: alpha * A[i][k] is a product for 4 of them.
         """
@@ -329,15 +336,15 @@ def in_time(mapped: MappedStatement) -> isl.Set:
 
 @lru_cache(maxsize=256)
 def _order(rank: int, forms: tuple[Vector, ...]) -> isl.Map:
-    """`{ [iterators] -> [loops] }`."""
+    """Return `{ [iterators] -> [loops] }`."""
     names = [f"i{k}" for k in range(rank)]
     loops = (" + ".join(f"{c}*{n}" for c, n in zip(form, names, strict=True) if c) or "0" for form in forms)
     return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(loops)}] }}")
 
 
 def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
-    """Whether two accesses of a statement touch one element in iterations of a loop that all other loops agree on; true
-    where that takes too long to find out."""
+    """Return whether two accesses of a statement touch one element in iterations of a loop that all other loops agree
+    on; true where that takes too long to find out."""
     rank = len(work.statement.iterators)
     first, second = ([f"{name}{k}" for k in range(rank)] for name in "ab")
     equal = (

@@ -35,7 +35,10 @@ def _are_at_one_point(one: Work, other: Work) -> bool:
 
 
 def accesses_again(works: Sequence[Work]) -> frozenset[int]:
-    """By identity, the accesses of statements to elements that another one of the same point has accessed before."""
+    """Return the accesses of statements to elements that another one of the same point has accessed before.
+
+    Accesses are given by identity.
+    """
     found: set[int] = set()
     for group in at_one_point(works):
         seen: set[Hashable] = set()

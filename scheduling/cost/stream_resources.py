@@ -100,29 +100,32 @@ class StepFigures:
 
     @property
     def operations(self) -> float:
-        """Its instructions of arithmetic, without what those of divisions and functions wait for."""
+        """Count its instructions of arithmetic, without what those of divisions and functions wait for."""
         return self.arithmetic - (SLOW_TIMES - 1) * self.slow
 
     @property
     def beside_kept(self) -> int:
-        """The values from neighbouring lanes that a strip keeps of planes which several later ones read beside their
-        own column: those of a box whose planes are not added up as they come."""
+        """Count the values from neighbouring threads that a strip keeps of planes.
+
+        Several later planes read them beside their own column: those of a box whose planes are not added up as they
+        come.
+        """
         beside = [columns for columns in self.neighbours if columns]
         return max(beside) * (len(beside) - 1) if beside else 0
 
     @cached_property
     def beside(self) -> tuple[Place, ...]:
-        """Where others read it beside their own column."""
+        """Return where others read it beside their own column."""
         return tuple(place for place in self.places if any(place[1]))
 
     @cached_property
     def kept(self) -> int:
-        """How many planes stay in registers until the next plane."""
+        """Return how many planes stay in registers until the next plane."""
         return max((age for age, _ in self.places), default=0)
 
     @cached_property
     def shared_planes(self) -> int:
-        """How many planes warps show each other rows of."""
+        """Return how many planes warps exchange rows of."""
         return max((age + 1 for age, across in self.places if _rows_away(across)), default=0)
 
     def edge_rows(self, plan: PlannedThreads) -> EdgeRows:
@@ -131,16 +134,19 @@ class StepFigures:
         return EdgeRows.of(warps, rows, (_rows_away(across) for _, across in self.places))
 
     def shown(self, plan: PlannedThreads) -> int:
-        """How many values a thread shows other warps."""
+        """Return how many values a thread passes to other warps."""
         return len(self.edge_rows(plan).shown) * plan.points[-1] if self.shared_planes else 0
 
     def fetched(self, plan: PlannedThreads) -> int:
-        """How many values of other warps a thread reads."""
+        """Return how many values of other warps a thread reads."""
         rows = (sum(_sides(_rows_away(across) for across in alike)) for alike in self._by_age.values())
         return sum(rows) * plan.points[-1]
 
     def shuffled(self, plan: PlannedThreads) -> int:
-        """How many values of other lanes a thread reads: for each column, in the rows where some cell needs it."""
+        """Return how many values of other threads of the warp a thread reads.
+
+        For each column, in the rows where some cell needs it.
+        """
         total, rows = 0, prod(plan.points[:-1])
         for alike in self._by_age.values():
             for side in (-1, 1):
@@ -151,7 +157,7 @@ class StepFigures:
 
     @cached_property
     def _by_age(self) -> dict[int, list[tuple[int, ...]]]:
-        """The offsets across at which each plane is read, by how many planes came after it."""
+        """Return the offsets across at which each plane is read, by how many planes came after it."""
         found: dict[int, list[tuple[int, ...]]] = defaultdict(list)
         for age, across in self.beside:
             found[age].append(across)
@@ -159,7 +165,7 @@ class StepFigures:
 
     @cached_property
     def neighbours(self) -> tuple[int, ...]:
-        """How many columns of other lanes are read beside the own ones, of each plane, the latest first."""
+        """Return how many columns of other threads are read beside the own ones, of each plane, the latest first."""
         found = {age: sum(_sides(across[-1] for across in alike)) for age, alike in self._by_age.items()}
         return tuple(found.get(age, 0) for age in range(max(found, default=-1) + 1))
 
@@ -169,7 +175,7 @@ def _rows_away(across: tuple[int, ...]) -> int:
 
 
 def _sides(offsets: Iterable[int]) -> tuple[int, int]:
-    """How far offsets reach before and behind what they are from."""
+    """Return how far offsets reach before and after what they are from."""
     found = [0, *offsets]
     return -min(found), max(found)
 
@@ -189,11 +195,11 @@ class StreamFigures:
         return tuple(s for s in self.steps if s.step.is_input)
 
     def of(self, plan: PlannedThreads) -> TileFigures:
-        """With these threads, and their cells."""
+        """Return the figures with these threads, and their cells."""
         return TileFigures(self, plan)
 
     def registers(self, plan: PlannedThreads) -> int:
-        """Of a thread; more than it can have where values would be spilled."""
+        """Estimate the registers of a thread; more than it can have where values would be spilled."""
         if plan.exchange is Exchange.BLOCK:
             words = self._patch_words(plan)
         else:
@@ -201,7 +207,7 @@ class StreamFigures:
         return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _strip_words(self, plan: PlannedThreads) -> float:
-        """Of a lane of a strip of its own."""
+        """Count the registers of a thread of a warp with a strip of its own."""
         points = prod(plan.points)
         kept = STRIP_PLANES * sum(s.words * (points * (s.kept + s.sums) + s.beside_kept) for s in self.steps)
         under_way = STRIP_LOADED * sum(s.words for s in self.inputs) + 2 * max(s.words for s in self.made)
@@ -217,7 +223,7 @@ class StreamFigures:
         return LINE_BASE_WORDS + points * values
 
     def _patch_words(self, plan: PlannedThreads) -> float:
-        """Of a thread with a patch of a tile that a block shares."""
+        """Count the registers of a thread with a patch of a tile that a block shares."""
         points = prod(plan.points)
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words: float = PATCH_BASE_WORDS + PATCH_STEP_WORDS * len(self.made)
@@ -227,14 +233,15 @@ class StreamFigures:
         return words + self._beside_words(plan) + self._loaded_words(plan)
 
     def _live_words(self) -> Iterator[int]:
-        """Of the values of one cell, at each step."""
+        """Yield the registers of the values of one cell, at each step."""
         live: list[StepFigures] = []
         for s in self.steps:
             live = [*(other for other in live if other.last >= s.step.index), s]
             yield sum(other.words for other in live)
 
     def _loaded_words(self, plan: PlannedThreads) -> int:
-        """Of elements of other arrays, which ptxas begins to load for all iterations at once, and their addresses."""
+        """Count the registers of elements of other arrays, which ptxas begins to load for all iterations at once, and
+        their addresses."""
         if len({s.step.iteration for s in self.made}) < 2:
             return 0
         values = sum(sum(s.loads) for s in self.made) // REGISTER_BYTES
@@ -245,13 +252,16 @@ class StreamFigures:
         return any(s.sums for s in self.made)
 
     def _beside_words(self, plan: PlannedThreads) -> int:
-        """Of other threads of a block; sums take as many rows at once as a thread has."""
+        """Count the registers for values of other threads of a block.
+
+        Sums take as many rows at once as a thread has.
+        """
         if self.retimed:
             return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours, default=0) for s in self.steps)
         return round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
-        """Of a block: the planes of the rows that its warps show each other."""
+        """Compute the shared memory of a block in bytes: the planes of the rows that its warps exchange."""
         if plan.exchange is Exchange.WARP:
             return 0
         lanes = WARP_SIZE * plan.points[-1]
@@ -260,7 +270,7 @@ class StreamFigures:
         return planes + (SHARED_ALIGNMENT if shared and plan.split_barrier else 0)
 
     def instructions(self, plan: PlannedThreads) -> float:
-        """Of a thread, for one plane of all steps."""
+        """Count the instructions of a thread, for one plane of all steps."""
         is_strip = plan.exchange is Exchange.WARP and plan.streamed
         arithmetic = ((s.operations if is_strip else s.arithmetic) for s in self.made)
         made = sum(arithmetic) + sum(CELL_INSTRUCTIONS + len(s.loads) for s in self.made)
@@ -272,12 +282,14 @@ class StreamFigures:
         return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
 
     def shuffled(self, plan: PlannedThreads) -> int:
-        """Words that a thread of a block gets from other lanes, for one plane of all steps."""
+        """Count the words that a thread of a block gets from other threads of the warp, for one plane of all steps."""
         return sum(s.words * s.shuffled(plan) for s in self.steps)
 
     def side_instructions(self, plan: PlannedThreads) -> float:
-        """Those that a plane has more in tiles of blocks at sides of space: selects between what is computed and what
-        cells keep, and loads of these."""
+        """Count the instructions that a plane has more in tiles of blocks at sides of space.
+
+        They are selects between what is computed and what cells keep, and loads of these.
+        """
         kept = sum(s.words + 1 for s in self.made) + KEPT_INSTRUCTIONS * sum(s.early for s in self.made)
         return prod(plan.points) * kept + SIDE_INSTRUCTIONS
 
@@ -365,7 +377,7 @@ def _arithmetic(statement: Statement) -> float:
 
 
 def _loaded_early(plan: PlannedSteps, scop: Scop, step: StreamStep) -> bool:
-    """Whether no plane of an earlier step that is still there has the elements of a step's cells."""
+    """Return whether no plane of an earlier step that is still there has the elements of a step's cells."""
     array, dims = scop.array(step.array), len(step.lower)
     if plan.exchange is Exchange.WARP or step.is_input or step.retimed or not array.live_in:
         return False

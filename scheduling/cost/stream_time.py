@@ -61,13 +61,15 @@ class StreamSizes:
         return self.iterations - plan.iterations * self.launches(plan)
 
     def launches(self, plan: StreamPlan) -> int:
-        """Kernels: pairs of them, if there is a time loop, and blocks that are not in place."""
+        """Count the kernels: pairs of them, if there is a time loop, and blocks that are not in place."""
         return 1 if self.once else plan.blocks * int(self.iterations // (plan.blocks * plan.iterations))
 
 
 def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int], once: bool = False) -> StreamSizes:
-    """Those of the statement with the most instances, which are the same in all iterations; of a triangle the box
-    around it, which tiles cover."""
+    """Return the sizes of the statement with the most instances, which are the same in all iterations.
+
+    Those of a triangle are of the box around it, which tiles cover.
+    """
     sets = [_cells(statement, dims, once) for statement in scop.main]
     found = [counts(points, values) for points in sets]
     number = max(range(len(sets)), key=lambda k: found[k][-1])
@@ -78,7 +80,10 @@ def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int], once: bool = 
 
 
 def _box(points: isl.Set, first: int, values: Mapping[str, int]) -> list[float]:
-    """How far the dimensions from the first one on reach, halfway through the iterations; nothing without an end."""
+    """Return how far the dimensions from the first one on reach, halfway through the iterations.
+
+    Returns nothing where one has no end.
+    """
     known = at(points, values)
     if first:
         ends = known.dim_min_val(0), known.dim_max_val(0)
@@ -95,7 +100,7 @@ def _box(points: isl.Set, first: int, values: Mapping[str, int]) -> list[float]:
 
 
 def _cells(statement: Statement, dims: int, once: bool) -> isl.Set:
-    """`{ [t, x] }`: when and where a statement writes; `{ [x] }` where there is no time loop."""
+    """Return `{ [t, x] }`: when and where a statement writes; `{ [x] }` where there is no time loop."""
     access = next(a for a in statement.accesses if a.kind is AccessKind.WRITE)
     written = access.relation.intersect_domain(statement.domain).reset_tuple_id(OUT).reset_tuple_id(IN)
     cell = written.project_out(OUT, 0, written.dim(OUT) - dims)
@@ -124,7 +129,7 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
 
 
 def has_few_cells(plan: StreamPlan, scop: Scop, parameters: Mapping[str, int]) -> bool:
-    """Whether space has fewer cells than the plan has tiles for (StreamPlan.least_cells)."""
+    """Return whether space has fewer cells than the plan has tiles for (StreamPlan.least_cells)."""
     if not plan.least_cells:
         return False
     cells = stream_sizes(scop, plan.dims, fix_parameters(scop.context, parameters)).cells
@@ -161,7 +166,7 @@ class TileCost:
 
     @cached_property
     def _fields(self) -> tuple[StepFigures, ...]:
-        """The steps of one iteration."""
+        """Return the steps of one iteration."""
         last = self.plan.iterations - 1
         return tuple(f for f in self.figures.made if f.step.iteration == last)
 
@@ -171,7 +176,7 @@ class TileCost:
 
     @cached_property
     def across(self) -> int:
-        """Tiles beside one another."""
+        """Count the tiles beside one another."""
         return prod(self._counts)
 
     @cached_property
@@ -180,12 +185,12 @@ class TileCost:
 
     @cached_property
     def at_sides(self) -> float:
-        """The share of tiles that are at a side."""
+        """Return the share of tiles that are at a side."""
         return share_at_sides(self._counts)
 
     @cached_property
     def length(self) -> float:
-        """The planes of space."""
+        """Return the number of planes of space."""
         return self.sizes.cells[0] if self.plan.streamed else 1.0
 
     @cached_property
@@ -195,7 +200,7 @@ class TileCost:
 
     @cached_property
     def resident(self) -> int:
-        """Warps that a multiprocessor holds."""
+        """Return the warps that a multiprocessor holds."""
         shared, warps = self.figures.shared_bytes, self.plan.warps
         return warps * resident_blocks(self.machine, warps * WARP_SIZE, self.figures.registers, shared)
 
@@ -213,7 +218,7 @@ class TileCost:
 
     # Memory -------------------------------------------------------------------------------------------
     def rate(self, speed: Speed) -> float:
-        """Bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
+        """Compute the bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
         room = min(speed.l2_bytes, self.machine.tuning.resident_bytes)
         return speed.l2 if self.array_bytes <= room else speed.memory
 
@@ -223,7 +228,7 @@ class TileCost:
 
     @cached_property
     def loaded(self) -> int:
-        """The bytes of a cell of all inputs."""
+        """Return the bytes of a cell of all inputs."""
         return sum(f.size for f in self.figures.inputs)
 
     @cached_property
@@ -243,17 +248,17 @@ class TileCost:
     # Cycles -------------------------------------------------------------------------------------------
     @cached_property
     def latency(self) -> float:
-        """The cycles of a plane, what one warp does after another."""
+        """Return the cycles of a plane, what one warp does after another."""
         is_strip = self.plan.exchange is Exchange.WARP and not self.is_line
         return self.strips.warp_cycles if is_strip else self._plane_cycles
 
     def cycles_of(self, warps: float) -> float:
-        """Of a scheduler that has so many warps, for a plane of each."""
+        """Compute the cycles of a scheduler that has so many warps, for a plane of each."""
         return max(self._plane_cycles, (warps + MISSED_WARPS) * self._issue_cycles)
 
     @cached_property
     def _issue_cycles(self) -> float:
-        """Of a scheduler, for a plane of one warp."""
+        """Compute the issue cycles of a scheduler, for a plane of one warp."""
         points = prod(self.plan.points)
         slow = sum(f.arithmetic * (value_cycles(self.machine, double=f.double) - 1) for f in self.figures.made)
         exchanged = sum(f.words * sum(f.neighbours) for f in self.figures.steps)
@@ -262,7 +267,10 @@ class TileCost:
 
     @cached_property
     def _plane_cycles(self) -> float:
-        """What one warp waits for in a plane: steps that need the latest plane of those before, one after another."""
+        """Compute the cycles that one warp waits for in a plane: steps that need the latest plane, in sequence.
+
+        Each needs the latest plane of those before.
+        """
         waits = {f.step.index: 0.0 for f in self.figures.inputs}
         for f in self.figures.made:
             before = max((waits[source] for source in f.at_once), default=0.0)
@@ -282,11 +290,11 @@ class StreamCost:
     tiles_at_once: int
 
     def microseconds(self, speed: Speed) -> float:
-        """Of all iterations, with memory of a speed."""
+        """Compute the microseconds of all iterations, with memory of a speed."""
         return self.kernel(speed).microseconds + self.tiles.one_step(speed).microseconds
 
     def kernel(self, speed: Speed) -> KernelTime:
-        """One of the two kernels of a pair."""
+        """Return one of the two kernels of a pair."""
         tiles, plan, figures = self.tiles, self.tiles.plan, self.tiles.figures
         return KernelTime(
             number=0,
@@ -306,29 +314,29 @@ class StreamCost:
 
     @cached_property
     def _owned(self) -> float:
-        """Planes that a tile owns."""
+        """Compute the planes that a tile owns."""
         tiles = self.tiles
         return owned_planes(self.chunk, self.tiles_at_once, tiles.length, tiles.across, tiles.latest)
 
     @cached_property
     def _planes(self) -> float:
-        """Planes that pass while a tile makes its own."""
+        """Compute the planes that pass while a tile makes its own."""
         return self._owned + self.tiles.latest if self.tiles.plan.streamed else 1.0
 
     @cached_property
     def _warps(self) -> float:
-        """Of all tiles."""
+        """Count the warps of all tiles."""
         plan = self.tiles.plan
         chunks = ceil(self.tiles.sizes.cells[0] / self._owned) if plan.streamed else 1.0
         return self.tiles.across * chunks * (1 if plan.exchange is Exchange.WARP else plan.warps)
 
     @property
     def _along(self) -> float:
-        """How often a plane is loaded: ends of chunks are twice, and by then have left the caches."""
+        """Return how often a plane is loaded: ends of chunks are twice, and by then have left the caches."""
         return self._planes / self._owned
 
     def _memory_cycles(self, speed: Speed) -> float:
-        """For which device memory is busy."""
+        """Compute the cycles for which device memory is busy."""
         tiles = self.tiles
         moved = tiles.cells * (tiles.loaded * self._along + tiles.stored + tiles.other_bytes)
         return moved / (STREAM_SHARE * tiles.rate(speed)) * speed.clock
@@ -339,12 +347,12 @@ class StreamCost:
         return max(1, ceil(self._warps / places))  # without cells there is no tile
 
     def _cycles(self, speed: Speed) -> float:
-        """Of a scheduler, until all its warps have ended."""
+        """Compute the cycles of a scheduler, until all its warps have ended."""
         return self._of_lines(speed) if self.tiles.is_line else self._busy_cycles
 
     @cached_property
     def _busy_cycles(self) -> float:
-        """The same of planes, if nothing waits for device memory."""
+        """Compute the cycles of a scheduler for planes, if nothing waits for device memory."""
         tiles, plan = self.tiles, self.tiles.plan
         if plan.exchange is Exchange.BLOCK:
             return tiles.blocks.cycles(self._warps / plan.warps, tiles.at_sides, self._planes)
@@ -376,5 +384,5 @@ class StreamCost:
 
 
 def _together(*cycles: float) -> float:
-    """Of what runs at the same time, and hinders each other where it takes about as long."""
+    """Compute the time of what runs at the same time, and hinders each other where it takes about as long."""
     return float(sum(one**OVERLAP for one in cycles) ** (1 / OVERLAP))

@@ -46,12 +46,12 @@ FUNCTION = 4  # accesses that take one thread as long as a function of C's libra
 
 
 def few_threads(tree: isl.Schedule) -> bool:
-    """Whether a part of a mapped tree runs on one thread or on those of a single parallel loop."""
+    """Return whether a part of a mapped tree runs on one thread or on those of a single parallel loop."""
     return any((_thread_band(leaf) or (0, 0))[1] < 2 for leaf in _leaves(tree.get_root()))
 
 
 def has_serial_part(tree: isl.Schedule) -> bool:
-    """Whether a part of a mapped tree runs on one thread."""
+    """Return whether a part of a mapped tree runs on one thread."""
     return any(_thread_band(leaf) is None for leaf in _leaves(tree.get_root()))
 
 
@@ -193,8 +193,8 @@ class _Requests:
         self._known: dict[object, int] = {}
 
     def scattered(self, access: AccessRelation) -> int:
-        """COALESCED where neighbouring threads reach neighbouring elements or one, IN_LINES where they reach elements
-        that are near each other, or APART."""
+        """Return COALESCED where neighbouring threads reach neighbouring elements or one, IN_LINES where they reach
+        elements that are near each other, or APART."""
         reference = self._references.get(id(access))
         if reference is None:
             return COALESCED  # a scalar that travels by value

@@ -45,25 +45,31 @@ class Strips:
     resident: int
 
     def cycles(self, warps: float, planes: float) -> float:
-        """Until so many strips are done, in each of which so many planes pass, if nothing waits for device memory."""
+        """Compute the cycles until so many strips are done, if nothing waits for device memory.
+
+        In each of them so many planes pass.
+        """
         return planes * beside(BESIDE_SIDES, self._in_rounds(warps), self._side)
 
     @cached_property
     def warp_cycles(self) -> float:
-        """Of a plane, what one warp does after another. Divisions and functions are chains with branches to special
-        cases, so that a compiler does not compute those of several cells at a time."""
+        """Compute the cycles of a plane, what one warp does after another.
+
+        Divisions and functions are chains with branches to special cases, so that a compiler does not compute those of
+        several cells at a time.
+        """
         waits = sum(f.slow for f in self.figures.made if f.double)
         return INSTRUCTION_CYCLES * self._instructions + SLOW_CYCLES * prod(self.plan.points) * waits
 
     @cached_property
     def _slots(self) -> float:
-        """Of a scheduler, for a plane of one warp."""
+        """Compute the issue slots of a scheduler, for a plane of one warp."""
         more = (f.operations * (value_cycles(self.machine, double=f.double) - 1) for f in self.figures.made)
         return self._instructions + prod(self.plan.points) * sum(more)
 
     @cached_property
     def _instructions(self) -> float:
-        """Of a warp for a plane, with loads of inputs and stores."""
+        """Count the instructions of a warp for a plane, with loads of inputs and stores."""
         moved = (*(f.size for f in self.figures.inputs), *stored_bytes(self.plan, self.figures))
         return self.figures.instructions + sum(accesses(self.plan.points[-1], size) for size in moved)
 
@@ -75,24 +81,24 @@ class Strips:
         return (rounds - 1) * self._plane(full) + self._plane(own - (rounds - 1) * full)
 
     def _plane(self, warps: float) -> float:
-        """Of a scheduler that has so many warps, for a plane of each."""
+        """Compute the cycles of a scheduler that has so many warps, for a plane of each."""
         return max(self.warp_cycles, warps * self._slots)
 
     @cached_property
     def _side(self) -> float:
-        """The cycles of a plane of a strip at a side of space."""
+        """Return the cycles of a plane of a strip at a side of space."""
         side = SIDE_INPUT_CYCLES * len(self.figures.inputs) + SIDE_INSTRUCTION_CYCLES * self._instructions
         return side if self._is_roomy else side + SIDE_READ_CYCLES * len(self.plan.made)
 
     @property
     def _is_roomy(self) -> bool:
-        """Whether a thread has registers for constant cells, beside planes."""
+        """Return whether a thread has registers for constant cells, beside planes."""
         kept = sum((f.step.slots - 1) * prod(self.plan.points) * f.size for f in self.figures.steps)
         return kept <= REGISTER_BYTES * ROOMY_PLANES
 
 
 def stored_bytes(plan: StreamPlan, figures: TileFigures) -> Iterator[int]:
-    """Of a cell, for each array that a kernel stores."""
+    """Yield the bytes of a cell, for each array that a kernel stores."""
     stores = (s for s in plan.stores if s.becomes is not None or plan.blocks == 1)
     return (figures.steps[s.step].size for s in stores)
 
@@ -113,5 +119,5 @@ def with_memory(cycles: float, memory: float) -> float:
 
 
 def beside(power: float, *times: float) -> float:
-    """Of what hides behind one another in part."""
+    """Compute the time of work whose latencies hide one another in part."""
     return float(sum(one**power for one in times) ** (1 / power))

@@ -17,7 +17,7 @@ _LEAST_LOOPS = 2  # of blocks and threads, around tiles
 
 
 def shares_reads(scop: Scop, tree: isl.Schedule) -> bool:
-    """Whether threads of some kernel of a mapped tree read the same elements in serial loops."""
+    """Return whether threads of some kernel of a mapped tree read the same elements in serial loops."""
     return any(_shares_reads(scop, mapped) for mark in kernels(tree) for mapped in statements(mark))
 
 

@@ -35,17 +35,17 @@ class TileShape:
 
     @property
     def copied(self) -> int:
-        """Bytes of the shared tiles."""
+        """Return the bytes of the shared tiles."""
         return sum(self.tile) * self.serial * self.element
 
     @property
     def operands(self) -> int:
-        """What a thread loads for its points in an iteration of the serial loop."""
+        """Return what a thread loads for its points in an iteration of the serial loop."""
         return sum(self.points) + (len(self.points) == 1)
 
 
 def serial_step(shape: TileShape, machine: Machine) -> float:
-    """Microseconds in which all blocks run one iteration of the serial loop."""
+    """Compute the microseconds in which all blocks run one iteration of the serial loop."""
     speed, element = machine.speed, shape.element
     if not shape.blocks:
         return 0.0

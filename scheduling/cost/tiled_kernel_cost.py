@@ -87,7 +87,10 @@ class TiledKernelCost(KernelCost):
         )
 
     def _straight(self, plain: KernelTime, blocks: float) -> KernelTime:
-        """Of threads without loops, from the time without what they copy first: for that they wait together."""
+        """Compute the time of threads without loops, from the time without what they copy first.
+
+        For that they all wait.
+        """
         used = min(self.machine.sms, blocks)
         requests = plain.requests + 1e6 * blocks * self._copied_cycles() / used / self.speed.clock
         l2 = 1e6 * blocks * self._copied_bytes() / self.speed.l2
@@ -112,7 +115,10 @@ class TiledKernelCost(KernelCost):
 
     @cached_property
     def registers(self) -> int:
-        """Of a thread, about: its sums, what they read at a time, and some more; or what its launch bounds allow."""
+        """Estimate the registers of a thread: its sums, what they read at a time, and some more.
+
+        Returns what its launch bounds allow, if that is less.
+        """
         tiles = (p for p in self.plan.placements if p.memory is Space.PRIVATE)
         kept = sum(prod(p.extents) * self._size(p) for p in tiles)
         read = max((self._operands(work) for work in self.works), default=0)
@@ -120,7 +126,7 @@ class TiledKernelCost(KernelCost):
 
     @property
     def _loaded(self) -> int:
-        """Bytes that a thread loads for the shared tiles of a loop, all before it stores them."""
+        """Return the bytes that a thread loads for the shared tiles of a loop, all before it stores them."""
         loaded: dict[str, int] = {}
         for p in self.plan.placements:
             if p.memory is Space.SHARED and p.fill:
@@ -129,14 +135,17 @@ class TiledKernelCost(KernelCost):
 
     @cached_property
     def resident(self) -> int:
-        """The blocks that a multiprocessor has at a time: as many as there is room for; where a kernel asks for fewer,
-        a compiler loads ahead in registers of the others, but not in all of them (H100: 5 blocks of 3 and 10)."""
+        """Return the blocks that a multiprocessor has at a time: as many as there is room for.
+
+        Where a kernel asks for fewer, a compiler loads ahead in registers of the others, but not in all of them (H100:
+        5 blocks of 3 and 10).
+        """
         room = resident_blocks(self.machine, self.threads, self.registers, self.shared_bytes)
         asked = self.plan.launch.min_blocks or room
         return max(asked, isqrt(asked * room))
 
     def _computing(self, work: Work) -> float:
-        """Seconds of arithmetic at the rate of the machine."""
+        """Compute the seconds of arithmetic at the rate of the machine."""
         share = work.operations_of_points(self._points(work)) / work.operations if work.operations else 1.0
         return self._arithmetic(work) * work.padding * share
 
@@ -146,7 +155,7 @@ class TiledKernelCost(KernelCost):
         return next((r.array.element.size for r in references if r.array.name == placement.array), 1)
 
     def _operands(self, work: Work) -> int:
-        """Bytes of what a thread reads for its points at a time, but for its sums."""
+        """Return the bytes of what a thread reads for its points at a time, but for its sums."""
         total = 0
         for reference in work.references:
             placement = self._use(work, reference)
@@ -193,7 +202,7 @@ class TiledKernelCost(KernelCost):
         )
 
     def _held(self, work: Work, reference: Reference) -> float:
-        """How many points of a thread one load serves: those that read the same."""
+        """Return how many points of a thread one load serves: those that read the same."""
         points = self._points(work)
         if not points:
             return super()._held(work, reference)
@@ -209,7 +218,7 @@ class TiledKernelCost(KernelCost):
                 yield placement, copy, 1.0 if once else max(_iterations(work, depth) for work in works)
 
     def _copied_cycles(self) -> float:
-        """Cycles of L1 and shared memory for the copies of a block."""
+        """Compute the cycles of L1 and shared memory for the copies of a block."""
         total = 0.0
         for placement, copy, times in self._copies():
             size, row = self._size(placement), placement.extents[copy.lanes[0]] if copy.lanes else 1
@@ -223,7 +232,7 @@ class TiledKernelCost(KernelCost):
         return total
 
     def _copied_bytes(self) -> float:
-        """Bytes that copies and other accesses of a block bring from L2, or send there."""
+        """Compute the bytes that copies and other accesses of a block bring from L2, or send there."""
         total = sum(self._fetched(work, float(self.resident)) / work.blocks for work in self.works)
         for placement, _, times in self._copies():
             owners = self.threads if placement.owner is Owner.THREAD else 1
@@ -250,12 +259,13 @@ class TiledKernelCost(KernelCost):
 
     @cached_property
     def _only_written(self) -> set[str]:
-        """The arrays of which threads keep elements that they do not load."""
+        """Return the arrays of which threads keep elements that they do not load."""
         kept = [p for p in self.plan.placements if p.owner is Owner.THREAD]
         return {p.array for p in kept if p.drain and not any(q.fill for q in kept if q.array == p.array)}
 
     def _stalls(self, near: float) -> float:
-        """Microseconds for which a block that is alone waits: for what it copies, at barriers, and for other loads."""
+        """Compute the microseconds for which a block that is alone waits: for what it copies, at barriers, and for
+        other loads."""
         far = self._far(near)
         shared = {copy.at: times for p, copy, times in self._copies() if p.memory is Space.SHARED}
         waits = far * sum(times * self._latencies(p) for p, _, times in self._copies())
@@ -265,13 +275,15 @@ class TiledKernelCost(KernelCost):
 
     @property
     def _at_borders(self) -> float:
-        """Microseconds of a block whose tile is not full: its threads load one after another what no shared tile has,
-        as conditions are around the loads."""
+        """Compute the microseconds of a block whose tile is not full.
+
+        Its threads load one after another what no shared tile has, as conditions are around the loads.
+        """
         partly = [w for w in self.works if w.padding > 1 and any(not r.access.writes for r in self._in_memory(w))]
         return max((w.serial * _BORDER_US for w in partly), default=0.0)
 
     def _latencies(self, placement: Placement) -> float:
-        """How often a thread waits while it copies its part of a tile."""
+        """Return how often a thread waits while it copies its part of a tile."""
         threads = 1 if placement.owner is Owner.THREAD else self.threads
         elements = prod(placement.extents)
         if placement.memory is Space.SHARED and elements % threads:  # each behind a condition
@@ -279,7 +291,7 @@ class TiledKernelCost(KernelCost):
         return max(1.0, elements / threads / _TOGETHER)
 
     def _waits(self, work: Work, far: float) -> float:
-        """Microseconds in which a thread waits for loads that no tile has."""
+        """Compute the microseconds in which a thread waits for loads that no tile has."""
         loads = [r for r in self._in_memory(work) if not r.access.writes]
         moving = [i for i in work.serial_loops if any(work.moves(r, i) for r in loads)]
         return max(1.0, prod(work.shares[i].serial for i in moving) / _TOGETHER) * far if loads else 0.0
@@ -290,7 +302,7 @@ def _bytes(placement: Placement, size: int) -> int:
 
 
 def _iterations(work: Work, depth: int) -> float:
-    """How many iterations of the serial loops down to a band a block runs."""
+    """Return how many iterations of the serial loops down to a band a block runs."""
     total = 1.0
     for share, loop in zip(work.shares, work.mapped.loops, strict=True):
         own = [p for p in loop.parts if p.role is Role.SERIAL and p.depth <= depth]
@@ -300,6 +312,6 @@ def _iterations(work: Work, depth: int) -> float:
 
 
 def _of_parts(iterations: float, parts: list[Part]) -> float:
-    """Those of a loop that these parts run through: all, but for what is left inside its tiles."""
+    """Return the iterations of a loop that these parts run through: all, but for what is left inside its tiles."""
     whole = any(part.tile == 1 for part in parts)
     return iterations if whole else float(ceil(iterations / min(part.tile for part in parts)))

@@ -75,8 +75,10 @@ def contract(
 
 
 def same_private_home(array: str, before: Executions, after: Executions) -> bool:
-    """Whether all that says if one thread has an array to itself, and how, is the same in both: how, where and in which
-    order the array is accessed, and the flow through it."""
+    """Return whether both have the same facts about whether, and how, one thread has an array to itself.
+
+    These are how, where and in which order the array is accessed, and the flow through it.
+    """
     scop, other = before.scop, after.scop
     own = scop.array(array)
     if scop.context is not other.context or own != other.array(array):
@@ -93,7 +95,7 @@ def same_private_home(array: str, before: Executions, after: Executions) -> bool
 
 
 def _same_places(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedule) -> bool:
-    """Whether one kernel has all the instances in both schedules, each in the same thread of the same block."""
+    """Return whether one kernel has all the instances in both schedules, each in the same thread of the same block."""
     one, other = (_only_place(users, places(schedule)) for schedule in (before, after))
     if one is None or other is None or (one.kernel, one.threads) != (other.kernel, other.threads):
         return False
@@ -101,7 +103,10 @@ def _same_places(users: isl.UnionSet, before: MappedSchedule, after: MappedSched
 
 
 def _same_order(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedule) -> bool:
-    """Whether both schedules run the instances at the same times: those of sets, which have no order, never do."""
+    """Return whether both schedules run the instances at the same times.
+
+    Those of sets, which have no order, never do.
+    """
     trees = [schedule.tree.intersect_domain(users) for schedule in (before, after)]
     if any(map(has_sets, trees)):
         return False
@@ -163,7 +168,11 @@ def _private(
 
 
 def _private_storages(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
-    """One element; those of one dimension that are few, or that threads take in turns; those of all constant ones."""
+    """Yield the candidates for private storage, smallest first.
+
+    They are one element; those of one dimension that are few, or that threads take in turns; those of all constant
+    ones.
+    """
     constant = _constant_dimensions(array)
     yield _storage(array, Space.PRIVATE, ())
     for dimension, extent in zip(constant, _constants(array, constant), strict=True):
@@ -184,7 +193,7 @@ def _keeps_flow(
     place: isl.UnionMap,
     storage: Storage,
 ) -> bool:
-    """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
+    """Return whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     accesses = [_accesses(scop, array, kind) for kind in kinds]
     every = accesses[0].union(accesses[1]).union(accesses[2])
@@ -212,9 +221,11 @@ def _keeps_flow(
 def _loses_flow_of_first(
     used: tuple[isl.UnionMap, ...], tree: isl.Schedule, accesses: Sequence[isl.UnionMap], flow: isl.UnionMap
 ) -> bool:
-    """Whether reads of the first thread's first cell see other writes, for some sizes: isl finds the flow through one
-    cell in a fifth of the time that all take, with numbers for sizes in much less, and storage that is too small mostly
-    loses values there, too."""
+    """Return whether reads of the first thread's first cell see other writes, for some sizes.
+
+    isl finds the flow through one cell in a fifth of the time that all take, with numbers for sizes in much less, and
+    storage that is too small mostly loses values there, too.
+    """
     first, sizes = _first_cell(used[0].range()), _some_sizes(used[0])
     reads, must, may = (a.intersect_range(first).intersect_params(sizes).detect_equalities() for a in used)
     users = reads.union(must).union(may).domain()
@@ -226,7 +237,7 @@ def _loses_flow_of_first(
 
 
 def _some_sizes(reads: isl.UnionMap) -> isl.Set:
-    """One number for all parameters, where that is possible; else all that are."""
+    """Fix one number for all parameters, where that is possible; else return all parameters that are used."""
     point = isl.Set.universe(reads.get_space().params())
     for k in range(point.dim(isl.dim_type.param)):
         point = point.fix_val(isl.dim_type.param, k, isl.Val(SOME_SIZE))
@@ -245,7 +256,7 @@ def _first_cell(cells: isl.UnionSet) -> isl.UnionSet:
 
 
 def _shared(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace) -> Storage | None:
-    """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
+    """Return a copy in shared memory, when values stay in a block and no two elements that a block uses would meet."""
     keeps = _constant_dimensions(array)
     flow = dependences.of(array.name).values.flow.intersect_params(scop.context)
     if not keeps or not stays(flow, place.block):

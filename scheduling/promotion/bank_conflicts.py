@@ -27,7 +27,7 @@ Step = tuple[int, ...]  # how far a cell moves, by dimension, with one coordinat
 
 
 def lane_steps(reference: Reference, loop: LabelledLoop) -> tuple[Step, ...] | None:
-    """How far the elements of a reference move with each coordinate of the thread, outermost first."""
+    """Return how far the elements of a reference move with each coordinate of the thread, outermost first."""
     box = box_of(reference, loop, Owner.THREAD)
     if box is None or loop.in_threads:
         return None
@@ -64,13 +64,13 @@ class WarpReads:
 
     @property
     def coalesced(self) -> bool:
-        """Whether neighbouring lanes read neighbouring elements, or one."""
+        """Return whether neighbouring threads read neighbouring elements, or one."""
         along = self.steps[-1] if self.steps else ()
         return all(move == 0 for move in along[:-1]) and (not along or abs(along[-1]) <= 1)
 
 
 def conflicts(offsets: Sequence[int], size: int) -> int:
-    """How many turns a warp takes for elements of `size` bytes: those of 8 go half a warp at a time."""
+    """Return how many wavefronts a warp takes for elements of `size` bytes: those of 8 go half a warp at a time."""
     at_once = max(1, WARP_SIZE * BANK_BYTES // max(size, BANK_BYTES))
     turns = 0
     for first in range(0, len(offsets), at_once):

@@ -33,7 +33,7 @@ def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Sched
 
 
 def _grouped(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.Schedule:
-    """Barriers only between groups of children, each group being as long as it can be."""
+    """Keep barriers only between groups of children, each group being as long as it can be."""
     sequence = mark.child(0)
     filters = [sequence.child(k).filter_get_filter() for k in range(sequence.n_children())]
     pairs = _between_threads(mark, _onward(dependences, filters))

@@ -89,7 +89,8 @@ class _Choice:
             yield self.there_alone(box_elements(box).intersect_range(known))
 
     def there_alone(self, elements: isl.Map) -> isl.Map:
-        """Elements at the places, in few conditions of these: nothing is known of other blocks that may run."""
+        """Return the elements at the places, in few conditions of these: nothing is known of other blocks that may run.
+        """
         return elements.gist_domain(self.there).intersect_domain(self.there)
 
     def _known(self) -> isl.Set | None:
@@ -115,7 +116,7 @@ class _Choice:
         return used.extract_set(self.exact.filled.range().get_space()).coalesce()
 
     def keeps_values(self, copied: Copied) -> bool:
-        """Whether enough is copied, and no other block of a launch fills or drains what is drained."""
+        """Return whether enough is copied, and no other block of a launch fills or drains what is drained."""
         filled, drained = copied.filled, copied.drained
         sure = self.kept.written(AccessKind.WRITE)
         enough = self.exact.filled.is_subset(filled) and self.exact.drained.is_subset(drained)
@@ -132,7 +133,7 @@ def _has_few_pieces(elements: isl.Map) -> bool:
 
 
 def _is_box(elements: isl.Map) -> bool:
-    """Whether each condition is of one subscript at most."""
+    """Return whether each condition is of one subscript at most."""
     parts = elements.get_basic_maps()
     if len(parts) != 1 or parts[0].dim(isl.dim_type.div):
         return False
@@ -142,7 +143,7 @@ def _is_box(elements: isl.Map) -> bool:
 
 
 def _are_apart(used: isl.Map, written: isl.Map, hosts: int) -> bool:
-    """Whether no block uses what another one of the same launch writes."""
+    """Return whether no block uses what another one of the same launch writes."""
     both = used.apply_range(written.reverse())
     for k in range(hosts):
         both = both.equate(IN, k, OUT, k)

@@ -33,7 +33,7 @@ class Side:
 
     @property
     def corner(self) -> isl.PwAff:
-        """A function of the place."""
+        """Return the corner as a function of the place."""
         return self.origin.add_constant_val(isl.Val(self.offset)) if self.offset else self.origin
 
     def __str__(self) -> str:
@@ -77,14 +77,17 @@ def box_around(elements: isl.Map) -> Box | None:
 
 
 def column(elements: isl.Map, k: int) -> isl.Map:
-    """One subscript of the elements, `{ [place] -> [i] }`."""
+    """Return one subscript of the elements, `{ [place] -> [i] }`."""
     rank = elements.dim(OUT)
     return elements.project_out(OUT, k + 1, rank - k - 1).project_out(OUT, 0, k).coalesce()
 
 
 @memoized
 def _side_around(values: isl.Map) -> Side | None:
-    """Each piece of the least value is tried as the corner of all places."""
+    """Compute the side around a subscript.
+
+    Each piece of the least value is tried as the corner of all places.
+    """
     if not values.wrap().dim_has_lower_bound(isl.dim_type.set, values.dim(IN)):
         return None
     for _, corner in values.dim_min(0).coalesce().get_pieces():
@@ -118,7 +121,7 @@ def united(a: Box, b: Box) -> Box | None:
 
 
 def _distance(one: Side, other: Side) -> int | None:
-    """How far a corner is behind another one, where that is the same at all places."""
+    """Return how far a corner is from another one, where that is the same at all places."""
     if one.origin is other.origin:
         return other.offset - one.offset
     return constant_value(other.corner.sub(one.corner).coalesce())
@@ -132,7 +135,7 @@ def _side_over(first: Side, rest: Side, distance: int) -> Side:
 
 
 def box_elements(box: Box) -> isl.Map:
-    """`{ [place] -> A[..] }`, all elements of the box at each place."""
+    """Return `{ [place] -> A[..] }`, all elements of the box at each place."""
     total = isl.Map.universe(box.space)
     for k, side in enumerate(box.sides):
         total = total.intersect(_along(side, box.space, k))
@@ -149,7 +152,7 @@ def _along(side: Side, space: isl.Space, k: int) -> isl.Map:
 
 
 def cell_in(box: Box) -> isl.Map:
-    """`{ [[place] -> A[..]] -> [..] }`: the cell of each element, (element - corner) / stride."""
+    """Return `{ [[place] -> A[..]] -> [..] }`: the cell of each element, (element - corner) / stride."""
     both = box.space.wrap()
     local = isl.LocalSpace.from_space(both)
     to_place = isl.PwMultiAff.from_map(isl.Map.universe(box.space).domain_map())

@@ -55,7 +55,7 @@ def _owner(storage: Storage) -> Owner:
 
 
 def merged(plans: Iterable[KernelPlan], more: Iterable[KernelPlan]) -> tuple[KernelPlan, ...]:
-    """Plans of kernels with the placements and loops of others behind theirs, and their launches."""
+    """Merge the plans of kernels: placements and loops of others come after theirs, and their launches."""
     found = {plan.kernel: plan for plan in plans}
     for plan in more:
         own = found.get(plan.kernel, KernelPlan(plan.kernel))
@@ -65,7 +65,7 @@ def merged(plans: Iterable[KernelPlan], more: Iterable[KernelPlan]) -> tuple[Ker
 
 
 def place_coordinates(place: KernelPlace, owner: Owner) -> int:
-    """How many coordinates tell the owners of cells in a kernel apart: host loops, blocks, threads."""
+    """Return how many coordinates identify the owners of cells in a kernel: host loops, blocks, threads."""
     launches = max((int(m.dim(isl.dim_type.out)) for m in maps(place.block)), default=0)
     return launches + (len(place.threads) if owner is Owner.THREAD else 0)
 

@@ -43,7 +43,7 @@ class Reference:
         return self.statement.name, self.number
 
     def placed(self, places: isl.UnionMap) -> isl.Map | None:
-        """`{ S[i] -> [place] }` for its instances; none where these have no place."""
+        """Return `{ S[i] -> [place] }` for its instances; none where these have no place."""
         found = [m for m in maps(places) if m.get_tuple_name(IN) == self.statement.name]
         return found[0] if len(found) == 1 else None
 
@@ -72,7 +72,7 @@ class Footprint:
 
     @property
     def count(self) -> Fraction | None:
-        """How often the reference runs at a place; none where that is not constant."""
+        """Return how often the reference runs at a place; none where that is not constant."""
         return _count(self.executions)
 
 
@@ -83,7 +83,7 @@ def _count(executions: isl.Map) -> Fraction | None:
 
 
 def _executions(reference: Reference, loop: LabelledLoop, owner: Owner) -> isl.Map | None:
-    """`{ [place] -> S[..] }` in full tiles: the same for all references of a statement in the loop."""
+    """Return `{ [place] -> S[..] }` in full tiles: the same for all references of a statement in the loop."""
     key = owner, reference.statement.name
     if key not in loop.executions:
         placed = reference.placed(loop.places(owner))
@@ -95,7 +95,7 @@ def _executions(reference: Reference, loop: LabelledLoop, owner: Owner) -> isl.M
 
 
 def full_tiles(placed: isl.Map) -> isl.Map:
-    """Without the bounds of the domain, but for iterators within constants.
+    """Remove the bounds of the domain, except those of iterators within constants.
 
     before: { S[i, r] -> [floor(i/64)] : 0 <= i < n and 0 <= r < 3 }
     after:  { S[i, r] -> [floor(i/64)] : 0 <= r < 3 }
@@ -120,7 +120,10 @@ def _within_constants(instances: isl.Set) -> tuple[tuple[int, isl.Val, isl.Val],
 
 
 def exact_elements(references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> isl.Map | None:
-    """`{ [place] -> A[..] }`: what references use at each place, without more; neighbours of a statement together."""
+    """Return `{ [place] -> A[..] }`: exactly what references use at each place.
+
+    Neighbours of a statement are looked at as one.
+    """
     total = None
     for _, group in groupby(references, key=lambda r: (r.statement.name, r.access.array, id(r.instances))):
         first, *more = group
@@ -134,7 +137,7 @@ def exact_elements(references: Iterable[Reference], loop: LabelledLoop, owner: O
 
 
 def place_names(loop: LabelledLoop, owner: Owner) -> list[str]:
-    """Names for the coordinates of a place: b0, b1 for blocks, t0, t1 for threads."""
+    """Return the names for the coordinates of a place: b0, b1 for blocks, t0, t1 for threads."""
     letters = {HOST_LOOP: "h", BLOCK_LOOP: "b", THREAD_LOOP: "t", SERIAL_LOOP: "l"}
     names: list[str] = []
     for role in loop.roles:
@@ -179,7 +182,7 @@ class ReferenceTile:
 
     @property
     def reuse(self) -> Fraction | None:
-        """How often each cell is used at a place; none for any number of times."""
+        """Return how often each cell is used at a place; none for any number of times."""
         counts = [f.count for f in self.footprints]
         known = [count for count in counts if count is not None]
         return sum(known, Fraction(0)) / self.box.cells if len(known) == len(counts) else None
@@ -262,8 +265,10 @@ def copy_of(tile: ReferenceTile, elements: isl.Map) -> Copy | None:
 
 
 def has_plain_copies(placement: Placement, tile: ReferenceTile) -> bool:
-    """Whether the elements that are copied have no more holes than the box has: with remainders of their own, proofs
-    and loops over them take too long."""
+    """Return whether the elements that are copied have no more holes than the box has.
+
+    With remainders of their own, proofs and loops over them take too long.
+    """
     strided = sum(side.stride > 1 for side in tile.box.sides)
     parts = (part for copy in placement.copies for part in relation(copy.elements).get_basic_maps())
     return all(part.dim(isl.dim_type.div) <= strided for part in parts)

@@ -35,7 +35,7 @@ from polytile.scheduling.promotion.reference_tiles import (
 def register_tiles(
     scop: Scop, loops: Sequence[LabelledLoop], arrays: Iterable[str], dependences: Dependences, registers: int
 ) -> Iterator[ReferenceTile]:
-    """Tiles of arrays that a kernel writes, outermost loops first, in no more registers than there are."""
+    """Yield the tiles of arrays that a kernel writes, outermost loops first, in no more registers than there are."""
     below = {loop.label: references_in(scop, loop) for loop in loops}
     for array in arrays:
         for tile in _tiles_of(scop, loops, array, below, dependences):
@@ -67,13 +67,13 @@ def _tiles_of(
 
 
 def _is_reused(tile: ReferenceTile) -> bool:
-    """Whether instances of some statement use a cell more than once."""
+    """Return whether instances of some statement use a cell more than once."""
     counts = [f.count for f in tile.footprints]
     return any(count is None or count > tile.box.cells for count in counts)
 
 
 def _is_alone(tile: ReferenceTile) -> bool:
-    """Whether in each iteration one thread alone uses an element."""
+    """Return whether in each iteration one thread alone uses an element."""
     users = exact_elements(tile.references, tile.loop, tile.owner)
     if users is None:
         return False
@@ -81,7 +81,7 @@ def _is_alone(tile: ReferenceTile) -> bool:
 
 
 def _by_iteration(users: isl.Map, tile: ReferenceTile) -> isl.Map:
-    """`{ [A[i] -> iteration] -> [place] }`, for iterations of the host and of serial loops."""
+    """Return `{ [A[i] -> iteration] -> [place] }`, for iterations of the host and of serial loops."""
     places = users.domain()
     kept = [k for k, role in enumerate(tile.loop.roles) if role in (HOST_LOOP, SERIAL_LOOP)]
     iteration = isl.Map.identity(places.get_space().map_from_set()).intersect_domain(places)
@@ -92,7 +92,8 @@ def _by_iteration(users: isl.Map, tile: ReferenceTile) -> isl.Map:
 
 
 def _is_left_alone(tile: ReferenceTile, below: Sequence[Reference], dependences: Dependences) -> bool:
-    """Whether other references touch elements of the tile at most to write them, and only after all of its own."""
+    """Return whether other references touch elements of the tile at most to write them, and only after all of its own.
+    """
     others = _others(tile, below)
     if not all(r.access.kind is AccessKind.WRITE for r in others):
         return False
@@ -120,7 +121,7 @@ def _instances(references: Sequence[Reference]) -> isl.UnionSet:
 
 
 def _by_host(to_place: isl.Map, tile: ReferenceTile) -> isl.Map:
-    """`{ .. -> [host] }`, from places."""
+    """Return `{ .. -> [host] }`, from places."""
     hosts = sum(role == HOST_LOOP for role in tile.loop.roles)
     return to_place.project_out(OUT, hosts, to_place.dim(OUT) - hosts)
 
@@ -145,7 +146,7 @@ def register_placement(name: str, tile: ReferenceTile, scop: Scop, dependences: 
 
 
 def _is_needed(tile: ReferenceTile, scop: Scop, dependences: Dependences) -> bool:
-    """Whether what the tile writes is read anywhere but in its cells."""
+    """Return whether what the tile writes is read anywhere but in its cells."""
     if is_seen(scop, tile.array.name):
         return True
     flow = dependences.of(tile.array.name).flow.intersect_domain(_instances(tile.references))
@@ -158,7 +159,7 @@ def _is_needed(tile: ReferenceTile, scop: Scop, dependences: Dependences) -> boo
 
 
 def _reads_elsewhere(tile: ReferenceTile, statement: str, number: int, access: AccessRelation) -> bool:
-    """Whether an access reads the array, but not from the tile."""
+    """Return whether an access reads the array, but not from the tile."""
     reads = access.array == tile.array.name and access.kind is AccessKind.READ
     return reads and (statement, number) not in tile.uses
 

@@ -65,8 +65,8 @@ def _copy(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace
 
 
 def _moduli(accesses: isl.UnionMap, rank: int, place: KernelPlace) -> list[int] | None:
-    """For each subscript a power of two that no two elements of one block are as far apart as; None where there is
-    none, or subscripts may be negative."""
+    """Return for each subscript a power of two that no two elements of one block are as far apart as; None where there
+    is none, or subscripts may be negative."""
     used = place.block.reverse().apply_range(accesses)
     apart = used.reverse().apply_range(used).deltas()
     lows = (s.dim_min_val(k) for s in sets(accesses.range()) for k in range(rank))

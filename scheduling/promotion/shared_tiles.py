@@ -46,7 +46,7 @@ class SharedTile:
 
     @property
     def threads(self) -> Fraction:
-        """How many threads use an element, on average."""
+        """Return how many threads use an element, on average."""
         return Fraction(self.of_thread * prod(self.tile.loop.kernel.sizes), self.tile.box.cells)
 
     @property
@@ -61,13 +61,15 @@ class SharedTile:
 
     @property
     def staged(self) -> bool:
-        """Whether it is filled along rows that threads do not read along, once, before all that the block does: the
-        price is a barrier for each block, however often elements are used."""
+        """Return whether it is filled along rows that threads do not read along, once, before all that the block does.
+
+        The price is a barrier for each block, however often elements are used.
+        """
         once = self.tile.loop.label == WHOLE_KERNEL and (self.tile.reuse is None or self.tile.reuse >= 1)
         return once and not self.coalesced
 
     def why(self, tuning: PromotionTuning) -> str:
-        """Why it should be shared; nothing where it should not."""
+        """Return why it should be shared; nothing where it should not."""
         row = self.tile.box.extents[-1] if self.tile.box.extents else 1
         again = self.tile.reuse is None or self.tile.reuse > 1
         if again and self.threads >= tuning.sharing_threads:
@@ -130,7 +132,7 @@ def _candidates(scop: Scop, loop: LabelledLoop, whole: LabelledLoop, free: Seque
 
 
 def _of_thread(tile: ReferenceTile, of_threads: dict[tuple[str, int], ReferenceTile]) -> int:
-    """How many elements a thread uses; all, where that is not known."""
+    """Return how many elements a thread uses; all, where that is not known."""
     own = {id(of_threads[use]): of_threads[use] for use in tile.uses if use in of_threads}
     return min(sum(t.box.cells for t in own.values()), tile.box.cells) or tile.box.cells
 
@@ -141,7 +143,7 @@ def _reads(tile: ReferenceTile) -> tuple[WarpReads, ...]:
 
 
 def _is_written(tile: ReferenceTile, everything: Sequence[Reference], whole: LabelledLoop) -> bool:
-    """Whether the kernel writes an element of the tile in the same launch."""
+    """Return whether the kernel writes an element of the tile in the same launch."""
     writers = [r for r in everything if r.access.writes and r.access.array == tile.array.name]
     if not writers:
         return False

@@ -54,7 +54,7 @@ class PlacedReference:
 
     @property
     def by_execution(self) -> isl.Map:
-        """`{ [place] -> [S[i] -> A[e]] }`."""
+        """Return `{ [place] -> [S[i] -> A[e]] }`."""
         return self.executions.apply_range(self.relation.domain_map().reverse())
 
 
@@ -68,7 +68,7 @@ class TileDataflow:
 
     @property
     def full(self) -> TileDataflow:
-        """The same of tiles that the bounds of domains do not cut."""
+        """Return the dataflow of tiles that the bounds of domains do not cut."""
         full = tuple(replace(a, executions=a.full_executions, unbounded=True) for a in self.accesses)
         return replace(self, accesses=full)
 
@@ -78,7 +78,7 @@ class TileDataflow:
 
     @property
     def filled(self) -> isl.Map:
-        """What is read, or may be drained, but was not written in the tile before."""
+        """Return what is read, or may be drained, but was not written in the tile before."""
         missing = [self._read_from_outside(a) for a in self.accesses if a.kind is AccessKind.READ]
         unsure = self.written(AccessKind.MAY_WRITE).subtract(self.written(AccessKind.WRITE))
         return united_maps([unsure, *missing])
@@ -88,7 +88,7 @@ class TileDataflow:
         return united_maps([isl.Map.empty(access.elements.get_space()), *(m.range_factor_range() for m in maps(left))])
 
     def covered(self, access: PlacedReference) -> isl.UnionMap:
-        """`{ [place] -> [S[i] -> A[e]] }`: the reads that find what the tile wrote itself."""
+        """Return `{ [place] -> [S[i] -> A[e]] }`: the reads that find what the tile wrote itself."""
         total = isl.UnionMap("{ }")
         if access.kind is not AccessKind.READ or not self.dependences.exact:
             return total

@@ -45,7 +45,7 @@ def _is_in(inner: LabelledLoop, outer: LabelledLoop) -> bool:
 
 
 def is_over_tiles(loop: LabelledLoop) -> bool:
-    """Whether an iteration stands for several values of an iterator: its number is a quotient."""
+    """Return whether an iteration stands for several values of an iterator: its number is a quotient."""
     own = len(loop.roles) - loop.members
     times = [placed.as_pw_multi_aff() for placed in maps(loop.iterations)]
     found = (time.get_pw_aff(k) for time in times for k in range(own, len(loop.roles)))
@@ -53,12 +53,12 @@ def is_over_tiles(loop: LabelledLoop) -> bool:
 
 
 def iterations(loop: LabelledLoop) -> int:
-    """How many iterations a loop has; 0 where that is not constant."""
+    """Return how many iterations a loop has; 0 where that is not constant."""
     found = [box_around(_by_outer(full_tiles(placed).range(), loop.members)) for placed in maps(loop.iterations)]
     return 0 if None in found else max((box.cells for box in found if box is not None), default=0)
 
 
 def _by_outer(times: isl.Set, members: int) -> isl.Map:
-    """`{ [outer] -> [own] }` for the members of a loop itself."""
+    """Return `{ [outer] -> [own] }` for the members of a loop itself."""
     outer = times.dim(isl.dim_type.set) - members
     return isl.Map.from_range(times).move_dims(IN, 0, OUT, 0, outer)

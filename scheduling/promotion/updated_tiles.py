@@ -71,8 +71,8 @@ def updated_tiles(
     shared_memory: int,
     tuning: PromotionTuning,
 ) -> Iterator[UpdatedTile]:
-    """Tiles of arrays that the first of the loops, the whole kernel, reads and writes, in no more memory than there is,
-    most used elements first."""
+    """Yield the tiles of arrays that the first of the loops, the whole kernel, reads and writes, in no more memory than
+    there is, most used elements first."""
     whole = loops[0]
     references = references_in(scop, whole)
     if any(part.dim(isl.dim_type.div) for r in references for part in r.access.relation.get_basic_maps()):
@@ -126,7 +126,7 @@ def _tile(
 
 
 def _places(whole: LabelledLoop) -> isl.Set:
-    """Where blocks run anything."""
+    """Return where blocks run anything."""
     found = [without_place_quotients(placed.reverse()).domain() for placed in maps(whole.places(Owner.BLOCK))]
     return reduce(lambda total, part: total.union(part), found).coalesce()
 

@@ -67,12 +67,15 @@ class Side:
 
     @property
     def known(self) -> bool:
-        """Whether it is known exactly which values are read."""
+        """Return whether it is known exactly which values are read."""
         return all(self.dependences.of(array).exact for array in self.arrays)
 
     def origins(self, seen: frozenset[str]) -> isl.UnionMap | None:
-        """From where each value is made, instances or elements as they were, to its reads and to the last values of
-        the arrays in `seen`, where these are others than before; None where copies go in circles."""
+        """Return the relation from where each value is made to its reads and to the last values of arrays in `seen`.
+
+        Values are made by instances, or are elements as they were; last values count where these are others than
+        before. Returns None where copies go in circles.
+        """
         flow, into = self._empty(), self._empty()
         for statement in self.scop.statements:
             for number, access in enumerate(statement.accesses):
@@ -88,7 +91,7 @@ class Side:
         return None if through is None else through.subtract(_unchanged(seen, through)).coalesce()
 
     def _read(self, statement: Statement, number: int) -> isl.UnionMap:
-        """Where one access gets its values."""
+        """Return where one access gets its values."""
         access = statement.accesses[number]
         reads = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
         found = self.dependences.of(access.array)
@@ -125,7 +128,7 @@ def _renamed(flow: isl.UnionMap, sinks: str) -> isl.UnionMap:
 
 
 def _unchanged(seen: frozenset[str], flow: isl.UnionMap) -> isl.UnionMap:
-    """From elements as they were to their own last values."""
+    """Return the relation from elements as they were to their own last values."""
     total = isl.UnionMap.empty(flow.get_space())
     for m in maps(flow):
         if m.get_tuple_name(IN) in seen and m.get_tuple_name(OUT) == _last(str(m.get_tuple_name(IN))):
@@ -154,7 +157,7 @@ def compared(
 
 
 def _is_same_statement(statement: Statement, program: Scop) -> bool:
-    """Whether the program has this statement with as many accesses of the same kinds, in the same order."""
+    """Return whether the program has this statement with as many accesses of the same kinds, in the same order."""
     kinds = [a.kind for a in statement.accesses]
     same = (s for s in program.statements if s.name == statement.name and not s.parts)
     return any([a.kind for a in s.accesses] == kinds for s in same)

@@ -45,7 +45,11 @@ class Change:
 def changed_values(
     source: Scop, before: Dependences, program: Scop, after: Dependences
 ) -> tuple[Change, ...]:
-    """Where `program` computes with other values than `source`; empty is the proof that it does not.
+    """Return where `program` computes with other values than `source`; empty is the proof that it does not.
+
+    Arrays that the same statements access in the same order, whatever their names, are not looked at. `before` and
+    `after` are their dependences. Reads of arrays whose analysis was not exact are compared by all conflicts, which are
+    more.
 
     Arrays that the same statements access in the same order, whatever their names, are not looked at.
     `before` and `after` are their dependences. Reads of arrays whose analysis was not exact are compared by all
@@ -81,7 +85,7 @@ def _is_kept(source: Scop, program: Scop, array: str) -> bool:
 
 
 def _left_out(source: Scop, gone: Wires) -> Iterator[Change]:
-    """Statements of the source that are no copies, and that the program does not run."""
+    """Yield the statements of the source that are no copies, and that the program does not run."""
     for name in sorted(gone.others):
         statement = source.statement(name)
         written = next(a.array for a in statement.accesses if a.writes)
@@ -91,7 +95,7 @@ def _left_out(source: Scop, gone: Wires) -> Iterator[Change]:
 def _changed_copies(
     source: Scop, before: Dependences, program: Scop, after: Dependences, gone: Wires, carry: isl.UnionMap
 ) -> Iterator[Change]:
-    """Values that come through copies of the source which the program does not run."""
+    """Yield the values that come through copies of the source which the program does not run."""
     for array, wanted, given in compared(source, before, program, after, gone):
         if wanted is None or given is None:
             yield Change(array, carry, "passes on values through copies")
@@ -118,7 +122,7 @@ def _renamed(reads: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
 
 
 def _renaming(instances: isl.UnionSet, results: isl.UnionMap) -> isl.UnionMap:
-    """From instances to the results that they make up, and others to themselves."""
+    """Return the relation from instances to the results that they make up, and others to themselves."""
     return results.union(isl.UnionSet.identity(instances.subtract(results.domain())))
 
 
@@ -135,7 +139,10 @@ def _condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
 
 
 def _carrier(source: Scop, program: Scop, results: tuple[Regrouping, ...]) -> isl.UnionMap:
-    """From the source's instances to those of the program that run them, `{ S0[i] -> S2[i]; S2[i] -> S2[i] }`."""
+    """Map the source's instances to those of the program that run them.
+
+    Example: `{ S0[i] -> S2[i]; S2[i] -> S2[i] }`.
+    """
     runs = {part: s.name for s in program.statements for part in s.parts or (s.name,)}
     total = isl.UnionMap.empty(source.context.get_space().params())
     for statement in source.statements:
@@ -159,8 +166,10 @@ def _copies(source: Scop, program: Scop) -> isl.UnionSet:
 
 
 def _wrong_copies(program: Scop, copies: isl.UnionSet, gone: Wires) -> Iterator[Change]:
-    """Statements that count as copies but do not take one element to one other that holds values of the same array, or
-    of one that the source copies it to or from."""
+    """Yield the statements that count as copies but do not take one element to one other with values of its array.
+
+    The other may also hold values of an array that the source copies it to or from.
+    """
     names = {s.get_tuple_name() for s in sets(copies)}
     for statement in (s for s in program.statements if s.name in names):
         if not _copies_elements(program, statement, gone):

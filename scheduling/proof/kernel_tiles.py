@@ -40,7 +40,7 @@ Loops = dict[tuple[int, str], LabelledLoop]
 
 
 def keeps_whole_kernel(scop: Scop, plan: KernelPlan, placement: Placement, loops: Loops) -> bool:
-    """Whether a placement is of the kind that this proof is about."""
+    """Return whether a placement is of the kind that this proof is about."""
     whole = loops.get((plan.kernel, WHOLE_KERNEL))
     plain = all((c.at, c.ahead, c.mode) == (WHOLE_KERNEL, 0, "plain") for c in placement.copies)
     ours = placement.level == WHOLE_KERNEL and placement.owner is Owner.BLOCK and bool(placement.copies)
@@ -58,7 +58,7 @@ def _accesses(accesses: tuple[AccessRelation, ...], array: str) -> Iterator[tupl
 
 
 def wrong_kernel_tile(scop: Scop, placement: Placement, whole: LabelledLoop) -> list[Failure]:
-    """Why such a placement is not proven to keep the array's values; empty is the proof."""
+    """Return why such a placement is not proven to keep the array's values; empty is the proof."""
     return list(_Tile.of(scop, placement, whole).failures())
 
 
@@ -153,7 +153,7 @@ class _Tile:
         return left.range_factor_range().extract_map(read.elements.get_space())
 
     def _outside(self, elements: isl.Map) -> isl.Map:
-        """Elements beyond all that is used anywhere: there may be none."""
+        """Return the elements beyond all that is used anywhere: there may be none."""
         one = frozenset((self.placement.array,))
         used = self.scop.accesses(READ, WRITE, MAY_WRITE, arrays=one).intersect_params(self.scop.context).range()
         return elements.subtract_range(bounding_box(used.extract_set(elements.range().get_space())))

@@ -97,8 +97,11 @@ class _Walk:
     barriers: list[BarrierReason] = field(default_factory=list)
 
     def node(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str) -> None:
-        """`threads` maps instances to their thread inside a kernel (None on the host, and where a kernel has one);
-        `role` is the mark above."""
+        """Visit a node with the pairs that it has to order.
+
+        `threads` maps instances to their thread inside a kernel (None on the host, and where a kernel has one); `role`
+        is the mark above.
+        """
         if pairs.is_empty():
             return
         kind = node.get_type()
@@ -116,8 +119,8 @@ class _Walk:
             self.node(node.child(0), pairs, self._threads(node, pairs) if name == KERNEL else threads, name)
 
     def _threads(self, kernel: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.MultiUnionPwAff | None:
-        """Which thread runs each instance; None where one thread runs them all, in the order of the tree as the host
-        would."""
+        """Return which thread runs each instance; None where one thread runs them all, in the order of the tree as the
+        host would."""
         if self.dealt_out is None and not any(thread_sizes(node) for node in nodes_below(kernel)):
             return None
         known = without_conditions(thread_map(kernel))
@@ -168,8 +171,10 @@ class _Walk:
                     self._inside(node, lambda some: some, between, threads, role)
 
     def _is_kept(self, ordered: bool, source: int, sink: int, threads: isl.MultiUnionPwAff | None) -> bool:
-        """Whether nothing can be wrong with pairs of two children: the host runs one after the other, and of pairs in
-        both directions one is looked at."""
+        """Return whether nothing can be wrong with pairs of two children.
+
+        The host runs one after the other, and of pairs in both directions one is looked at.
+        """
         return ordered and (threads is None if source < sink else self.both_directions)
 
     def _inside(
@@ -180,8 +185,11 @@ class _Walk:
         threads: isl.MultiUnionPwAff,
         role: str,
     ) -> None:
-        """Pairs of one block, of which this node runs those that are `ordered` one after the other: in one thread, or
-        across a barrier. The reason for that are the first two statements with a pair that crosses threads."""
+        """Check pairs of one block, of which this node runs those that are `ordered` one after the other.
+
+        They run in one thread, or across a barrier. The reason for a barrier are the first two statements with a pair
+        that crosses threads.
+        """
         if role != SYNC:
             pairs = ordered(pairs)
             return self._violation(pairs.subtract(at_once(pairs, threads)), THREADS, node)
@@ -231,7 +239,7 @@ def unordered(
 
 
 def missing_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> set[Path]:
-    """Where dependent instances of one block run in different threads with nothing between them."""
+    """Return where dependent instances of one block run in different threads with nothing between them."""
     walk = _Walk(between_threads=True)
     walk.node(tree.get_root(), dependences, None, "")
     return {v.path for v in walk.violations if v.why == THREADS}
@@ -284,7 +292,10 @@ def _needed(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> i
 
 
 def _check_domain(scop: Scop, tree: isl.Schedule) -> None:
-    """Each instance once: the tree's domain is the Scop's, filters split it, bands are defined all over it."""
+    """Check that each instance runs once.
+
+    The tree's domain is the Scop's, filters split it, bands are defined all over it.
+    """
     wanted = scop.domain.intersect_params(scop.context)
     if not tree.get_domain().intersect_params(scop.context).is_equal(wanted):
         raise _incomplete(f"the schedule does not execute exactly the instances of {scop.name}", scop)
@@ -345,7 +356,7 @@ def _located(statement: Statement, scop: Scop) -> Location:
 
 
 def instance(statement: Statement, values: tuple[int, ...]) -> str:
-    """`S1 (lu.c:34) at i=1, j=0`."""
+    """Format an instance as `S1 (lu.c:34) at i=1, j=0`."""
     at = ", ".join(f"{n}={v}" for n, v in zip(statement.iterators, values, strict=True))
     place = f" ({statement.location.short})" if statement.location.line else ""
     return f"{statement.name}{place}{f' at {at}' if at else ''}"

@@ -58,7 +58,7 @@ class Locations:
 
     @property
     def read_elements(self) -> isl.UnionMap:
-        """`{ [reader -> location] -> A[i] }`."""
+        """Return `{ [reader -> location] -> A[i] }`."""
         return _elements(self.routes[READ])
 
     @property
@@ -67,12 +67,12 @@ class Locations:
 
     @property
     def wanted(self) -> isl.UnionSet:
-        """What must arrive, `{ [reader -> A[i]] }`: copies read whatever there is."""
+        """Return what must arrive, `{ [reader -> A[i]] }`: copies read whatever there is."""
         return self.routes[READ].domain().unwrap().subtract_domain(self.copies).wrap()
 
     @property
     def shared(self) -> isl.UnionSet:
-        """The locations that several threads may use."""
+        """Return the locations that several threads may use."""
         used = (route.range() for route in self.routes.values())
         return _united(used).subtract(self.private)
 
@@ -112,7 +112,7 @@ def _in_memory(accesses: isl.UnionMap) -> isl.UnionMap:
 
 
 def _seen_from_outside(scop: Scop, array: str, found: Locations) -> Locations:
-    """With the first write and the last read of each element that the Scop uses."""
+    """Add the first write and the last read of each element that the Scop uses."""
     elements = scop.accesses(*USES, arrays=frozenset((array,))).intersect_params(scop.context).range()
     same = isl.UnionSet.identity(elements)
     before = after = isl.UnionMap("{ }")
@@ -144,7 +144,7 @@ def _maps(union: isl.UnionMap) -> list[isl.Map]:
 def locations(
     scop: Scop, instances: isl.UnionMap, plans: Sequence[KernelPlan], copies: CopyTree, array: str
 ) -> Locations:
-    """Those under the placements of plans, of a tree with copies."""
+    """Return the locations under the placements of plans, of a tree with copies."""
     routing = _Routing(scop, tuple(plans), copies, array)
     instances = instances.intersect_domain(copies.tree.get_domain())
     routes = {kind: isl.UnionMap("{ }") for kind in USES}
@@ -190,7 +190,7 @@ class _Routing:
                     yield use if use in named else None, access.kind, isl.UnionMap.from_map(found)
 
     def route(self, use: tuple[str, int] | None, kind: AccessKind, accesses: isl.UnionMap) -> isl.UnionMap:
-        """Where an access finds each element: in the innermost cell that it may use, else in device memory."""
+        """Return where an access finds each element: in the innermost cell that it may use, else in device memory."""
         total, rest = isl.UnionMap("{ }"), accesses
         for plan in self.plans:
             for placement in reversed(plan.placed(self.array)):
@@ -214,8 +214,10 @@ class _Routing:
         return found
 
     def outside(self, run: CopyRun) -> isl.UnionMap:
-        """Where copies find or leave what is in their cells: in those of the next placement outside, if it has all
-        these uses, else in device memory."""
+        """Return where copies find or leave what is in their cells.
+
+        That is in those of the next placement outside, if it has all these uses, else in device memory.
+        """
         plan, uses = self._plan(run), set(run.placement.uses)
         placed = plan.placed(self.array)
         total, rest = isl.UnionMap("{ }"), run.elements

@@ -161,8 +161,11 @@ class _Theorem:
     def _unordered(
         self, order: isl.Schedule, times: isl.UnionMap, flow: _Flow, where: isl.UnionSet
     ) -> Iterator[Failure]:
-        """Mostly all pairs are in order. Where one is not, its location may have been overwritten in between: one such
-        location is looked at first, then all."""
+        """Yield executions that no order of the GPU separates.
+
+        Mostly all pairs are in order. Where one is not, its location may have been overwritten in between: one such
+        location is looked at first, then all.
+        """
         used, starts = self.used, _starts(self.copies, self.array)  # with its landing, each start is one copy
         found = unordered(order, _meetings(used, where), used.dealt_out, both_directions=True)
         doubts = [v for v in found if not _are_one(v.pairs, starts)]
@@ -175,7 +178,7 @@ class _Theorem:
                 return
 
     def _landings(self, flow: _Flow) -> Iterator[Failure]:
-        """Asynchronous copies that meet someone else on their way."""
+        """Yield asynchronous copies that conflict with other accesses before they complete."""
         for landing in (r for r in self.copies.runs if r.kind == LANDING and r.placement.array == self.array):
             starts = _starts(self.copies, self.array).intersect_range(landing.domain)
             expected, found = flow.pairs.apply_range(starts), flow.pairs.intersect_range(landing.domain)
@@ -187,7 +190,8 @@ class _Theorem:
                 yield self._failure(met, "the cell is in use while it is filled")
 
     def _met(self, landing: CopyRun) -> isl.UnionMap:
-        """Who uses the cell of a copy in the iterations from its start to its landing, its start included."""
+        """Return the executions that use the cell of a copy in the iterations from its start to its landing, start
+        included."""
         cells = self.used.writes.intersect_domain(landing.domain).subtract_range(self.used.elements)
         users = self.used.reads.union(self.used.writes).union(self.used.may_writes).subtract_domain(landing.domain)
         place = landing.loop.coordinates
@@ -208,7 +212,7 @@ class _Theorem:
 
 
 def _starts(copies: CopyTree, array: str) -> isl.UnionMap:
-    """From each asynchronous copy that runs early to its landing."""
+    """Return the relation from each asynchronous copy that runs early to its landing."""
     total = isl.UnionMap("{ }")
     for run in (r for r in copies.runs if r.kind == LANDING and r.placement.array == array):
         same = maps(isl.UnionSet.identity(run.domain))
@@ -262,13 +266,19 @@ def _mixed(full: isl.UnionMap, used: Locations) -> isl.UnionMap:
 
 
 def _times(order: isl.Schedule) -> isl.UnionMap:
-    """When each execution runs: with the order as a map, isl finds the flow over tiles in a tenth of the time."""
+    """Return when each execution runs.
+
+    With the order as a map, isl finds the flow over tiles in a tenth of the time.
+    """
     return order.get_map().detect_equalities()
 
 
 def _meetings(used: Locations, where: isl.UnionSet) -> isl.UnionMap:
-    """All pairs, in both directions, that use one of these locations, and one of them writes; each with itself, too.
-    What comes before and after the tree is the first and the last child of a sequence of the host, which orders it."""
+    """Return all pairs, in both directions, that use one of these locations, and one of them writes.
+
+    Each is also paired with itself. What comes before and after the tree is the first and the last child of a sequence
+    of the host, which orders it.
+    """
     outside = used.before.union(used.after).universe()
     writes, reads = (
         a.subtract_domain(outside).intersect_range(where) for a in (used.writes.union(used.may_writes), used.reads)
@@ -287,13 +297,13 @@ def _one_location(used: Locations, where: isl.UnionSet, pairs: isl.UnionMap) -> 
 
 
 def _are_one(pairs: isl.UnionMap, starts: isl.UnionMap) -> bool:
-    """Whether these are executions with themselves, or starts and landings of one copy."""
+    """Return whether these are executions with themselves, or starts and landings of one copy."""
     same = isl.UnionSet.identity(pairs.domain().universe())
     return bool(pairs.is_subset(same.union(starts).union(starts.reverse())))
 
 
 def _conflicts(used: Locations, times: isl.UnionMap, where: isl.UnionSet) -> isl.UnionMap:
-    """From each use of these locations to the writes after it, up to the next certain one."""
+    """Return the relation from each use of these locations to the writes after it, up to the next certain one."""
     reads, writes, may = (a.intersect_range(where) for a in (used.reads, used.writes, used.may_writes))
     found = flow_by_location(writes.union(may), writes, may.union(reads), times, conditions=used.conditions)
     return union_of((part.get_may_dependence() for part in found), times.get_space())

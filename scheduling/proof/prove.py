@@ -89,7 +89,7 @@ def _check_values(claim: Claim, max_operations: int) -> None:
 
 
 def _known_exactly(claim: Claim) -> dict[str, bool]:
-    """Whether the program's values are known exactly, by arrays of the source."""
+    """Return whether the program's values are known exactly, by arrays of the source."""
     known = {a.root: True for a in claim.scop.arrays}
     for array in claim.scop.arrays:
         known[array.root] &= claim.dependences.of(array.name).exact
@@ -126,7 +126,10 @@ def _check_executions(claim: Claim) -> None:
 
 
 def _check_storage(claim: Claim, max_operations: int) -> None:
-    """Where data live inside kernels; `max_operations` are for tiles, which the schedule can do without."""
+    """Check where data are stored inside kernels.
+
+    `max_operations` are for tiles, which the schedule can do without.
+    """
     plans, scop = claim.plans, claim.run.scop
     failures = [*wrong_homes(claim.run, homes(plans, scop)), *wrong_handovers(claim.run, forwarded(plans, scop))]
     if tiles := tile_plans(plans):

@@ -51,7 +51,7 @@ class Regrouping:
 
     @property
     def last(self) -> str:
-        """The statement that adds partial results to the array; empty where none does."""
+        """Return the statement that adds partial results to the array; empty where none does."""
         return self.made.last or ""
 
     def __str__(self) -> str:
@@ -146,7 +146,7 @@ def wrong_regroupings(
 
 
 def _is_complete(made: Privatised) -> bool:
-    """Whether something adds up all partial results."""
+    """Return whether something adds up all partial results."""
     return (made.middle is None) != bool(made.combine and made.finish) and made.last is not None
 
 
@@ -170,7 +170,10 @@ def _values(scop: Scop, dependences: Dependences, array: str) -> Values:
 
 # The program ---------------------------------------------------------------------------------------------------------
 def wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator[str]:
-    """Partial results: each value goes to one reader, of the same result, and what is read was written."""
+    """Yield what is wrong with partial results.
+
+    Each value has to go to one reader, of the same result, and what is read has to be written.
+    """
     ends = [s for s in (made.combine, made.finish) if s is not None]
     steps = [(made.partial, [made.initial, made.update], [made.update, ends[0]], made.update)]
     if made.middle is not None:
@@ -188,15 +191,17 @@ def wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator
 
 
 def _used_by(program: Scop, array: str, writers: list[str], readers: list[str]) -> bool:
-    """Whether just these write an array, certainly, and these read it."""
+    """Return whether just these write an array, certainly, and these read it."""
     users = {(s.name, a.kind) for s in program.statements for a in s.accesses if a.array == array}
     wanted = {(name, AccessKind.WRITE) for name in writers} | {(name, AccessKind.READ) for name in readers}
     return users == wanted
 
 
 def _roles(made: Privatised) -> dict[str, str]:
-    """Names for the statements that partial results go through, by what they do: the same for every reduction, so that
-    isl is asked once about those over equal loops."""
+    """Name the statements that partial results go through by what they do.
+
+    The names are the same for every reduction, so that isl is asked once about those over equal loops.
+    """
     given = made.gathering
     named = {"initial": made.initial, "update": made.update, "combine": made.combine, "finish": made.finish}
     named |= {"lanes": given.initial, "total": given.total} if given else {}
@@ -217,7 +222,10 @@ def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str
 
 
 def _results(program: Scop, made: Privatised, roles: Mapping[str, str]) -> isl.UnionMap:
-    """From the instances of the program that carry parts of a result to it; initial values carry nothing."""
+    """Return the relation from the instances of the program that carry parts of a result to it.
+
+    Initial values carry nothing.
+    """
     total = isl.UnionMap.empty(program.context.get_space().params())
     keys = tuple(range(len(made.group)))
     for name, positions in ((made.update, made.group), *((n, keys) for n in (*made.folds, made.finish))):
@@ -298,8 +306,8 @@ def _wrong_combination(program: Scop, made: Privatised, element: CType) -> Itera
 
 
 def _same_updates(source: Scop, program: Scop, result: Regrouping, element: CType) -> bool:
-    """Whether what is accumulated, in values of type `element`, is what the source's statements do, one after the
-    other."""
+    """Return whether what is accumulated, in values of type `element`, is what the source's statements do, one after
+    the other."""
     made, theirs = result.made, [accumulated(source.statement(part)) for part in result.parts]
     wanted = [found for own in theirs for _, found in own]
     given = [found for _, found in accumulated(program.statement(made.update))]
@@ -318,7 +326,10 @@ def _starts(statement: Statement, partial: str, op: str, element: CType) -> bool
 def _folds(
     statement: Statement, op: str, partial: str, sizes: tuple[int, ...], array: str, middle: str | None = None
 ) -> bool:
-    """Whether a body is a fold over the lanes of `partial`, and adds the value to `array`, or writes it to `middle`."""
+    """Return whether a body is a fold over the partial results `partial` that is added to `array`.
+
+    It may write the value to `middle` instead.
+    """
     given = statement.combine
     if given is None or (given.op, given.array, given.sizes) != (op, partial, sizes):
         return False

@@ -59,8 +59,11 @@ def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[
 
 # Parts --------------------------------------------------------------------------------------------
 def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
-    """When and where statements write, `{ S[i] -> [t, x] }`, each at a place of one tile: along each dimension and at
-    each step, tiles that shrink and that grow follow one another, without places between them or in two of them."""
+    """Return when and where statements write, `{ S[i] -> [t, x] }`, each at a place of one tile.
+
+    Along each dimension and at each step, tiles that shrink and that grow follow one another, without places between
+    them or in two of them.
+    """
     require({s.name for s in scop.statements} == {w.statement for w in plan.writes}, "it runs other statements")
     placed = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in plan.writes}
     _check_steps(placed)
@@ -77,7 +80,7 @@ def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
 
 
 def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
-    """`{ S[t, i] -> [t, x] }`: the first iterator, and the last subscripts of what is written."""
+    """Return `{ S[t, i] -> [t, x] }`: the first iterator, and the last subscripts of what is written."""
     written = [a for a in statement.accesses if a.kind is not AccessKind.READ]
     one = len(written) == 1 and written[0].kind is AccessKind.WRITE
     require(one and len(statement.iterators) > 0, f"{statement.name} does not write one element in each step")
@@ -94,7 +97,7 @@ def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
 
 
 def _check_steps(placed: dict[str, isl.Map]) -> None:
-    """Each statement runs at the same places in all steps, from a first to a last one."""
+    """Check that each statement runs at the same places in all steps, from a first to a last one."""
     ranges = {name: one.range() for name, one in placed.items()}
     steps = reduce(isl.Set.union, (r.project_out(SET, 1, r.dim(SET) - 1) for r in ranges.values())).coalesce()
     later = isl.Map.lex_lt(steps.get_space())
@@ -118,7 +121,8 @@ def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
 
 # Order --------------------------------------------------------------------------------------------
 def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, placed: Mapping[str, isl.Map]) -> None:
-    """Dependences go to later bands, later launches of a band, or in the same tile to later steps and levels.
+    """Check that dependences go to later bands, later launches of a band, or in the same tile to later steps and
+    levels.
 
     Along a dimension, with u the step of the band, tiles that shrink begin at x = P K + a u + lo, those that grow at
     x = P K + G - b u - hi. So a u + lo - x tells how far x is below the former, x + b u + hi how far it is above the
@@ -141,7 +145,7 @@ def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, placed: 
 
 
 def _skewed(plan: SplitPlan, write: SplitWrite) -> isl.Map:
-    """`{ [t, x] -> [t, levels t + level, a t + lo - x0, x0 + b t + hi, ..] }`."""
+    """Return `{ [t, x] -> [t, levels t + level, a t + lo - x0, x0 + b t + hi, ..] }`."""
     sides = []
     for k, (cut, lo, hi) in enumerate(zip(plan.cuts, write.lower, write.upper, strict=True)):
         sides += [f"{cut.lower} t + {lo} - x{k}", f"x{k} + {cut.upper} t + {hi}"]
@@ -151,7 +155,7 @@ def _skewed(plan: SplitPlan, write: SplitWrite) -> isl.Map:
 
 # Cells --------------------------------------------------------------------------------------------
 def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
-    """Each access is where the plan says that it is, and has a cell in the box."""
+    """Check that each access is where the plan says that it is, and has a cell in the box."""
     versions = dict(plan.versions)
     for write in plan.writes:
         statement = scop.statement(write.statement)
@@ -173,7 +177,7 @@ def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
 
 
 def _element(array: Array, plan: SplitPlan, versions: int, one: SplitRead | SplitWrite) -> isl.Map:
-    """`{ [t, x] -> A[(t + version) mod versions, x + offset] }`."""
+    """Return `{ [t, x] -> A[(t + version) mod versions, x + offset] }`."""
     require(array.rank == plan.dims + (versions > 1), f"{array.name} has no {versions} versions of each element")
     require(one.array == array.name, f"{one.statement} has another array than {array.name}")
     x = [f"x{k}" for k in range(plan.dims)]
@@ -219,7 +223,7 @@ def _loads(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], in
 
 
 def _reached(plan: SplitPlan, field: Field, found: list[tuple[tuple[Window, ...], int]]) -> isl.Map:
-    """`{ [b, phase, colour, K0, K1] -> [x] }`: places in one of some windows at any step of which it is the version."""
+    """Return `{ [b, phase, colour, K0, K1] -> [x] }`: the places in windows at any step of which it is the version."""
     versions = dict(plan.versions)[field[0]]
     x = ", ".join(f"x{k}" for k in range(plan.dims))
     tiles = "K0, K1" if plan.dims == 2 else "K0, 0"

@@ -77,9 +77,10 @@ class Failure:
 
 
 def wrong_values(array: str, passed: isl.UnionMap, found: Realisation) -> list[Failure]:
-    """Where the cells of `found` lose or mix up values; `passed` is the Scop's flow, from instance to instance.
+    """Return where the cells of `found` lose or mix up values; `passed` is the Scop's flow, from instance to instance.
 
-    Raises OverBudgetError where isl loses sources of reads (checked_flow.py)."""
+    Raises OverBudgetError where isl loses sources of reads (checked_flow.py).
+    """
     if found.reads.union(found.writes).union(found.may_writes).is_empty():
         return []
     users = found.reads.union(found.writes).union(found.may_writes).domain()
@@ -124,7 +125,7 @@ def _unordered(
 
 
 def wrong_homes(run: Executions, homes: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
-    """Where arrays that live inside one kernel (`homes`, by kernel number) lose values."""
+    """Return where arrays that are stored inside one kernel (`homes`, by kernel number) lose values."""
     if not any(homes.values()):
         return []
     by_kernel = {place.kernel: place for place in places(run.schedule)}
@@ -165,7 +166,7 @@ def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage
 
 
 def _has_all_cells(array: Array, home: Storage) -> bool:
-    """Whether the home has a cell for each value of the subscripts that it keeps."""
+    """Return whether the storage has a cell for each value of the subscripts that it keeps."""
     keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
     sizes, strides = constant_extents(home), home.strides or (1,) * len(keeps)
     extents = [array.extents[k] for k in keeps]
@@ -176,8 +177,10 @@ def _has_all_cells(array: Array, home: Storage) -> bool:
 
 
 def wrong_handovers(run: Executions, copies: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
-    """Where blocks' copies of arrays that also live in device memory (`copies`, by kernel number) lose values: what a
-    kernel reads of the array must come from its own writes, by the cells of the copy."""
+    """Return where blocks' copies of arrays in device memory lose values (`copies`, by kernel number).
+
+    What a kernel reads of the array must come from its own writes, by the cells of the copy.
+    """
     by_kernel = {place.kernel: place for place in places(run.schedule)} if any(copies.values()) else {}
     failures: list[Failure] = []
     for kernel, found in copies.items():
@@ -187,7 +190,7 @@ def wrong_handovers(run: Executions, copies: Mapping[int, Mapping[str, Storage]]
 
 
 def _is_copy(copy: Storage) -> bool:
-    """Whether shared memory has an element for each remainder, by powers of two: generated code masks bits."""
+    """Return whether shared memory has an element for each remainder, by powers of two: generated code masks bits."""
     sizes = constant_extents(copy)
     powers = all(size > 0 and not size & (size - 1) for size in sizes)
     return copy.space is Space.SHARED and sizes == copy.moduli and len(copy.keeps or ()) == len(sizes) > 0 and powers

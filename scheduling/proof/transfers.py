@@ -11,7 +11,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 
 
 def wrong_transfers(scop: Scop, dependences: Dependences, transfers: tuple[Transfer, ...]) -> list[str]:
-    """Arrays whose copies between host and device lose a value; each as one line."""
+    """Return the arrays whose copies between host and device lose a value; each as one line."""
     failures = []
     for transfer in transfers:
         array = transfer.array
@@ -28,7 +28,8 @@ def wrong_transfers(scop: Scop, dependences: Dependences, transfers: tuple[Trans
 
 
 def _overwritten(scop: Scop, array: Array) -> bool:
-    """Whether all of the array that may be copied is certainly written: a copy also takes what lies in between."""
+    """Return whether all of the array that may be copied is certainly written: a copy also takes what lies in between.
+    """
     certain = scop.accesses(AccessKind.WRITE, arrays=frozenset((array.name,))).range()
     whole = isl.UnionSet(f"{{ {array.name}[] }}").intersect_params(scop.context)
     return array.access_rank == 0 and bool(whole.is_subset(certain))

@@ -46,12 +46,12 @@ def _reader(m: isl.Map) -> str:
 
 
 def _from(reads: isl.Set, writer: str) -> isl.Map:
-    """`{ A_before[i] -> [reader -> A[i]] }` for all reads."""
+    """Return `{ A_before[i] -> [reader -> A[i]] }` for all reads."""
     return reads.unwrap().range_map().reverse().set_tuple_name(IN, writer)
 
 
 def _of_same_element(m: isl.Map) -> bool:
-    """Whether the last dimensions of the writer, those of an element, are those of the element that is read."""
+    """Return whether the last dimensions of the writer, those of an element, are those of the element that is read."""
     read = m.get_space().range().unwrap()
     reader, element = ([f"{x}{k}" for k in range(read.dim(kind))] for x, kind in (("r", IN), ("e", OUT)))
     place = [f"w{k}" for k in range(m.dim(IN) - len(element))]

@@ -109,8 +109,10 @@ def _wrong_reduction(run: Executions, parts: isl.UnionMap, reduction: WarpReduct
 
 
 def _does_as_claimed(scop: Scop, run: Executions, parts: isl.UnionMap, statement: Statement) -> bool:
-    """Whether the body of a statement with lanes is one combination of its segments, whose first lanes use it; others
-    do not look at other lanes."""
+    """Return whether the body of a warp reduction is one combination of its segments, whose first threads use it.
+
+    Other statements do not read values of other threads.
+    """
     reduction = next((m for m in run.warp_reductions if m.statement == statement.name and m.width > 1), None)
     shuffles = [n for s in statement.body for n in walk(s) if isinstance(n, WarpReduce | Shuffle)]
     if reduction is None:
@@ -132,7 +134,10 @@ def _does_as_claimed(scop: Scop, run: Executions, parts: isl.UnionMap, statement
 
 
 def _is_of_leaders(condition: Expr, lanes: Sequence[str], reduction: WarpReduction) -> bool:
-    """Whether a condition holds for the first lane of each segment and for no other: asked of every lane."""
+    """Return whether a condition holds for the first thread of each segment and for no other.
+
+    Every thread is tested.
+    """
     for node in walk(condition):
         if not isinstance(node, Binary | Literal) and not (isinstance(node, Name) and node.name in lanes):
             return False
@@ -172,7 +177,7 @@ def _number_text(domain: isl.Set, reduction: WarpReduction) -> str:
 
 
 def _apart(schedule: MappedSchedule, part: isl.Map, reduction: WarpReduction) -> Iterator[str]:
-    """Where the lanes of an instance are not neighbours at one step of one block."""
+    """Yield where the threads of an instance are not neighbours at one step of one block."""
     domain = part.domain()
     instances = isl.UnionSet.from_set(domain)
     mark = next(
@@ -197,12 +202,12 @@ def _apart(schedule: MappedSchedule, part: isl.Map, reduction: WarpReduction) ->
 
 
 def _same(part: isl.Map, value: isl.Map) -> bool:
-    """Whether a value is the same for all parts of each instance."""
+    """Return whether a value is the same for all parts of each instance."""
     return bool(part.reverse().apply_range(value).is_single_valued())
 
 
 def _step(schedule: MappedSchedule) -> isl.UnionMap:
-    """At which step each instance runs."""
+    """Return the step at which each instance runs."""
     if "steps" not in schedule.remembered:
         schedule.remembered["steps"] = _steps(schedule.tree).get_map()
     found: isl.UnionMap = schedule.remembered["steps"]

@@ -76,7 +76,8 @@ def expand(
 
 
 def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
-    """Whether the last values that the user can see are in a few simple regions, so that copying them costs little."""
+    """Return whether the last values that the user can see are in a few simple regions, so that copying them costs
+    little."""
     if expansion.name == expansion.array.name:
         return True
     try:
@@ -105,8 +106,8 @@ def _accessing(scop: Scop, array: str) -> list[str]:
 
 
 def _private_depth(scop: Scop, found: ArrayDependences, nest: SourceNest) -> int:
-    """How many shared outer loops keep every value of the array within one iteration; 0 when values come from before
-    the SCoP, the last ones may be left unwritten, or no loop does."""
+    """Return how many shared outer loops keep every value of the array within one iteration; 0 when values come from
+    before the SCoP, the last ones may be left unwritten, or no loop does."""
     array = scop.array(found.array)
     kinds = {a.kind for s in scop.statements for a in s.accesses if a.array == found.array}
     if found.false.is_empty() or array.fields or AccessKind.WRITE not in kinds:
@@ -155,8 +156,8 @@ def _iterator_names(scop: Scop, array: str, expanded: str, levels: tuple[int, ..
 
 
 def _plan(scop: Scop, array: Array, levels: tuple[int, ...]) -> Expansion | None:
-    """Offsets and extents of the new dimensions; None where an iterator may be negative and its least value is no sum
-    of parameters."""
+    """Return the offsets and extents of the new dimensions; None where an iterator may be negative and its least value
+    is no sum of parameters."""
     offsets, extents = [], []
     for level in levels:
         values = _iterator_values(scop, array.name, level)
@@ -292,7 +293,7 @@ def _rewrite_access(access: AccessRelation, expansion: Expansion) -> AccessRelat
 
 
 def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
-    """Behind the SCoP, each element of the array takes the value of its last write."""
+    """Create the statements after the SCoP in which each element of the array takes the value of its last write."""
     array = expansion.array
     last = _last_writers(scop, expansion)
     pieces: list[tuple[isl.Set, isl.MultiAff]] = []
@@ -305,14 +306,19 @@ def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
 
 
 def unused_number(scop: Scop) -> int:
-    """Behind all numbers of statements that are in use, or have become part of others: instances are compared with
-    those of the source by their statements' names."""
+    """Return a number above all of statements that are in use, or have become part of others.
+
+    Instances are compared with those of the source by their statements' names.
+    """
     names = (name for s in scop.statements for name in (s.name, *s.parts))
     return max((int(name[1:]) for name in names if re.fullmatch(r"S\d+", name)), default=-1) + 1
 
 
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
-    """From each element of the array to the expanded indices of its last write, `{ sum[p] -> [nr - 1, nq - 1] }`."""
+    """Map each element of the array to the expanded indices of its last write.
+
+    Example: `{ sum[p] -> [nr - 1, nq - 1] }`.
+    """
     name = expansion.array.name
     total: isl.Map | None = None
     for m in maps(last_writers(scop, name).reverse()):
@@ -333,7 +339,7 @@ def _expanded_indices(m: isl.Map, expansion: Expansion) -> isl.Map:
 
 
 def _shift(space: isl.Space, dim: int, offset: isl.Aff) -> isl.Map:
-    """{ [i, j] -> [i - offset, j] }"""
+    """Return `{ [i, j] -> [i - offset, j] }`."""
     identity = isl.MultiPwAff.identity(space.map_from_set())
     moved = identity.get_at(dim).sub(_on(offset, space))
     return isl.Map.from_multi_pw_aff(identity.set_at(dim, moved))

@@ -62,8 +62,8 @@ def expand_carried(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[st
 
 
 def _may_be_parallel(scop: Scop, scalar: str) -> bool:
-    """Whether loops that use a scalar may run in parallel once its values are known: not where data choose elements
-    that they write, which keeps all of them in order."""
+    """Return whether loops that use a scalar may run in parallel once its values are known: not where data choose
+    elements that they write, which keeps all of them in order."""
     users = [s for s in scop.statements if any(a.array == scalar for a in s.accesses)]
     return all(a.relation.is_single_valued() for s in users for a in s.accesses if a.writes)
 
@@ -98,25 +98,25 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
 
 
 def _cells(scop: Scop, domain: isl.Set, first: int) -> Expr:
-    """One for each iteration, and one for what is set before the loop, also where that does not run."""
+    """Count the cells: one for each iteration, and one for what is set before the loop, also if that does not run."""
     cells = domain.reset_tuple_id().dim_max(0).add_constant_val(isl.Val(2 - first))
     one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(cells.get_domain_space()), isl.Val(1)))
     return parameter_expression(cells.union_max(one).coalesce(), scop.context, LONG)
 
 
 def _from_before(unset: isl.UnionMap) -> isl.UnionMap:
-    """Those who see what was there before the SCoP, as if a statement in front had set it."""
+    """Return the reads of what was there before the SCoP, as if a statement in front had set it."""
     return isl.UnionMap.from_domain_and_range(isl.UnionSet("{ before[] }"), unset.domain())
 
 
 def _is_much(statement: Statement) -> bool:
-    """Whether an iteration takes much longer than the sum that one thread finds."""
+    """Return whether an iteration takes much longer than the sum that one thread finds."""
     calls = (n.function for part in statement.body for n in walk(part) if isinstance(n, Call))
     return len(statement.iterators) > 1 or any(map(is_long, calls))
 
 
 def _sets_anew(statement: Statement, array: str) -> bool:
-    """Whether a statement is one assignment to a scalar, `t = t + e` or `t += e`, in its own type."""
+    """Return whether a statement is one assignment to a scalar, `t = t + e` or `t += e`, in its own type."""
     match statement.body:
         case (Assign(target=Access(array=name) as target, op=op, value=value),) if name == array:
             return not op or (op in "+-*/" and value.type == target.type)
@@ -132,7 +132,7 @@ def _names(statements: list[Statement]) -> list[str]:
 
 
 def _is_whole(domain: isl.Set) -> bool:
-    """Whether each iteration between the first and the last is there."""
+    """Return whether each iteration between the first and the last is there."""
     later = isl.Map("{ [i] -> [j] : j > i }")
     plain = domain.reset_tuple_id()
     between = plain.apply(later).intersect(plain.apply(later.reverse()))
@@ -140,8 +140,8 @@ def _is_whole(domain: isl.Set) -> bool:
 
 
 def _ahead(flow: isl.UnionMap, writer: Statement, inside: list[Statement], first: int) -> dict[str, int] | None:
-    """How far each statement's cell is ahead of its iteration: 1 where it is set, and where the same iteration reads
-    it, 0 where the next one does; None where values go elsewhere."""
+    """Return how far each statement's cell is ahead of its iteration: 1 where it is set, and where the same iteration
+    reads it, 0 where the next one does; None where values go elsewhere."""
     ahead = {writer.name: 1}
     for m in maps(flow):
         source, sink = (str(m.get_tuple_name(t)) for t in (isl.dim_type.in_, isl.dim_type.out))
@@ -158,8 +158,10 @@ def _ahead(flow: isl.UnionMap, writer: Statement, inside: list[Statement], first
 
 
 def _distance(m: isl.Map, first: int) -> int | None:
-    """From the iteration that sets the value to the one that reads it: 0 or 1; the first one reads what was set before
-    the loop, as if the iteration before had set it."""
+    """Return the distance from the iteration that sets the value to the one that reads it: 0 or 1.
+
+    The first one reads what was set before the loop, as if the iteration before had set it.
+    """
     targets = m.range().reset_tuple_id()
     targets = targets.project_out(isl.dim_type.set, 1, targets.dim(isl.dim_type.set) - 1)
     if not m.dim(isl.dim_type.in_):
@@ -194,7 +196,7 @@ def _with_cells(scop: Scop, found: _Carried) -> Scop:
 
 
 def _first_value(scop: Scop, found: _Carried) -> Statement:
-    """`t_x[0] = t`, in front of everything."""
+    """Create the statement `t_x[0] = t`, in front of everything."""
     name, old = f"S{unused_number(scop)}", found.array
     location = next(s.location for s in scop.statements if s.name in found.ahead)
     domain = isl.Set.from_params(scop.context).set_tuple_name(name)
@@ -235,7 +237,7 @@ def _cell(statement: Statement, step: int) -> Expr:
 
 
 def _apart(statement: Stmt) -> Stmt:
-    """`t += e` as `t = t + e`"""
+    """Rewrite `t += e` as `t = t + e`."""
     if not isinstance(statement, Assign) or not statement.op:
         return statement
     value = Binary(statement.op, statement.target, statement.value, statement.value.type)

@@ -61,7 +61,10 @@ def eliminate_copy_back(scop: Scop, dependences: Dependences, max_operations: in
 
 
 def _dependences(scop: Scop, before: Dependences, found: CopyBack, max_operations: int) -> Dependences | None:
-    """Those of a Scop without one copy; None where they are not known exactly for the arrays that change."""
+    """Return the dependences of a Scop without one copy.
+
+    Returns None where they are not known exactly for the arrays that change.
+    """
     kept = {d.array: d for d in before.by_array if d.array not in (found.array, found.temporary)}
     new = {a.name: array_dependences(scop, a.name, max_operations) for a in scop.arrays if a.name not in kept}
     if not all(d.exact for d in new.values()):
@@ -79,7 +82,7 @@ class _Versions:
     expression: Expr | None  # of `first`; None for 0
 
     def at(self, domain: isl.Set, behind: bool) -> isl.Map:
-        """`{ S[t, i] -> [version] }`."""
+        """Return `{ S[t, i] -> [version] }`."""
         rank = domain.dim(SET)
         step = isl.Map.identity(domain.get_space().map_from_set()).project_out(OUT, 1, rank - 1).reset_tuple_id(OUT)
         both = step if self.expression is None else step.flat_range_product(self._first(domain))
@@ -168,7 +171,7 @@ def _rewritten(statement: Statement, found: CopyBack, versions: _Versions) -> St
 
 
 def _filling(scop: Scop, found: CopyBack, versions: _Versions, name: str) -> Statement:
-    """Both versions of what the loop reads start as the array."""
+    """Create the statement that sets both versions of what the loop reads to the array."""
     reads = scop.accesses(READ, arrays=frozenset((found.array,))).intersect_params(scop.context)
     elements = isl.Set.from_union_set(reads.range()).coalesce()
     rank = elements.dim(SET)

@@ -80,7 +80,7 @@ def snapshot_inputs(
 
 
 def awaits_expansion(scop: Scop, dependences: Dependences) -> bool:
-    """Whether inputs keep loops in order that otherwise only the reuse of the SCoP's own arrays does."""
+    """Return whether inputs keep loops in order that otherwise only the reuse of the SCoP's own arrays does."""
     candidates = [d for d in dependences.by_array if may_be_copied(scop, d)]
     own = {a.name for a in scop.arrays if a.origin is not Origin.EXTERNAL}
     if not candidates or not own:
@@ -164,8 +164,8 @@ def is_simple(scop: Scop, array: str, reads: Reads) -> bool:
 
 
 def _pays(scop: Scop, reads: Mapping[str, Reads], nest: SourceNest, loop: Loop) -> bool:
-    """Whether a loop has statements that read elements of each array again and again, in more dimensions than it has:
-    they take longer than the copies."""
+    """Return whether a loop has statements that read elements of each array again and again, in more dimensions than it
+    has: they take longer than the copies."""
 
     def again(array: str) -> bool:
         return any(

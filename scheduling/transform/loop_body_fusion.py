@@ -30,7 +30,7 @@ class LoopBody:
 
     @property
     def together(self) -> list[Statement]:
-        """Those that run once for each iteration, all for the same as the first one."""
+        """Return the statements that run once for each iteration, all for the same as the first one."""
         found: list[Statement] = []
         for statement in self.leaves:
             if self.same_instances(found[0] if found else statement, statement):
@@ -38,7 +38,8 @@ class LoopBody:
         return found
 
     def same_instances(self, first: Statement, other: Statement) -> bool:
-        """Whether two statements run in the same iterations, once in each, with the same values of their iterators."""
+        """Return whether two statements run in the same iterations, once in each, with the same values of their
+        iterators."""
         if first.iterators != other.iterators:
             return False
         one, two = (self.times[s.name].intersect_domain(s.domain) for s in (first, other))
@@ -65,8 +66,8 @@ def loop_bodies(scop: Scop) -> Iterator[LoopBody]:
 def can_run_together(
     scop: Scop, body: LoopBody, group: Sequence[Statement], scalars: frozenset[str], *, first: bool = False
 ) -> bool:
-    """Whether no statement of a group reads what another one wrote but scalars, and all may run where the last does, or
-    where the `first` does."""
+    """Return whether no statement of a group reads what another one wrote but scalars, and all may run where the last
+    does, or where the `first` does."""
     if any(u.array in used_arrays(s) and u not in s.updates for other in group for u in other.updates for s in group):
         return False  # what one updates in any order another one uses
     if any(_meets(member, before, scalars) for k, member in enumerate(group) for before in group[:k]):
@@ -82,9 +83,11 @@ def can_run_together(
 
 
 def _meets(member: Statement, before: Statement, scalars: frozenset[str]) -> bool:
-    """Whether a statement uses, but for scalars, what one before it in the body changes: an array that it reads, as a
-    statement's reads come before its writes; or an element that it changes, too, be it in another iteration, as loops
-    over each of them may be parallel, and one over both is not."""
+    """Return whether a statement uses, except scalars, what one before it in the body changes.
+
+    That is an array that it reads, as a statement's reads come before its writes; or an element that it changes, too,
+    be it in another iteration, as loops over each of them may be parallel, and one over both is not.
+    """
     changed, read = changed_arrays(before) - scalars, _read(member)
     both = changed & changed_arrays(member)
     return bool(changed & read) or any(_common(_writes(before, a), _writes(member, a)) for a in both)
@@ -104,7 +107,7 @@ def _read(statement: Statement) -> set[str]:
 
 
 def _conflict(one: Statement, other: Statement) -> bool:
-    """Whether two statements use one array, which one of them changes."""
+    """Return whether two statements use one array, which one of them changes."""
     return bool(used_arrays(one) & changed_arrays(other) or used_arrays(other) & changed_arrays(one))
 
 
@@ -119,8 +122,8 @@ def changed_arrays(statement: Statement) -> set[str]:
 def fused_statement(
     scop: Scop, group: Sequence[Statement], scalars: frozenset[str], *, first: bool = False
 ) -> Statement:
-    """One statement, under the name of the last one, or of the `first`: a reduction where all of its parts that are
-    reductions are the same."""
+    """Build one statement, under the name of the last one, or of the `first`: a reduction where all of its parts that
+    are reductions are the same."""
     place = group[0 if first else -1]
     reductions = {s.reduction for s in group if s.reduction is not None and s.reduction.array not in scalars}
     return replace(

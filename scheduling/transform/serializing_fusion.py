@@ -20,7 +20,8 @@ _Times = Mapping[str, isl.Map]
 
 
 def fusion_serializes(group: Sequence[Statement], scalars: frozenset[str], times: _Times) -> bool:
-    """Whether the loop around a body is serial with its statements as one, and not with each in a loop of its own.
+    """Return whether the loop around a body is serial with its statements as one, and not with each in a loop of its
+    own.
 
     `scalars` are those that each iteration sets before it reads them, so that each may have its own; `times` are when
     statements run. Only the innermost loop is looked at.
@@ -49,8 +50,8 @@ def _shared(one: Statement, other: Statement) -> frozenset[str]:
 
 
 def _waits(then: Statement, first: Statement, array: str, times: _Times, *, here: bool = False) -> bool:
-    """Whether an iteration of the innermost loop uses an element that an earlier one, or the same one, uses in another
-    statement, and one of the two sets it."""
+    """Return whether an iteration of the innermost loop uses an element that an earlier one, or the same one, uses in
+    another statement, and one of the two sets it."""
     own, others = (times[s.name].intersect_domain(s.domain) for s in (first, then))
     before = own.apply_range(_order(own.range().get_space(), here)).apply_range(others.reverse())
     uses = [[a for a in s.accesses if a.array == array and a.kind is not AccessKind.KILL] for s in (first, then)]
@@ -62,7 +63,7 @@ def _waits(then: Statement, first: Statement, array: str, times: _Times, *, here
 
 
 def _order(space: isl.Space, here: bool) -> isl.Map:
-    """From iterations to later ones of the innermost loop, or to themselves."""
+    """Return the relation from iterations to later ones of the innermost loop, or to themselves."""
     if here:
         return isl.Map.identity(space.map_from_set())
     later = isl.Map.lex_lt(space)

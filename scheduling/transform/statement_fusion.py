@@ -83,8 +83,9 @@ def _joined(
 
 
 def fuse_writers(scop: Scop) -> Scop:
-    """Statements of one loop body that only set elements of one array are one, in Scops of many statements, whose
-    analysis takes as many times longer:
+    """Fuse the statements of one loop body that only set elements of one array, in Scops of many statements.
+
+    The analysis of such Scops takes as many times longer.
 
     before: for (i) { S0: A[i][0] = x[i]; S1: A[i][1] = 2 * x[i]; ... S74: A[i][74] = y[i]; }
     after:  for (i) S74: { A[i][0] = x[i]; A[i][1] = 2 * x[i]; ...; A[i][74] = y[i]; }
@@ -146,7 +147,7 @@ def _accessed_once(scop: Scop) -> set[str]:
 
 
 def _is_unread(scop: Scop, statement: Statement, name: str) -> bool:
-    """Whether a statement only sets a scalar, which it alone accesses."""
+    """Return whether a statement only sets a scalar, which it alone accesses."""
     return changed_arrays(statement) == {name} and _is_local(scop, name, [statement])
 
 
@@ -173,8 +174,10 @@ def _with_and_without(
 
 
 def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:
-    """Whether the first user gives the scalar its value, by a plain assignment, and all users are assignments, those
-    behind the first under conditions on data, too."""
+    """Return whether the first user gives the scalar its value, by a plain assignment, and all users are assignments.
+
+    Those after the first may be under conditions on data.
+    """
     taken = {p.name for p in scop.parameters} | {i for s in users for i in s.iterators}
     if name in taken or not all(len(s.body) == 1 and _assigns(s.body[0]) for s in users):
         return False
@@ -185,15 +188,15 @@ def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:
 
 
 def _sets(assign: Assign, name: str) -> bool:
-    """Whether an assignment gives a scalar a value that does not depend on the one before."""
+    """Return whether an assignment gives a scalar a value that does not depend on the one before."""
     written = isinstance(assign.target, Access) and assign.target.array == name and assign.op == ""
     return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
 
 
 def _hides_sum(group: list[Statement], scalars: frozenset[str], sums: bool) -> bool:
-    """Whether all loops of a group keep the order of some sum of it, which could be partial results if it stood alone,
-    and a statement of the group sets something else: no loop is parallel then. `sums` may be those of floating point
-    numbers.
+    """Return whether all loops of a group keep the order of some sum of it, which could be partial results if it stood
+    alone, and a statement of the group sets something else: no loop is parallel then. `sums` may be those of floating
+    point numbers.
 
     before: for (i) { w = 1 / x[i]; y[i] = w; s += w; }    the statement of all three is no sum
     """
@@ -222,9 +225,12 @@ def _told_apart(element: isl.Map) -> set[int]:
 def _is_better_apart(
     scop: Scop, group: list[Statement], scalars: frozenset[str], times: Mapping[str, isl.Map]
 ) -> bool:
-    """Whether statements read what later ones of the group change, so that an iteration may wait for the one before,
-    and may run in another order apart: where that is a scalar, or a scalar that they share has several purposes, which
-    get variables of their own later (live_range_splitting.py), or they are in no cycle (serializing_fusion.py)."""
+    """Return whether statements read what later ones of the group change, and may run in another order if separate.
+
+    An iteration may then wait for the one before. They may be separate where that is a scalar, or a scalar that they
+    share has several purposes, which get variables of their own later (live_range_splitting.py), or they are in no
+    cycle (serializing_fusion.py).
+    """
     carried = [a for a in scop.arrays if a.name not in scalars and _reads_before(group, a.name)]
     if any(a.origin is Origin.LOCAL and not a.rank for a in carried):
         return True
@@ -235,13 +241,13 @@ def _is_better_apart(
 
 
 def _reads_before(group: list[Statement], array: str) -> bool:
-    """Whether one of the statements uses an array before another one changes it."""
+    """Return whether one of the statements uses an array before another one changes it."""
     setting = next((k for k, s in enumerate(group) if array in changed_arrays(s)), 0)
     return any(array in used_arrays(s) for s in group[:setting])
 
 
 def _assigns(stmt: Stmt) -> bool:
-    """Whether a statement only assigns, perhaps under conditions."""
+    """Return whether a statement only assigns, perhaps under conditions."""
     if isinstance(stmt, If):
         return all(map(_assigns, (*stmt.then, *stmt.otherwise)))
     return isinstance(stmt, Assign)

@@ -50,7 +50,7 @@ class CooperationPlan:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """What each lane iterator counts for in the number of a lane, which neighbouring threads count up."""
+        """Return what each iterator counts for in the number of a thread, which neighbouring threads count up."""
         return tuple(
             prod(s for s, other in zip(self.combine.sizes, self.axes, strict=True) if other > axis)
             for axis in self.axes
@@ -85,7 +85,7 @@ def _plan(scop: Scop, statement: Statement, place: KernelPlace) -> CooperationPl
 
 
 def _stored(scop: Scop, made: Privatised, place: KernelPlace) -> CooperationPlan | None:
-    """Chunks without lanes: whose partial results one thread makes, and another kernel uses."""
+    """Plan the storage of chunks without partial results, which one thread makes and another kernel uses."""
     if made.finish is None:
         return None
     finish, only, array = scop.statement(made.finish), frozenset((made.partial,)), scop.array(made.partial)
@@ -111,7 +111,7 @@ def _reads(statement: Statement) -> isl.Map:
 
 
 def _axes(combine: Combination, holders: isl.Map, rank: int) -> tuple[int, ...] | None:
-    """For each lane the thread dimension that equals it, wherever the element is written."""
+    """Return for each iterator the thread dimension that equals it, wherever the element is written."""
     first, place = len(combine.subscripts), holders.dim(_OUT) - rank
     axes = []
     for lane in range(len(combine.sizes)):
@@ -124,7 +124,8 @@ def _axes(combine: Combination, holders: isl.Map, rank: int) -> tuple[int, ...] 
 
 
 def _at_lane_zero(own: isl.UnionMap, holders: isl.Map, place: KernelPlace, axes: tuple[int, ...], rank: int) -> bool:
-    """Whether the statement runs in thread 0 of the lanes, in the block and row of those that hold them."""
+    """Return whether the statement runs in the first of the threads that have partial results, in their block and row.
+    """
     here = isl.Map.from_union_map(place.thread.intersect_domain(own.domain()))
     there = isl.Map.from_union_map(own.apply_range(isl.UnionMap.from_map(holders)))
     first = here.dim(_OUT) - rank
@@ -136,7 +137,7 @@ def _at_lane_zero(own: isl.UnionMap, holders: isl.Map, place: KernelPlace, axes:
 
 
 def _way(combine: Combination, axes: tuple[int, ...], threads: tuple[int, ...]) -> CombineMethod:
-    """Neighbouring threads in segments of warps shuffle."""
+    """Choose how threads combine: neighbouring threads in segments of warps shuffle."""
     rank, count, lanes = len(threads), len(axes), prod(combine.sizes)
     sizes = dict(zip(axes, combine.sizes, strict=True))
     neighbours = set(axes) == set(range(rank - count, rank))

@@ -113,7 +113,7 @@ def _spread(run: Executions, found: list[CooperationPlan], *, like: Executions |
 
 
 def _parts(scop: Scop, new: list[Made]) -> isl.UnionMap:
-    """From all instances of the new Scop to those of the old one."""
+    """Return the relation from all instances of the new Scop to those of the old one."""
     names = {s.name for one in new for s in one.statements}
     total = isl.UnionMap.empty(scop.context.get_space())
     for one in new:
@@ -147,7 +147,7 @@ def _pulled_back(tree: isl.Schedule, parts: isl.UnionMap) -> isl.Schedule:
 
 
 def _unbounded(part: isl.Map) -> isl.Map:
-    """`{ C[i, l] -> C[i] }` for all i and l."""
+    """Return `{ C[i, l] -> C[i] }` for all i and l."""
     rank = part.dim(isl.dim_type.out)
     total = isl.Map.universe(part.get_space())
     for k in range(rank):
@@ -162,7 +162,7 @@ def _maps(union: isl.UnionMap) -> list[isl.Map]:
 
 
 def _first_before(tree: isl.Schedule, new: Made) -> isl.Schedule:
-    """In the original order, each instance's parts one after the other."""
+    """Return the original order with each instance's parts one after the other."""
     own = isl.UnionSet(f"{{ {new.statements[0].name}[{_dims(new.statements[0])}] }}")
     for node in nodes(tree):
         if node.get_type() == isl.schedule_node_type.leaf and not node.get_domain().is_disjoint(own):
@@ -224,7 +224,7 @@ def _stored(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Made) ->
 
 
 def _parts_them(sequence: isl.ScheduleNode, initial: str, writers: set[str]) -> bool:
-    """Whether a sequence has the initial statement in another child than some other writer."""
+    """Return whether a sequence has the initial statement in another child than some other writer."""
     children = [set(_names(sequence.child(k).child(0).get_domain())) for k in range(sequence.n_children())]
     return any(initial in names and not writers <= names for names in children)
 

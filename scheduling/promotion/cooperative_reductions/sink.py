@@ -44,7 +44,7 @@ def sunk(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | N
 
 
 def _places(scop: Scop, made: Privatised) -> str | None:
-    """Which update each initial value and each combination belongs to: `{ I[i, c, l] -> U[i, 32c + l] }`."""
+    """Return which update each initial value and each combination belongs to: `{ I[i, c, l] -> U[i, 32c + l] }`."""
     chunks, lanes = ([s for s in made.splits if s.lanes is kind] for kind in (False, True))
     sizes = {s.iterator: s.size for s in chunks}
     update = scop.statement(made.update)
@@ -76,7 +76,7 @@ def _without_bounds(tree: isl.Schedule) -> isl.Schedule:
 
 
 def _everything(instances: isl.UnionSet) -> isl.UnionMap:
-    """Each statement's instances to themselves, without bounds."""
+    """Map each statement's instances to themselves, without bounds."""
     total = isl.UnionMap.empty(instances.get_space())
     found: list[isl.Set] = []
     instances.foreach_set(found.append)
@@ -101,7 +101,7 @@ def _innermost_loop(leaf: isl.ScheduleNode) -> isl.ScheduleNode:
 
 
 def _is_within(node: isl.ScheduleNode) -> bool:
-    """Whether what runs below a node is part of what one iteration of a loop around it does."""
+    """Return whether what runs below a node is part of what one iteration of a loop around it does."""
     if node.get_type() == isl.schedule_node_type.band:
         kinds = (node.band_member_get_ast_loop_type(i) for i in range(node.band_n_member()))
         return all(kind == isl.ast_loop_type.unroll for kind in kinds)

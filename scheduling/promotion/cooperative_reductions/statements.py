@@ -82,7 +82,7 @@ class _Maker:
         return Made(tuple(statements), array, tuple(reductions), parts, shifts)
 
     def shift(self, statement: Statement, axes: tuple[int, ...]) -> str:
-        """`{ C[i, lane] -> [0, lane] }`: the lane iterators, each at its axis."""
+        """Return `{ C[i, lane] -> [0, lane] }`: the iterators of threads, each at its axis."""
         names = [f"d{i}" for i in range(len(statement.iterators))]
         at = dict(zip(axes, names[len(names) - len(axes) :], strict=True))
         coordinates = ", ".join(at.get(k, "0") for k in range(len(self.plan.threads)))
@@ -90,7 +90,7 @@ class _Maker:
 
     # Statements ------------------------------------------------------------------------------------------------------
     def first(self, name: str, handed: Array) -> tuple[Statement, WarpReduction]:
-        """Each lane, or each warp, hands over what it has."""
+        """Create the statement in which each thread, or each warp, stores what it has for the others."""
         combine, plan = self.combine, self.plan
         width = WARP_SIZE if plan.way is CombineMethod.WARPS else 1
         lanes = self.lane_names(len(combine.sizes))
@@ -123,7 +123,7 @@ class _Maker:
         return statement, reduction
 
     def stored(self, name: str, handed: Array) -> Statement:
-        """Each thread stores what it has."""
+        """Create the statement in which each thread stores what it has."""
         part, location = self.part(self.combine, ()), self.before.location
         relation = self.parts(name, ()).apply_range(self.reads())
         target = replace(part, array=handed.name, subscripts=self.flat(part.subscripts))
@@ -204,7 +204,7 @@ class _Maker:
 
     @property
     def vectors(self) -> Flat | None:
-        """The dimensions that become one where partial results are stored."""
+        """Return the dimensions that become one where partial results are stored."""
         return flat_vectors(self.combine.subscripts) if self.plan.way is CombineMethod.STORE else None
 
     def flat(self, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -217,7 +217,7 @@ class _Maker:
 
     # Bodies ----------------------------------------------------------------------------------------------------------
     def reduced(self, combine: Combination, part: Access, width: int) -> tuple[Stmt, ...]:
-        """`const double v = polytile_warp_sum(part[i][lane]);`"""
+        """Build the statements of a warp's sum, `const double v = polytile_warp_sum(part[i][lane]);`."""
         whole = width == self.plan.lanes or part.array != self.combine.array
         who = f"{width} neighbouring threads, together:" if whole else "each warp:"
         text = f"{who} {_WORDS.get(combine.op, combine.op)} of their {part.array}"
@@ -244,7 +244,7 @@ class _Maker:
 
     # Relations -------------------------------------------------------------------------------------------------------
     def parts(self, name: str, sizes: Sequence[int]) -> isl.Map:
-        """`{ C_lanes[i, lane] -> C[i] : 0 <= lane < 32 }`."""
+        """Return `{ C_lanes[i, lane] -> C[i] : 0 <= lane < 32 }`."""
         rank = len(self.before.iterators)
         own, lanes = [f"i{k}" for k in range(rank)], [f"l{k}" for k in range(len(sizes))]
         bounds = " and ".join(f"0 <= {lane} < {size}" for lane, size in zip(lanes, sizes, strict=True))
@@ -252,7 +252,7 @@ class _Maker:
         return isl.Map(f"{{ {pair} : {bounds or 'true'} }}").intersect_range(self.before.domain)
 
     def lane_reads(self, name: str) -> isl.Map:
-        """Each lane reads its own element of those that the combination reads."""
+        """Return the reads in which each thread reads its own element of those that the combination reads."""
         parts, first = self.parts(name, self.combine.sizes), len(self.combine.subscripts)
         found = parts.apply_range(self.reads())
         for k in range(len(self.combine.sizes)):
@@ -267,7 +267,7 @@ class _Maker:
         return total
 
     def leading(self, parts: isl.Map) -> isl.Map:
-        """`{ C[i, lane] -> [i] }`: the subscripts before the lanes."""
+        """Return `{ C[i, lane] -> [i] }`: the subscripts before those of threads."""
         found = parts.apply_range(self.reads())
         return found.project_out(_OUT, len(self.combine.subscripts), len(self.combine.sizes))
 

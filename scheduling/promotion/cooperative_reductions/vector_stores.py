@@ -26,7 +26,7 @@ class Flat:
     size: int
 
     def subscripts(self, subscripts: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Those of an element; raises ValueError where they are not those of both dimensions."""
+        """Return the subscripts of an element; raises ValueError where they are not those of both dimensions."""
         value = _whole(subscripts[self.position], subscripts[self.position + 1])
         if value is None:
             raise ValueError("no subscripts of a vector")
@@ -55,7 +55,7 @@ def flat_vectors(subscripts: Sequence[Expr]) -> Flat | None:
 
 
 def _whole(outer: Expr, inner: Expr) -> Expr | None:
-    """`v` of v / 4 and v % 4; `v % 32` of (v % 32) / 4 and v % 4."""
+    """Return `v` of v / 4 and v % 4; `v % 32` of (v % 32) / 4 and v % 4."""
     within = _remainder(inner)
     match outer:
         case Binary(op="/", left=value, right=size) | Call(function="floord", arguments=(value, size)):
@@ -69,7 +69,7 @@ def _whole(outer: Expr, inner: Expr) -> Expr | None:
 
 
 def _remainder(value: Expr) -> tuple[Expr, int] | None:
-    """`v` and 4 of v % 4."""
+    """Return `v` and 4 of v % 4."""
     match value:
         case Binary(op="%", left=v, right=size) | Call(function="pmod()", arguments=(v, size)):
             by = known(size)

@@ -72,9 +72,11 @@ def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[
 
 
 def _is_overwritten(plan: StreamPlan, source: StreamStep) -> bool:
-    """Whether the array of an input of kernels of one step, which run one after another, is written by the kernel that
-    reads it, or one before it in the same iteration, which its values are older than: but for the very cell that a
-    thread makes of it."""
+    """Return whether kernels of one step overwrite an array that they read, except the cell that a thread computes.
+
+    The kernels run one after another. The array of an input is written by the kernel that reads it, or one before it in
+    the same iteration, which its values are older than.
+    """
     reads = [r for r in plan.reads if r.source == source.index]
     reader = min(r.step for r in reads)
     makers = [s.index for s in plan.made if s.array == source.array]
@@ -111,7 +113,7 @@ def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:
 
 
 def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
-    """Second buffers are memory of their own, with a cell for each that is stored."""
+    """Check that second buffers are memory of their own, with a cell for each that is stored."""
     names = [name for _, name in plan.shadows]
     require(len(set(names)) == len(names), "two inputs share a second buffer")
     used = {a.array for s in scop.statements for a in s.accesses}
@@ -128,7 +130,7 @@ def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
 
 
 def _check_handed_on(plan: StreamPlan) -> None:
-    """Each input of the next block is stored by this one."""
+    """Check that each input of the next block is stored by this one."""
     for store in plan.stores:
         if store.becomes is None:
             continue
@@ -146,7 +148,7 @@ def _check_handed_on(plan: StreamPlan) -> None:
 
 
 def _check_apart(one: StreamStep, other: StreamStep, loop: TimeLoop) -> None:
-    """No element is stored twice by one kernel."""
+    """Check that no element is stored twice by one kernel."""
     if one.array != other.array:
         return
     what = f"steps {one.index} and {other.index} are stored to the same elements of {one.array}"
@@ -157,7 +159,7 @@ def _check_apart(one: StreamStep, other: StreamStep, loop: TimeLoop) -> None:
 
 
 def _live_versions(plan: StreamPlan, array: str, loop: TimeLoop) -> int:
-    """How many of the last iterations have values in elements of their own, at any time."""
+    """Return how many of the last iterations have values in elements of their own, at any time."""
     for count in range(1, plan.iterations + 1):
         ends = _later(loop, 1).intersect(_later(loop, count + 1))  # where there is an iteration so long before
         if ends.is_subset(_same_version(array, loop, -count - 1, [-k for k in range(1, count + 1)])):

@@ -47,8 +47,10 @@ def _check_kept(plan: StreamPlan, source: StreamStep, read: StreamRead, shared: 
 
 
 def _check_one_plane(plan: StreamPlan, source: StreamStep, beside: list[StreamRead]) -> None:
-    """All that is read beside the own column is of the plane that threads put into shared memory, which stays there
-    until all have read it."""
+    """Check that all that is read beside the own column is of the plane in shared memory.
+
+    Threads put the plane there, and it stays until all have read it.
+    """
     planes = {planes_behind(plan.steps, read, plan.streamed) for read in beside}
     require(len(planes) == 1, f"threads read several planes of step {source.index} beside their columns")
     enough = plan.shared_planes > 1 or (plan.shared_planes == 1 and plan.barriers == TWO)

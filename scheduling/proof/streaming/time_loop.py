@@ -28,7 +28,7 @@ def require(holds: bool, message: str) -> None:
 
 
 def example(relation: isl.Map) -> str:
-    """One pair of a relation, for a message."""
+    """Format one pair of a relation, for a message."""
     found = sample(relation)
     if found is None:
         return ""
@@ -112,7 +112,7 @@ def _outermost(scop: Scop) -> isl.UnionPwAff:
 
 
 def _time_of(statement: Statement, time: isl.UnionPwAff) -> isl.Map:
-    """`{ S[i] -> [t] }`: the first iterator."""
+    """Return `{ S[i] -> [t] }`: the first iterator."""
     domain = statement.domain
     require(len(statement.iterators) > 0, f"no loop over time is around {statement.name}")
     steps = maps(isl.UnionMap.from_union_pw_aff(time.intersect_domain(isl.UnionSet.from_set(domain))))
@@ -124,7 +124,7 @@ def _time_of(statement: Statement, time: isl.UnionPwAff) -> isl.Map:
 
 
 def _at(scop: Scop, statement: Statement, time: isl.Map, dims: int) -> isl.Map:
-    """`{ S[i] -> [t, x] }`."""
+    """Return `{ S[i] -> [t, x] }`."""
     write, array, domain = write_of(statement), scop.array(write_of(statement).array), statement.domain
     require(array.rank >= dims and not array.fields, f"{array.name} has no element of its own for each cell")
     written = write.relation.intersect_domain(domain).reset_tuple_id(OUT).project_out(OUT, 0, array.rank - dims)
@@ -145,7 +145,7 @@ def _times(placed: list[isl.Map]) -> isl.Set:
 
 
 def _versions(scop: Scop, array: str, dims: int) -> isl.Map:
-    """`{ [t] -> [l] }`: the leading subscripts of what iteration t writes, for t outside of the loop as well."""
+    """Return `{ [t] -> [l] }`: the leading subscripts of what iteration t writes, for t outside of the loop as well."""
     total = None
     for statement in (s for s in scop.statements if write_of(s).array == array):
         written = write_of(statement).relation.reset_tuple_id(OUT).reset_tuple_id(IN)
@@ -158,7 +158,7 @@ def _versions(scop: Scop, array: str, dims: int) -> isl.Map:
 
 
 def _made(scop: Scop, array: str, at: Mapping[str, isl.Map]) -> isl.UnionMap:
-    """`{ [t, x] -> S[i] }`: one instance for each iteration and cell."""
+    """Return `{ [t, x] -> S[i] }`: one instance for each iteration and cell."""
     found = [at[s.name].reverse() for s in scop.statements if write_of(s).array == array]
     total, seen = isl.UnionMap.from_map(found[0]), found[0].domain()
     require(found[0].is_single_valued(), f"several instances of one iteration make a cell of {array}")
@@ -170,6 +170,6 @@ def _made(scop: Scop, array: str, at: Mapping[str, isl.Map]) -> isl.UnionMap:
 
 
 def _homes(array: str, versions: isl.Map, dims: int) -> isl.Map:
-    """`{ [t, x] -> A[l, x] }`."""
+    """Return `{ [t, x] -> A[l, x] }`."""
     space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, dims).align_params(versions.get_space().params())
     return versions.flat_product(isl.Map.identity(space.map_from_set())).set_tuple_name(OUT, array)

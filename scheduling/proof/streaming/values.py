@@ -133,7 +133,7 @@ def _check(group: Group, loop: TimeLoop, dependences: Dependences) -> None:
 
 
 def _cells(accesses: isl.Map, loop: TimeLoop, group: Group) -> isl.Map:
-    """`{ S[i] -> [t - back, x] }`: the cells that are read, and the iteration that made them."""
+    """Return `{ S[i] -> [t - back, x] }`: the cells that are read, and the iteration that made them."""
     rank = accesses.dim(OUT)
     cells = accesses.reset_tuple_id(OUT).project_out(OUT, 0, rank - loop.dims)
     times = loop.at[group.statement].project_out(OUT, 1, loop.dims)
@@ -183,7 +183,7 @@ def _compare(group: Group, loop: TimeLoop, wanted: isl.UnionMap, given: isl.Unio
 
 
 def versions_read(groups: tuple[Group, ...]) -> Mapping[str, int]:
-    """By array, the greatest number of iterations that a value is read after."""
+    """Return, by array, the greatest number of iterations that a value is read after."""
     found: dict[str, int] = {}
     for group in groups:
         found[group.array] = max(found.get(group.array, 0), group.back)

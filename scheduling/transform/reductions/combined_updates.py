@@ -79,7 +79,7 @@ def common_accumulator(group: Sequence[Statement], scalars: frozenset[str]) -> f
 
 
 def is_over_a_loop(scop: Scop, statement: Statement) -> bool:
-    """Whether a reduction adds up what the iterations of a loop give, each result in one uninterrupted chain."""
+    """Return whether a reduction adds up what the iterations of a loop give, each result in one uninterrupted chain."""
     from polytile.scheduling.transform.reductions.privatise import result_group  # few groups have one
 
     group = result_group(scop, statement)
@@ -92,7 +92,7 @@ def _accumulator(statement: Statement) -> set[str]:
 
 
 def _same_element(one: Statement, other: Statement) -> bool:
-    """Whether two statements update the same element in each iteration, by one operation, in one type."""
+    """Return whether two statements update the same element in each iteration, by one operation, in one type."""
     if one.reduction != other.reduction:
         return False
     (array,), updates = _accumulator(one), [accumulated(s) for s in (one, other)]

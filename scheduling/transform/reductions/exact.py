@@ -19,6 +19,6 @@ def with_exact_reductions(scop: Scop) -> Scop:
 
 
 def is_exact(statement: Statement) -> bool:
-    """Whether a statement is a reduction of integers."""
+    """Return whether a statement is a reduction of integers."""
     types = [partial_type(update) for _, update in accumulated(statement)]
     return bool(types) and all(t is not None and t.kind == "int" for t in types)

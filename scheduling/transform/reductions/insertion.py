@@ -61,7 +61,7 @@ def _named(times: isl.Map, statement: str) -> bool:
 
 
 def _zeros(times: isl.Map) -> int:
-    """How many of the last dimensions are always 0."""
+    """Return how many of the last dimensions are always 0."""
     found = 0
     for k in reversed(range(times.dim(OUT))):
         value = times.plain_get_val_if_fixed(OUT, k)

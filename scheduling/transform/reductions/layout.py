@@ -95,7 +95,7 @@ class Dimension:
 
     @property
     def inner_extents(self) -> tuple[int, ...]:
-        """How many elements the dimensions behind the first have."""
+        """Return how many elements the dimensions after the first have."""
         return (*self.tiles[-1:], *(size // next_size for size, next_size in pairwise(self.tiles)))
 
 
@@ -114,7 +114,7 @@ class PartialLayout:
         return tuple(s for d in self.dimensions for s in d.subscripts(key))
 
     def relation(self, keys: isl.Set) -> isl.Map:
-        """From keys to the leading subscripts, a tuple without a name."""
+        """Return the relation from keys to the leading subscripts, a tuple without a name."""
         total = isl.Map.from_domain(keys)
         for dimension in self.dimensions:
             for column in dimension.columns(keys):
@@ -164,7 +164,7 @@ def _minus(value: Expr, offset: Expr) -> Expr:
 
 # Bodies --------------------------------------------------------------------------------------------------------------
 def initial_body(partial: Access, op: str) -> tuple[Stmt, ...]:
-    """`part[i][l] = 0`."""
+    """Build `part[i][l] = 0`."""
     return (Assign(partial, "", identity(op, partial.type)),)
 
 
@@ -180,7 +180,10 @@ def update(found: Accumulation, partial: Access) -> Assign:
 
 
 def finished(found: Accumulation, value: Expr, into: Access | None = None) -> Assign:
-    """`x += v`, or another target than x: what was subtracted from partial results is in them with its sign."""
+    """Build `x += v`, or an update of another target than x.
+
+    What was subtracted from partial results is in them with its sign.
+    """
     target = into or found.target
     return Assign(target, "+", value) if found.inverse else found.made(target, value)
 

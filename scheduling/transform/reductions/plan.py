@@ -45,13 +45,13 @@ class ReductionPlan:
 
     @property
     def found(self) -> Accumulation:
-        """What is accumulated, as one of the updates has it: one that subtracts, where all do."""
+        """Return what is accumulated, as one of the updates has it: one that subtracts, where all do."""
         every = [found for _, found in self.updates]
         return next((found for found in every if not found.inverse), every[0])
 
     @property
     def form(self) -> Stmt:
-        """The first update as the body has it."""
+        """Return the first update as the body has it."""
         return self.updates[0][0]
 
     @property
@@ -84,7 +84,7 @@ class ReductionPlan:
 
 
 def lane_box(sizes: Sequence[int]) -> isl.Set:
-    """All lanes, a tuple without a name."""
+    """Return the numbers of all partial results, a tuple without a name."""
     box = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(sizes)))
     for k, size in enumerate(sizes):
         box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
@@ -102,7 +102,7 @@ def plan_of(
     blocked: Mapping[int, Tiles],
     adders: Adders,
 ) -> ReductionPlan:
-    """How to split the `updates` of one element that `before` does."""
+    """Plan how to split the `updates` of one element that `before` does."""
     target = updates[0][1].target.array
     fresh = _Fresh(scop)
     chunks = [s for s in splits if not s.lanes]

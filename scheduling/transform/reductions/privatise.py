@@ -137,7 +137,10 @@ def _dependences(before: Dependences, program: Scop) -> Dependences | None:
 
 
 def _through_partial(program: Scop, array: str, update: str) -> ArrayDependences | None:
-    """Each partial result is read by whoever writes it next, and by what combines it: the flow is all there is."""
+    """Return the dependences through a partial result: the flow is all there is.
+
+    Each is read by whoever writes it next, and by what combines it.
+    """
     try:
         with budget(ARRAY_OPERATIONS):
             flow, unset = values_through(program, array)

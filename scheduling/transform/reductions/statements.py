@@ -85,8 +85,10 @@ def _arrays(plan: ReductionPlan) -> list[Array]:
 
 
 def _lane_extents(results: PartialLayout, sizes: list[int]) -> list[Expr]:
-    """One element of padding behind lanes of an even number where results of one block are side by side: threads that
-    each use one of these would meet in a bank of shared memory."""
+    """Return the extents for partial results, padded where several results of one block are side by side.
+
+    One element is added to even numbers: threads that each use one of these would meet in a bank of shared memory.
+    """
     if sizes and sizes[-1] % 2 == 0 and any(d.tiles for d in results.dimensions):
         sizes = [*sizes[:-1], sizes[-1] + 1]
     return [Literal(str(size)) for size in sizes]
@@ -94,7 +96,7 @@ def _lane_extents(results: PartialLayout, sizes: list[int]) -> list[Expr]:
 
 # The statements ------------------------------------------------------------------------------------------------------
 def _initial(plan: ReductionPlan) -> Statement:
-    """Each lane of each key starts at what is neutral."""
+    """Build the statement that sets each partial result of each key to the neutral element."""
     name = plan.names["init"]
     lanes = tuple(Name(n) for n in plan.lane_names)
     part = Access(plan.names["part"], (*plan.partial.subscripts(plan.key), *lanes), plan.type)
@@ -157,7 +159,10 @@ def _of(plan: ReductionPlan, split: Split) -> Expr:
 
 
 def _combine(plan: ReductionPlan) -> Statement:
-    """One instance reads all lanes of a key; the value goes to the result, or waits for other chunks."""
+    """Build the statement whose instances each read all partial results of a key.
+
+    The value goes to the result, or waits for other chunks.
+    """
     name = plan.names["fold"]
     subscripts, sizes = plan.partial.subscripts(plan.key), tuple(s.size for s in plan.lanes)
     combination = Combination(plan.found.op, plan.names["part"], subscripts, sizes, plan.names["sum"], plan.type)
@@ -210,7 +215,7 @@ def _sums(plan: ReductionPlan, name: str) -> tuple[AccessRelation, AccessRelatio
 
 
 def _begin(plan: ReductionPlan) -> Statement:
-    """Each lane that adds up chunks of a result starts at what is neutral."""
+    """Build the statement that sets the sum of each thread that adds up chunks to the neutral element."""
     name, lane = plan.names["begin"], plan.names["adder"]
     domain = plan.results.flat_product(lane_box((plan.adders,)))
     own = projection(domain, (len(plan.group),), GROUP).reset_tuple_id(isl.dim_type.out)

@@ -79,8 +79,10 @@ def _apart(scop: Scop, dependences: Dependences, statement: Statement) -> tuple[
 
 
 def _terms(known: tuple[Scop, Dependences], statement: Statement, together: Collection[str]) -> isl.UnionMap:
-    """From the statements that wait for a reduction to its instances that read what they made, `{ S2[j] -> S1[i, j] }`,
-    but for the values that it accumulates into."""
+    """Map the statements that wait for a reduction to its instances that read what they made.
+
+    They are `{ S2[j] -> S1[i, j] }`, without those of the values that it accumulates into.
+    """
     scop, dependences = known
     reduction, name = scop.statement(statement.name).reduction, statement.name
     assert reduction is not None
@@ -110,8 +112,8 @@ def _reversible(scop: Scop, dependences: Dependences, name: str, *, strict: bool
 def _are_made_backwards(
     statement: Statement, fixed: Iterable[int], k: int, terms: isl.UnionMap, order: SourceOrder
 ) -> bool:
-    """Whether of two steps in one iteration of the `fixed` loops the later one's terms are always made first, where
-    these are in different iterations of loop k."""
+    """Return whether of two steps in one iteration of the `fixed` loops the later one's terms are always made first,
+    where these are in different iterations of loop k."""
     steps = order.before(statement.name, statement.name)
     for position in fixed:
         steps = steps.equate(IN, position, OUT, position)

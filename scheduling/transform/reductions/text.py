@@ -109,7 +109,8 @@ def _statement(scop: Scop, name: str, what: str) -> Statement:
 
 
 def _fits(kind: str, sizes: tuple[int, ...]) -> bool:
-    """Whether chunks have a size, lanes one and perhaps that of their neighbours, and tiles divide one another."""
+    """Return whether chunks have a size, lanes one and perhaps that of their neighbours, and tiles divide one another.
+    """
     most = {"chunks": 1, "lanes": 2, "tiles": len(sizes)}[kind]
     whole = all(size and not before % size for before, size in pairwise(sizes))
     return min(sizes) > 0 and len(sizes) <= most and (kind != "tiles" or whole)
