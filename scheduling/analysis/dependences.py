@@ -163,12 +163,9 @@ def _flow(
     may: isl.UnionMap,
     kill: isl.UnionMap | None = None,
 ) -> isl.UnionFlow:
-    """Compute the flow in the source's order.
-
-    isl walks the whole tree for each pair of statements: the order of the others does not matter, and a Scop with
-    partial results, whose tree has filters around each of these, takes isl a third of the time by those times that
-    decide between uses of one element. Others take longer by them.
-    """
+    """Compute the flow in the source's order. isl walks the whole tree for each pair of statements: the order of the
+    others does not matter, and a Scop with partial results, whose tree has filters around each of these, takes isl a
+    third of the time by those times that decide between uses of one element. Others take longer by them."""
     users = sinks.union(must).union(may).domain()
     if kill is not None:
         users = users.union(kill.domain())
@@ -254,10 +251,7 @@ def _without_commuting(found: ArrayDependences, pairs: isl.UnionMap) -> ArrayDep
 
 
 def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool = True) -> ArrayDependences:
-    """Compute the flow through `array` without anti and output dependences.
-
-    It is exact if it may be and `max_operations` suffice.
-    """
+    """Compute only flow (no anti and output) through `array`, exact if it may be and `max_operations` suffice."""
     reads = scop.accesses(AccessKind.READ, arrays=frozenset((array,)))
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
     empty = isl.UnionMap.empty(reads.get_space())
@@ -277,10 +271,8 @@ def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool
 
 
 def _private_flow(scop: Scop, array: str, max_operations: int) -> isl.UnionMap | None:
-    """Compute the flow through an array whose values stay in one iteration.
-
-    Returns None where it has others, or that takes too long: a part of the budget is enough where it helps.
-    """
+    """Compute the flow through an array whose values stay in one iteration; None where it has others, or that takes too
+    long: a part of the budget is enough where it helps."""
     try:
         with budget((max_operations + 3) // 4):
             return private_flow(scop, array)
@@ -326,10 +318,7 @@ def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) ->
 
 
 def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap) -> isl.UnionMap:
-    """Return the relation from each read to the writes after it, up to the next certain one.
-
-    They are what the read would see if time ran backwards.
-    """
+    """Return each read with the writes after it, up to the next certain one: what it would see in reversed time."""
     if reads.is_empty():
         return isl.UnionMap.empty(reads.get_space())
     order = scop.schedule.intersect_domain(reads.union(must).union(may).domain()).get_map()
@@ -365,7 +354,6 @@ def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences]
 
     `known` is a Scop that this one was made from, with its dependences under that budget: they still hold for arrays
     whose statements, accesses and order are the same.
-
     Example: `for (i) { S0: s = 0; for (j) S1: s += A[i][j]; }` has flow S0[i] -> S1[i, 0] and S1[i, j] -> S1[i, j + 1],
     output S1[i, m - 1] -> S0[i + 1], and the reduction S1[i, j] -> S1[i, j + 1].
     """
@@ -377,8 +365,7 @@ def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences]
 
 
 def same_accesses(scop: Scop, before: Scop, array: str) -> bool:
-    """Return whether an array is accessed by the very same relations in the very same order as in another Scop: then
-    all that is known about its values there holds here."""
+    """Return whether another Scop accesses an array by the same relations in the same order: all known values hold."""
     if scop.schedule is not before.schedule or all(a.name != array for a in before.arrays):
         return False
     now, then = _accesses_of(scop, array), _accesses_of(before, array)

@@ -76,8 +76,7 @@ def expand(
 
 
 def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
-    """Return whether the last values that the user can see are in a few simple regions, so that copying them costs
-    little."""
+    """Return whether the last values that the user can see are in few simple regions, which are cheap to copy."""
     if expansion.name == expansion.array.name:
         return True
     try:
@@ -87,10 +86,7 @@ def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
 
 
 def _lasting(scop: Scop, dependences: Dependences, candidates: set[str], *, strict: bool) -> isl.UnionMap:
-    """Return the dependences that stay when all candidates are expanded, without those of reductions to themselves.
-
-    Reductions may be split over threads.
-    """
+    """Return the dependences left when all candidates are expanded, without those of reductions, which may be split."""
     total = dependences.flow
     for d in dependences.by_array:
         if d.array not in candidates:
@@ -133,10 +129,8 @@ def _levels_to_expand(
 
 
 def _all_levels(scop: Scop, found: ArrayDependences, nest: SourceNest, depth: int) -> tuple[int, ...]:
-    """Return the loops that the array's reuse keeps serial, be they serial anyway.
-
-    Returns none where expansion takes memory of an order that the user's arrays do not.
-    """
+    """Return the loops that the array's reuse keeps serial, be they serial anyway; none where expansion takes memory of
+    an order that the user's arrays do not."""
     loops = nest.shared(*_accessing(scop, found.array))[:depth]
     serial = tuple(k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
     array = scop.array(found.array)
@@ -233,10 +227,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
 
 
 def known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:
-    """Return the array's extents.
-
-    An outermost one that C leaves open is one more than the largest index accessed.
-    """
+    """Return the array's extents; an outermost one that C leaves open is one more than the largest index accessed."""
     if not array.extents or array.extents[0] is not None:
         return array.extents
     kinds = (AccessKind.READ, AccessKind.WRITE)
@@ -306,19 +297,14 @@ def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
 
 
 def unused_number(scop: Scop) -> int:
-    """Return a number above all of statements that are in use, or have become part of others.
-
-    Instances are compared with those of the source by their statements' names.
-    """
+    """Return a number above all of statements that are in use, or have become part of others: instances are compared
+    with those of the source by their statements' names."""
     names = (name for s in scop.statements for name in (s.name, *s.parts))
     return max((int(name[1:]) for name in names if re.fullmatch(r"S\d+", name)), default=-1) + 1
 
 
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
-    """Map each element of the array to the expanded indices of its last write.
-
-    Example: `{ sum[p] -> [nr - 1, nq - 1] }`.
-    """
+    """Map each element of the array to the expanded indices of its last write, `{ sum[p] -> [nr - 1, nq - 1] }`."""
     name = expansion.array.name
     total: isl.Map | None = None
     for m in maps(last_writers(scop, name).reverse()):
