@@ -30,7 +30,7 @@ def agreed(comm: Intracomm, error: PolytileError) -> PolytileError:
 
 @contextmanager
 def aborting(comm: Intracomm) -> Iterator[None]:
-    """Where this raises on one of several ranks, report `rank N: ...` and abort all; alone, raise as ever."""
+    """Report what this raises on one of several ranks as `rank N: ...`, and abort all; alone, raise as ever."""
     try:
         yield
     except BaseException as error:
