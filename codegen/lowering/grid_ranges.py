@@ -11,6 +11,7 @@ import islpy as isl
 from polytile.ir.isl_util import OverBudgetError, budget, times_at
 
 END_OPERATIONS = 100_000  # of isl, for the ends of a grid dimension: 1,000,000 take minutes where there are divisions
+HULL_OPERATIONS = 1_000_000  # of isl, for a convex superset of these
 MOST_PIECES = 6  # of the ends of a grid dimension
 
 
@@ -22,8 +23,9 @@ def range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
 
 
 def hull_of(ranges: isl.Map) -> isl.Map:
-    """Return a convex superset of the ranges, without divisions."""
-    return isl.Map.from_basic_map(ranges.simple_hull().remove_divs())
+    """Return a convex superset of the ranges, without divisions; raises OverBudgetError where finding it takes long."""
+    with budget(HULL_OPERATIONS):
+        return isl.Map.from_basic_map(ranges.simple_hull().remove_divs())
 
 
 def ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
@@ -41,6 +43,6 @@ def ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
         try:
             hull = hull_of(ranges)
             return hull.dim_min(0), hull.dim_max(0)
-        except isl.Error:  # the hull has no bound
+        except (isl.Error, OverBudgetError):  # the hull has no bound, or takes long
             return first, last
     return first, last
