@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import InternalError, UserError, is_bug, reported
-from polytile.facts.kernel_facts import schedule_estimate
 from polytile.frontend.program import SourceProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
@@ -95,6 +94,8 @@ def estimate_one(scop: Scop, options: Options) -> Estimate | None:
 
     Nothing is proven or lowered, which takes most of a compilation. Raises UserError, UsageError or InternalError.
     """
+    from polytile.facts.kernel_facts import schedule_estimate  # for the tuner alone
+
     return schedule_estimate(scheduled_scop(scop, _own_options(scop, options)))
 
 
