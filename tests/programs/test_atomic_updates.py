@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import polytile
-from polytile import pipeline
 from polytile.api import CompiledScop
 from polytile.check.checker import problems
 from polytile.diagnostics import FindingsError, UsageError
 from polytile.runtime.emulator.instrument import CHECKS
+from polytile.stages import plain_programs
 from tests.every_schedule import same_in_every_schedule, source
 
 SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 301, "m": 5}, {"n": 77, "m": 1})
@@ -195,7 +195,7 @@ def test_one_thread_an_element_needs_no_atomics() -> None:
 @pytest.mark.quick
 def test_a_plain_update_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulator tells atomic updates from others."""
-    monkeypatch.setattr(pipeline, "indivisible", lambda run: frozenset())
+    monkeypatch.setattr(plain_programs, "indivisible", lambda run: frozenset())
     scop = polytile.compile(source(*INTEGERS["a histogram"]), name="f.c").scops[0]
     with pytest.raises(FindingsError, match="race"):
         scop.validate(on="emulator", parameters={"n": 301}, sanitize=CHECKS)
