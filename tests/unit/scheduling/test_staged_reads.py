@@ -6,6 +6,7 @@ import pytest
 
 import polytile
 from polytile.diagnostics import UserError
+from polytile.ir.placed_storage import tile_plans
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.proof.prove import Claim
 from polytile.stages import place_data
@@ -42,7 +43,7 @@ def test_the_tree_without_tiles_is_left_where_these_are_not_proven(monkeypatch: 
     prove = place_data.prove_all
 
     def unless_there_are_tiles(claim: Claim, operations: int) -> Proof:
-        if claim.tiles:
+        if tile_plans(claim.plans):
             raise UserError("not proven within the budget")
         return prove(claim, operations)
 
