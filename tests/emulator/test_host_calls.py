@@ -11,6 +11,7 @@ import numpy as np
 
 import polytile
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from tests.emulator.test_kept_memory import SOURCE
 
 FUNCTIONS = (
     "cudaEventCreate",
@@ -32,22 +33,6 @@ static int counts[{number}];
 extern "C" int count(int k) {{ return counts[k]; }}
 extern "C" void *on_device(size_t bytes) {{ void *found = nullptr; cudaMalloc(&found, bytes); return found; }}
 extern "C" void copy(void *to, const void *from, size_t bytes) {{ cudaMemcpy(to, from, bytes, cudaMemcpyDefault); }}
-"""
-SOURCE = """
-void normal(int n, int m, double a[n][m], double x[m], double y[m])
-{
-#pragma scop
-    double t[n];
-    for (int i = 0; i < n; i++) {
-        t[i] = 0;
-        for (int j = 0; j < m; j++) t[i] += a[i][j] * x[j];
-    }
-    for (int j = 0; j < m; j++) {
-        y[j] = 0;
-        for (int i = 0; i < n; i++) y[j] += a[i][j] * t[i];
-    }
-#pragma endscop
-}
 """
 
 
