@@ -21,9 +21,8 @@ from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, names_by_position
 from polytile.runtime.cuda_streams import as_current, handle_of
 from polytile.runtime.cupy_engine import CupyEngine, SizedRun, device_failures, require_cupy
-from polytile.runtime.few_launches import FewLaunches
 from polytile.runtime.layout import element_dtype
-from polytile.runtime.sized_launches import few_launches
+from polytile.runtime.prepared_launches import PreparedLaunches, prepared_launches
 
 MOST = 64  # kinds of calls that are kept, the latest ones
 MISFITS = (struct.error, OverflowError, TypeError, ValueError)  # of numbers that are not of their type
@@ -58,7 +57,7 @@ class _Known:
     """
 
     run: SizedRun
-    few: FewLaunches | None
+    few: PreparedLaunches | None
     arrays: tuple[_Passed, ...]
     addresses: tuple[tuple[int, Callable[[Any], int]], ...]
     apart: tuple[tuple[int, int, int, int], ...]
@@ -125,7 +124,7 @@ class RepeatedCalls:
         resident = all(b.name in number and arrays[number[b.name]].reader.on_device for b in run.buffers)
         return _Known(
             run,
-            few_launches(run, [(name, dtype) for name, _, dtype in by_value]),
+            prepared_launches(run, [(name, dtype) for name, _, dtype in by_value]),
             arrays,
             tuple((passed.place, passed.reader.address) for passed in arrays),
             tuple(self._must_be_apart(arrays)),
@@ -173,7 +172,7 @@ class RepeatedCalls:
 
 def _in_place(
     known: _Known,
-    few: FewLaunches,
+    few: PreparedLaunches,
     in_place: Sequence[tuple[int, int]],
     addresses: Sequence[int],
     given: Sequence[Any],

@@ -19,9 +19,8 @@ from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, bind
 from polytile.runtime.cupy_engine import CupyEngine, SizedRun, device_failures, require_cupy
 from polytile.runtime.engine import Engine
-from polytile.runtime.few_launches import FewLaunches
 from polytile.runtime.layout import element_dtype, scalar_dtype
-from polytile.runtime.sized_launches import few_launches
+from polytile.runtime.prepared_launches import PreparedLaunches, prepared_launches
 
 MOST = 256  # boxes whose launches are kept
 
@@ -52,7 +51,7 @@ class BoxLaunches:
     def __init__(self, scop: Scop, runnable: Runnable, step: str, fixed: Mapping[str, Any]) -> None:
         self.scop, self.runnable, self.step, self.fixed = scop, runnable, step, fixed
         self.first: Call | None = None
-        self.known: dict[tuple[Any, ...], tuple[SizedRun, FewLaunches] | None] = {}
+        self.known: dict[tuple[Any, ...], tuple[SizedRun, PreparedLaunches] | None] = {}
 
     def __call__(self, changing: Mapping[str, Any], where: Mapping[str, Any]) -> None:
         if self.first is None:
@@ -78,7 +77,7 @@ class BoxLaunches:
 
     def _found(
         self, box: tuple[int, ...], changing: Mapping[str, Any], on: str
-    ) -> tuple[SizedRun, FewLaunches] | None:
+    ) -> tuple[SizedRun, PreparedLaunches] | None:
         """Return the launches of a box, cached by its numbers, which come in the same order in all calls.
 
         Returns None where each call finds its own.
@@ -89,7 +88,7 @@ class BoxLaunches:
             self.known[box] = self._made(changing, on)
         return self.known[box]
 
-    def _made(self, changing: Mapping[str, Any], on: str) -> tuple[SizedRun, FewLaunches] | None:
+    def _made(self, changing: Mapping[str, Any], on: str) -> tuple[SizedRun, PreparedLaunches] | None:
         engine = self.runnable.engine(on)
         if self.first is None or not isinstance(engine, CupyEngine):
             return None
@@ -101,7 +100,7 @@ class BoxLaunches:
         if not all(b.name in changing for b in run.buffers):  # a temporary
             return None
         by_value = [(name, element_dtype(self.scop.array(name))) for name in engine.program.by_value]
-        launches = few_launches(run, [*by_value, *kinds])
+        launches = prepared_launches(run, [*by_value, *kinds])
         return None if launches is None else (run, launches)
 
 

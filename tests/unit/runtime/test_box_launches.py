@@ -13,7 +13,7 @@ import pytest
 import polytile
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import DeviceError
-from polytile.runtime import cupy_engine, few_launches, sized_launches
+from polytile.runtime import cupy_engine, prepared_launches
 from polytile.runtime.binding import Call
 from polytile.runtime.cupy_engine import CupyEngine
 from polytile.runtime.engine import Engine
@@ -78,8 +78,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     found = Gpu(module)
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
     monkeypatch.setattr(Array, "__cuda_array_interface__", {}, raising=False)
-    for where in (few_launches, sized_launches):
-        monkeypatch.setattr(where, "driver_launch", lambda: found.driver)
+    monkeypatch.setattr(prepared_launches, "driver_launch", lambda: found.driver)
     yield found
 
 

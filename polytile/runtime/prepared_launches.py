@@ -1,4 +1,4 @@
-"""Runs of few launches, repeated with other addresses and numbers: their arguments lie in one block of host memory,
+"""Runs of a few launches, repeated with other addresses and numbers: their arguments lie in one block of host memory,
 where a run writes what is new before it launches.
 
 before: k0<<<(8, 1, 1), 256>>>(n, a, w), k1<<<(1, 1, 1), 32>>>(n, a)
@@ -16,9 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.dataclass import dataclass
+from polytile.ir.host import FEWEST_LAUNCHES
 from polytile.ir.kernel import Kernel
+from polytile.runtime.cupy_engine import SizedRun, clamped_grid
 from polytile.runtime.driver_launch import COOPERATIVE, PROGRAMMATIC, driver_launch, launch_config
+from polytile.runtime.host_interpreter import execute
 from polytile.runtime.layout import scalar_dtype
 
 LETTERS = {"i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "f4": "f", "f8": "d"}
@@ -58,7 +62,7 @@ class _Block:
         self.launches.append((ctypes.byref(config), function, pointers))
 
 
-class FewLaunches:
+class PreparedLaunches:
     """The launches of runs with the same sizes, of `functions` of CuPy. Arguments are `addresses`, the names of
     buffers, and `numbers`, names with types; each run gives values of both in this order."""
 
@@ -128,3 +132,29 @@ def fits(dtype: np.dtype[Any]) -> bool:
 def _packed(dtype: np.dtype[Any]) -> str:
     """Return what `struct` calls a number in a place of its own."""
     return f"{LETTERS[f'{dtype.kind}{dtype.itemsize}']}{SLOT - dtype.itemsize}x"
+
+
+class _ManyLaunches(Exception):
+    """There are as many as a graph has."""
+
+
+def prepared_launches(run: SizedRun, numbers: Sequence[tuple[str, np.dtype[Any]]]) -> PreparedLaunches | None:
+    """Find the launches of runs of these sizes, which get `numbers`, by name and type, by value; None where there are
+    many, or the driver cannot make them so."""
+    if driver_launch() is None or not all(fits(dtype) for _, dtype in numbers):
+        return None
+    engine, found = run.engine, list[Launched]()
+
+    def launch(name: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> None:
+        if len(found) + 1 >= FEWEST_LAUNCHES:
+            raise _ManyLaunches
+        kernel = engine.program.kernel(name)
+        early = bool(found) and engine.launches_early and kernel.starts_early
+        shared = dynamic_shared_bytes(kernel)
+        found.append(Launched(kernel, clamped_grid(name, grid), dict(scope), early, shared))
+
+    try:
+        execute(engine.program.body, run.values, launch)
+    except _ManyLaunches:
+        return None
+    return PreparedLaunches(found, engine.functions, [b.name for b in run.buffers], numbers)

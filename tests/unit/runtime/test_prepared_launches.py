@@ -15,10 +15,10 @@ import pytest
 import polytile
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import DeviceError, UsageError
-from polytile.runtime import cuda_streams, cupy_engine, few_launches, programmatic_dependent_launch, sized_launches
+from polytile.runtime import cuda_streams, cupy_engine, prepared_launches, programmatic_dependent_launch
 from polytile.runtime.cupy_engine import CupyEngine
 from polytile.runtime.driver_launch import PROGRAMMATIC
-from polytile.runtime.few_launches import NO_CONTEXT
+from polytile.runtime.prepared_launches import NO_CONTEXT
 from tests.unit.runtime.deferred_cupy import Block, Device, playing
 
 SOURCE = """
@@ -67,8 +67,7 @@ def driver(device: Device, monkeypatch: pytest.MonkeyPatch) -> Driver:
     driver, module = Driver(device), playing(device)
     module.cuda.runtime.memGetInfo = lambda: (0, 0)
     monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
-    for used_in in (few_launches, sized_launches):
-        monkeypatch.setattr(used_in, "driver_launch", lambda: driver)
+    monkeypatch.setattr(prepared_launches, "driver_launch", lambda: driver)
     monkeypatch.setattr(cuda_streams, "_of", lambda _, handle: stream(handle))
     return driver
 
@@ -271,7 +270,7 @@ def test_kernels_behind_the_first_may_be_early(driver: Driver, early: bool, monk
         seen.append((config._obj, function))
         return 0
 
-    for used_in in (few_launches, programmatic_dependent_launch):
+    for used_in in (prepared_launches, programmatic_dependent_launch):
         monkeypatch.setattr(used_in, "driver_launch", lambda: launched)
     for _ in range(2):
         seen.clear()
@@ -320,4 +319,4 @@ def test_blocks_for_streams_are_bounded(scale: CompiledScop, driver: Driver) -> 
     for handle in range(1, 300):
         scale(N, 3, 0.5, resident(), resident(), stream=handle)
     (known,) = (k for k in scale._repeated[0].found.values() if k.in_place is not None)
-    assert known.few is not None and len(known.few.idle) <= few_launches.MOST_STREAMS
+    assert known.few is not None and len(known.few.idle) <= prepared_launches.MOST_STREAMS
