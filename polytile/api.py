@@ -178,14 +178,15 @@ class Program:
         return draw([s.compilation for s in self.scops], parameters or {})[0]
 
     @for_callers
-    def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
+    def page(self, *, draw_seconds: float = DRAW_SECONDS, ranks: str = "") -> str:
         """Return the report as the text of an HTML file: the source with its loops, the kernels line by line, what was
-        proven, times and pictures (docs/report.md). All pictures together take at most `draw_seconds` of processor
-        time."""
+        proven, times and pictures (docs/report.md), and what is said of `ranks`. All pictures together take at most
+        `draw_seconds` of processor time."""
         from polytile.drawing.time_limit import pictures_within
         from polytile.report import page
 
-        return page(self.facts, pictures_within([(s.compilation, s.loops) for s in self.scops], draw_seconds))
+        drawn = pictures_within([(s.compilation, s.loops) for s in self.scops], draw_seconds)
+        return page(self.facts, drawn, ranks=ranks)
 
     @for_callers
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:

@@ -18,6 +18,7 @@ from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.distributed_parts import compiled_plan, planned
+from polytile.distribution.explain import explained, was_chosen
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
 from polytile.distribution.transfers import ExchangeMode, exchange_mode
@@ -33,7 +34,7 @@ from polytile.runtime.ranks.failure import aborting, end_all_on_uncaught_excepti
 from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
 from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
-from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place, ranks_share_gpus
+from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place, gpus_of_ranks
 from polytile.runtime.ranks.records import RunRecord
 from polytile.runtime.ranks.root_arrays import RootArrays, shaped
 from polytile.runtime.ranks.shared_arrays import SharedArrays
@@ -99,7 +100,8 @@ class DistributedScop:
         self.record: RunRecord | None = None
         self.compiled = compiled
         self._scop, self._comm, self._choice, self._place = scop, comm, choice, place
-        self._mode = exchange_mode(choice.mode, shared=ranks_share_gpus(comm, place))
+        self._gpus = gpus_of_ranks(comm, place)
+        self._mode = exchange_mode(choice.mode, shared=0 < self._gpus < comm.size)
         self._transport = transport_named(choice.transport, comm, place)
         self._known = KnownSizes()
         self._programs: dict[tuple[tuple[str, int], ...], RankProgram] = {}
@@ -142,6 +144,15 @@ class DistributedScop:
     def local(self, **sizes: int) -> LocalGrid:
         """Return this rank's part for these sizes, with which its arrays are made; no messages are sent for that."""
         return self._local(self._all_sizes(sizes))
+
+    @for_callers
+    def explain(self, **sizes: int) -> str:
+        """Return the plan as text: what is cut, halos, the exchange that was chosen and why; for sizes also what each
+        rank holds and sends, in messages and bytes a step. Any rank may ask, alone."""
+        known = self._all_sizes(sizes) if sizes else {}
+        grid = self._grid(extents_of(self.plan, known)) if sizes else None
+        chosen = was_chosen(self._choice.mode, self._comm.size, self._gpus)
+        return explained(self.plan, chosen, self._mode, known, grid)
 
     @for_callers
     def run(self, **named: Any) -> None:

@@ -85,9 +85,10 @@ def _write_for_ranks(
     request: Request, report: Report, program: Program, texts: dict[str, Callable[[], str]]
 ) -> None:
     """Write C for mpicc, too, and build behind that: the file with `main` may lie beside a header that is written."""
-    from polytile.cli.ranks import distribute  # for few commands
+    from polytile.cli.ranks import described, distribute  # for few commands
 
     made = distribute(request, report, program, request.ranks or ())
+    texts = {**texts, REPORT: lambda: program.page(ranks=described(request, made))}
     write(request, report, {**files_of(report, program), **made.files}, texts)
     if request.build is not None:
         _build(request, report, made, request.build)

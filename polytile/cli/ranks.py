@@ -9,7 +9,7 @@ from polytile.api import Program
 from polytile.cli.arguments import Request
 from polytile.cli.report import Report
 from polytile.distribution.c_program.distributed import Wish
-from polytile.distribution.explain import explained, most_messages
+from polytile.distribution.explain import explained, most_messages, will_be_chosen
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.evaluate import evaluate
@@ -36,10 +36,17 @@ def distribute(request: Request, report: Report, program: Program, shape: tuple[
         report.line(_line(one))
     report.add(distribution=[facts(one) for one in made.scops])
     if request.explain:
-        texts = [explained(one.plan, request.parameters, _grid(request, one)) for one in made.scops]
-        for text in texts:
-            report.text(text)
+        report.text(described(request, made))
     return made
+
+
+def described(request: Request, made: MpiProgram) -> str:
+    """Return what --explain and the report say of the SCoPs on ranks."""
+    texts = []
+    for one in made.scops:
+        mode = one.wish.mode
+        texts.append(explained(one.plan, will_be_chosen(mode), mode, request.parameters, _grid(request, one)))
+    return "".join(texts)
 
 
 def facts(made: Distributed) -> dict[str, Any]:
@@ -52,6 +59,7 @@ def facts(made: Distributed) -> dict[str, Any]:
         "grid": list(made.wish.shape) or "auto",
         "steps": plan.steps,
         "exchange": made.wish.mode.value if made.wish.mode else "auto",
+        "exchange_chosen": will_be_chosen(made.wish.mode),
         "phases": [list(phase.statements) for phase in plan.phases],
         "halos": {a.name: [list(reach) for reach in a.halo] for a in plan.arrays if a.is_cut},
         "whole": [a.name for a in plan.arrays if not a.is_cut],
@@ -65,7 +73,7 @@ def _line(made: Distributed) -> str:
     plan = made.plan
     axes = ", ".join(a.name for a in plan.axes)
     steps = f"{plan.steps} step{'s' * (plan.steps != 1)} between two exchanges"
-    return f"{plan.scop.name}: {made.name}() cuts {axes} over ranks, {steps}"
+    return f"{plan.scop.name}: {made.name}() cuts {axes} over ranks, {steps}; {will_be_chosen(made.wish.mode)}"
 
 
 def _grid(request: Request, made: Distributed) -> ProcessGrid | None:

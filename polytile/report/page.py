@@ -94,9 +94,11 @@ def _of_kind(loops: Iterable[LoopFacts], kind: LoopKind) -> int:
     return sum(loop.kind is kind for loop in loops)
 
 
-def page(program: ProgramFacts, pictures: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
+def page(
+    program: ProgramFacts, pictures: Mapping[str, Sequence[tuple[str, str]]] | None = None, *, ranks: str = ""
+) -> str:
     """Return the text of the file. By the names of SCoPs there are `pictures`: each the text of an SVG file and "", or
-    "" and why there is none."""
+    "" and why there is none. `ranks` says how SCoPs run on ranks, where they do."""
     source = stretches(program)
     linked = frozenset(line.number for one in source if not one.left_out for line in one.lines)
     return (
@@ -108,6 +110,7 @@ def page(program: ProgramFacts, pictures: Mapping[str, Sequence[tuple[str, str]]
             source=source,
             linked=linked,
             inside=Path(program.path).name,
+            ranks=ranks,
             scops=[_view(program, number, linked, pictures or {}) for number in range(len(program.scops))],
         )
     )

@@ -83,6 +83,20 @@ def runs() -> None:
     assert all(arrays[name].tobytes() == wanted[name].tobytes() for name in wanted)
 
 
+def explanations() -> None:
+    d = distributed()
+    assert "\n  exchange: overlap\n" in d.explain() and " on 2 x 2 ranks" not in d.explain()
+    on_root(d, **SIZES)
+    assert d.record is not None
+    sent = d.record.between.bytes // d.record.exchanges
+    said = f"rank {COMM.rank} sends {sent} bytes in 3 messages an exchange, 3 messages and {sent} bytes a step (to "
+    assert said in d.explain(**SIZES)
+    auto = DistributedScop(
+        d.plan.scop, d.compiled, COMM, Choice.of("auto", 1, "auto", "auto", "emulator"), HostPlace()
+    )
+    assert "\n  exchange: auto: overlap, as no ranks share a GPU\n" in auto.explain()
+
+
 def refusals() -> None:
     d = distributed()
     root, other = by_hand.initial(SIZES), by_hand.initial(SIZES)
@@ -105,7 +119,7 @@ def refusals() -> None:
 
 def main() -> None:
     end_all_on_uncaught_exceptions(COMM)
-    for check in (parts_of_arrays, runs, refusals):
+    for check in (parts_of_arrays, runs, explanations, refusals):
         check()
     if COMM.rank == 0:
         print("as it should be")

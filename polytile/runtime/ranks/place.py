@@ -145,10 +145,10 @@ class DevicePlace:
         return found
 
 
-def ranks_share_gpus(comm: Intracomm, place: Place) -> bool:
-    """Return whether two ranks have the same GPU; all ranks ask."""
-    gpus = comm.allgather(place.gpu)
-    return place.on == "gpu" and len(set(gpus)) < len(gpus)
+def gpus_of_ranks(comm: Intracomm, place: Place) -> int:
+    """Return how many different GPUs the ranks have, 0 in the emulator; all ranks ask."""
+    gpus = {gpu for gpu in comm.allgather(place.gpu) if gpu}
+    return len(gpus)
 
 
 def _urgent_stream(cuda: Any) -> Any:

@@ -42,13 +42,26 @@ def run(text: str, folder: Path, *words: str) -> int:
 def test_an_entry_for_ranks_and_a_remark_for_what_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(STENCIL + SERIAL, tmp_path, "auto", "--explain", "--param", "n=20", "--param", "m=30") == 0
     said = capsys.readouterr()
-    assert "smooth_scop0: smooth_mpi() cuts i, j over ranks, 1 step between two exchanges\n" in said.out
+    chosen = "auto: overlap where each rank has a GPU of its own, diagonal where ranks share one\n"
+    assert f"smooth_scop0: smooth_mpi() cuts i, j over ranks, 1 step between two exchanges; {chosen}" in said.out
+    assert f"  exchange: {chosen}" in said.out
     assert "exchanged behind every period: A 1+1 along i, 0+0 along j, 1 of 2 planes\n" in said.out
     assert "f.c:" in said.err + said.out and "serial_scop0 cannot be distributed" in said.err + said.out
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [f"f_{ending}" for ending in FILES]
     header = (tmp_path / "out" / "f_mpi.h").read_text()
     assert "int smooth_mpi(MPI_Comm comm, int steps, int n, int m, void *A);\n" in header
     assert "int smooth_mpi_iterate(struct smooth_mpi_state *state, int steps);\n" in header
+
+
+@pytest.mark.slow
+def test_messages_of_the_exchange_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, sizes = tmp_path / "page.html", ("--param", "n=20", "--param", "m=30", "--param", "steps=4")
+    assert run(STENCIL, tmp_path, "2,2", "--exchange", "basic", "--explain", *sizes, "--report", str(page)) == 0
+    said = capsys.readouterr().out
+    assert "  exchange: basic\n" in said
+    sent = "    basic: rank 0 sends 120 bytes in 1 messages an exchange, 1 messages and 120 bytes a step (to 2: 120)\n"
+    assert sent in said and " diagonal: rank" not in said
+    assert '<section id="ranks"' in page.read_text() and sent in page.read_text()
 
 
 @pytest.mark.slow
