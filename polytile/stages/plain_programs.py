@@ -1,8 +1,8 @@
 """The host program of plain kernels that a schedule and its plans stand for, and what each of these asks of passes.
 
 tree           the loops of isl, by codegen/lowering/lower.py
-split plan     the kernel of tiles in registers, by lowering/split
-stream plan    kernels for the first iterations, by lowering/streaming, and the tree's loops for those that are left
+split plan     the kernel of tiles in registers, by lowering/time_tiles/split
+stream plan    kernels for the first iterations, by lowering/time_tiles/overlapped, and the tree's loops for others
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from polytile.scheduling.proof.legality import BarrierReason
 from polytile.tuning import LoadTuning
 
 if TYPE_CHECKING:
-    from polytile.codegen.lowering.streaming.stream_program import StreamProgram
+    from polytile.codegen.lowering.time_tiles.overlapped.stream_program import StreamProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def plain_program(state: Compilation, *, promote: bool) -> PlainProgram:
 
 def _split(state: Compilation, plan: SplitPlan) -> PlainProgram:
     """Return the program of tiles in registers, which needs no loops of isl's."""
-    from polytile.codegen.lowering.split.split_program import split_program
+    from polytile.codegen.lowering.time_tiles.split.split_program import split_program
 
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
@@ -119,7 +119,7 @@ def _first_iterations(state: Compilation) -> StreamProgram | None:
     """Return the kernels of a stream plan, and the host's loop around them."""
     if state.stream is None:
         return None
-    from polytile.codegen.lowering.streaming.stream_program import stream_kernels
+    from polytile.codegen.lowering.time_tiles.overlapped.stream_program import stream_kernels
 
     scop = state.run.scop
     scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.stream)))

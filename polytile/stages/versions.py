@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polytile.codegen.lowering.program_versions import for_sizes, renamed_kernels
-from polytile.codegen.lowering.streaming.grid_versions import with_small_grids
+from polytile.codegen.lowering.time_tiles.overlapped.grid_versions import with_small_grids
 from polytile.compilation import Compilation, Version
 from polytile.diagnostics import UserError
 from polytile.ir.scop import Scop

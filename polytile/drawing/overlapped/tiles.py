@@ -1,7 +1,7 @@
 """The tiles of a stream plan at given sizes, as its kernels have them.
 
 Where tiles begin and how many there are is computed by the host and the kernels, as expressions over parameters
-(`codegen/lowering/streaming/tile_grid.py`): these are evaluated here.
+(`codegen/lowering/time_tiles/overlapped/tile_grid.py`): these are evaluated here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polytile.codegen.lowering.lower import index_type
-from polytile.codegen.lowering.streaming.stream_program import cells_of_plan
-from polytile.codegen.lowering.streaming.tile_grid import Axis, axes, chunks, owned_planes
-from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells, extents_of
+from polytile.codegen.lowering.time_tiles.overlapped.stream_program import cells_of_plan
+from polytile.codegen.lowering.time_tiles.overlapped.tile_grid import Axis, axes, chunks, owned_planes
+from polytile.codegen.lowering.time_tiles.written_cells import Bounds, Cells, extents_of
 from polytile.dataclass import dataclass
 from polytile.drawing.overlapped.model import Box, Span, TileGrid, TileSpan
 from polytile.drawing.sizes import Extents, Values

@@ -12,8 +12,8 @@ import pytest
 import polytile
 from polytile.choices import Choices
 from polytile.codegen.lowering.lower import index_type
-from polytile.codegen.lowering.streaming.stream_program import cells_of_plan, stream_kernels
-from polytile.codegen.lowering.streaming.tile_grid import axes
+from polytile.codegen.lowering.time_tiles.overlapped.stream_program import cells_of_plan, stream_kernels
+from polytile.codegen.lowering.time_tiles.overlapped.tile_grid import axes
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate

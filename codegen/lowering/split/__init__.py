@@ -1,1 +1,0 @@
-"""Kernels of split plans: tiles of time and space whose values are in the registers of a block."""

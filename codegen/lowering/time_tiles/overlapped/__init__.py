@@ -1,0 +1,1 @@
+"""Kernels of overlapped tiles: several iterations of a time loop at once, over streamed planes."""
