@@ -12,7 +12,7 @@ It shares no code with what made the schedule or proved it the first time, and t
 - the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded,
   copies left out);
 - where threads combine what they hold, they do what the program's instances do;
-- kernels that run blocks of iterations leave what as many iterations of the program leave;
+- kernels of time tiles leave what as many iterations of the program leave;
 - the dependences that the certificate claims are those of its accesses.
 """
 
@@ -33,9 +33,8 @@ from polytile.check.reads_apart import with_reads_apart
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
-from polytile.check.split_tiles import split_problems
-from polytile.check.stream_plans import stream_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
+from polytile.check.time_tiles.problems import time_tile_problems
 from polytile.check.tree import LOOP, NODE, THREADS, kernels, mark, nodes, thread_of
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget
@@ -69,10 +68,8 @@ def problems(scop: Check) -> Iterator[str]:
             yield from _disorder(scop, program, tree, [p for p in placed if p["array"] == array], uses, first)
     if scop.get("run"):
         yield from run_problems(scop["program"], scop["run"], tree, context)
-    if scop.get("stream"):
-        yield from stream_problems(scop["program"], scop["stream"], scop["visible"], context)
-    if scop.get("split"):
-        yield from split_problems(scop["program"], scop["split"], context)
+    for tile in (scop[shape] for shape in ("stream", "split") if scop.get(shape)):
+        yield from time_tile_problems(scop["program"], tile, scop["visible"], context)
     yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):

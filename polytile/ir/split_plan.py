@@ -179,6 +179,11 @@ class SplitPlan:
             require(places <= cells, f"tiles of {places} places along dimension {k} have {cells} cells")
 
     @property
+    def title(self) -> str:
+        """Return what the kernels are, for messages."""
+        return "split tiles in registers"
+
+    @property
     def dims(self) -> int:
         return len(self.cuts)
 

@@ -211,6 +211,11 @@ class StreamPlan:
         require(len(readers) == len({k for k, _ in readers}), "kernels of one step have inputs of their own")
         require(not any(any(s.lower) or any(s.upper) or s.retimed for s in self.made), "one step makes what tiles own")
 
+    @property
+    def title(self) -> str:
+        """Return what the kernels are, for messages."""
+        return "a kernel of a DAG of stencils" if self.once else f"kernels of {self.iterations} iterations"
+
     @cached_property
     def inputs(self) -> tuple[StreamStep, ...]:
         return tuple(s for s in self.steps if s.is_input)

@@ -23,7 +23,7 @@ from polytile.scheduling.promotion.placements import kernel_plans, merged, requi
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
-from polytile.scheduling.proof.wrong_plans import WrongSplitError, WrongStreamError
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
 Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
@@ -173,7 +173,7 @@ def prove_legality(state: Compilation) -> Compilation:
     )
     try:
         proof = prove_all(claim, operations)
-    except (WrongStorageError, WrongStreamError, WrongSplitError) as error:
+    except (WrongStorageError, WrongTimeTileError) as error:
         raise _of_given_plans(state, error) from error
     if not proof.proven:
         raise UserError(
@@ -184,16 +184,11 @@ def prove_legality(state: Compilation) -> Compilation:
     return replace(state, proof=proof)
 
 
-def _of_given_plans(
-    state: Compilation, error: WrongStorageError | WrongStreamError | WrongSplitError
-) -> PolytileError:
+def _of_given_plans(state: Compilation, error: WrongStorageError | WrongTimeTileError) -> PolytileError:
     """Return a UserError where the plans that are wrong were given; else the error itself."""
-    if isinstance(error, WrongStreamError):
-        given = state.options.load_schedule is not None
-        hint = "change its line `# stream`, or take it out: all iterations then run one by one"
-    elif isinstance(error, WrongSplitError):
-        given = state.options.load_schedule is not None
-        hint = "change its line `# split`, or take it out: tiles then have no values in registers"
+    if isinstance(error, WrongTimeTileError):
+        given, line = state.options.load_schedule is not None, "# split" if state.split else "# stream"
+        hint = f"change its line `{line}`, or take it out: iterations are then as the schedule has them"
     else:
         given = state.given is not None
         hint = "change its placement in the plan, or take it out: the array then stays in device memory"

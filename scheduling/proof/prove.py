@@ -67,7 +67,7 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
             _check_values(claim, max_operations)
             _check_executions(claim)
             _check_storage(claim, max_operations // TILES_SHARE)
-            facts = (*_stream_facts(claim), *_split_facts(claim))
+            facts = tuple(_time_tile_facts(claim))
     except OverBudgetError:
         return Proof(False, 0)
     return replace(order, facts=(*order.facts, *_facts(claim), *facts))
@@ -144,22 +144,13 @@ def _check_storage(claim: Claim, max_operations: int) -> None:
         raise InternalError(f"{claim.scop.name}: {line}")
 
 
-def _stream_facts(claim: Claim) -> tuple[str, ...]:
-    """Return what was shown of the kernels for the first iterations of a time loop."""
-    if claim.stream is None:
-        return ()
-    from polytile.scheduling.proof.streaming.prove import prove_stream
+def _time_tile_facts(claim: Claim) -> Iterator[str]:
+    """Yield what was shown of the kernels of time tiles."""
+    for tile in (claim.stream, claim.split):
+        if tile is not None:
+            from polytile.scheduling.proof.time_tiles.prove import prove_time_tile
 
-    return prove_stream(claim.source, claim.scop, claim.dependences, claim.stream).facts
-
-
-def _split_facts(claim: Claim) -> tuple[str, ...]:
-    """Return what was shown of the kernels of split tiles in registers."""
-    if claim.split is None:
-        return ()
-    from polytile.scheduling.proof.split_tiles import prove_split
-
-    return prove_split(claim.scop, claim.dependences, claim.split)
+            yield from prove_time_tile(claim.source, claim.scop, claim.dependences, tile)
 
 
 def _broken(claim: Claim, message: str, pairs: isl.UnionMap) -> InternalError:

@@ -5,9 +5,5 @@ from __future__ import annotations
 from polytile.diagnostics import InternalError
 
 
-class WrongStreamError(InternalError):
-    """Kernels that run several iterations at once would not compute what the source does, or that is not known."""
-
-
-class WrongSplitError(InternalError):
-    """Kernels of tiles in registers would not compute what the source does, or that is not known."""
+class WrongTimeTileError(InternalError):
+    """Kernels of time tiles would not compute what the source does, or that is not known."""

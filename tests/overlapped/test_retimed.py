@@ -11,8 +11,8 @@ import polytile
 from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
 from polytile.ir.stream_plan import StreamPlan
-from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.wrong_plans import WrongStreamError
+from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
 from .checks import compiled, plan_of
 
@@ -171,7 +171,7 @@ def test_the_order_of_additions_is_kept_where_it_must_be(tmp_path: object) -> No
 
 def proven(scop: CompiledScop, plan: StreamPlan) -> tuple[str, ...]:
     chosen = scop.compilation
-    return prove_stream(scop.scop, scop.scop, chosen.dependences, plan).facts
+    return prove_overlapped(scop.scop, scop.scop, chosen.dependences, plan)
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_the_proof_names_sums_and_refuses_others() -> None:
     scop = compiled(box(1, f"{terms(1)} + A[t % 2][i - 1][j] * A[t % 2][i + 1][j]"), strict=False, time_tile=2)
     plan = plan_of(scop)
     wrong = replace(plan, steps=tuple(replace(s, retimed=not s.is_input) for s in plan.steps))
-    with pytest.raises(WrongStreamError, match="S0 is no sum of terms that read a single plane each"):
+    with pytest.raises(WrongTimeTileError, match="S0 is no sum of terms that read a single plane each"):
         proven(scop, wrong)
 
 
@@ -189,5 +189,5 @@ def test_planes_that_are_too_few_are_refused() -> None:
     scop = retimed(CUBE.replace("VALUE", value))
     plan = plan_of(scop)
     fewer = replace(plan, steps=tuple(replace(s, slots=1) for s in plan.steps))
-    with pytest.raises(WrongStreamError, match=r"no barrier before its slot is written again|has its slot"):
+    with pytest.raises(WrongTimeTileError, match=r"no barrier before its slot is written again|has its slot"):
         proven(scop, fewer)

@@ -13,12 +13,12 @@ import pytest
 import polytile
 from polytile.api import CompiledScop
 from polytile.certificate import certificate
-from polytile.check.split_tiles import split_problems
+from polytile.check.time_tiles.problems import time_tile_problems
 from polytile.diagnostics import UserError
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.split_plan import SplitPlan
-from polytile.scheduling.proof.split_tiles import prove_split
-from polytile.scheduling.proof.wrong_plans import WrongSplitError
+from polytile.scheduling.proof.time_tiles.split import prove_split
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 from polytile.scheduling.strategies.split import register_tile_sizes
 from tests.bitwise import same_as_c
 
@@ -104,8 +104,8 @@ def test_several_warps_in_a_tile_of_one_dimension(name: str) -> None:
     known = json.loads(certificate("f.c", "", (), [scop.compilation]))["scops"][0]
     alone = {**known["split"], "together": False}
     context = scop.compilation.scop.context
-    assert list(split_problems(known["program"], known["split"], context)) == []
-    assert any("more places than" in problem for problem in split_problems(known["program"], alone, context))
+    assert list(time_tile_problems(known["program"], known["split"], [], context)) == []
+    assert any("more places than" in problem for problem in time_tile_problems(known["program"], alone, [], context))
 
 
 @pytest.mark.slow(but="sides")
@@ -188,11 +188,11 @@ def test_tiles_that_update_in_place_load_the_very_places_that_they_read() -> Non
     assert state.dependences is not None
     boxes = replace(plan, exact=False)
     prove_split(state.scop, state.dependences, plan)
-    with pytest.raises(WrongSplitError, match="loads elements of A that another one of the launch writes"):
+    with pytest.raises(WrongTimeTileError, match="loads elements of A that another one of the launch writes"):
         prove_split(state.scop, state.dependences, boxes)
     known = json.loads(certificate("f.c", "", (), [state]))["scops"][0]
-    assert list(split_problems(known["program"], known["split"], state.scop.context)) == []
-    (problem,) = split_problems(known["program"], to_json(boxes), state.scop.context)
+    assert list(time_tile_problems(known["program"], known["split"], [], state.scop.context)) == []
+    (problem,) = time_tile_problems(known["program"], to_json(boxes), [], state.scop.context)
     assert "loads elements of A that its launch writes" in problem
 
 
@@ -252,8 +252,8 @@ def test_planted_errors_are_refused_by_proof_and_checker(name: str) -> None:
     prove_split(state.scop, state.dependences, plan)
     known = json.loads(certificate("f.c", "", (), [state]))["scops"][0]
     context = state.scop.context
-    assert list(split_problems(known["program"], known["split"], context)) == []
+    assert list(time_tile_problems(known["program"], known["split"], [], context)) == []
     for wrong in _wrong(plan):
-        with pytest.raises(WrongSplitError):
+        with pytest.raises(WrongTimeTileError):
             prove_split(state.scop, state.dependences, wrong)
-        assert list(split_problems(known["program"], to_json(wrong), context)), wrong
+        assert list(time_tile_problems(known["program"], to_json(wrong), [], context)), wrong

@@ -12,7 +12,7 @@ from polytile.drawing.iterations.view import Shown
 from polytile.drawing.model import Instance, Tile
 from polytile.drawing.overlapped.model import TileGrid
 from polytile.drawing.overlapped.tiles import StreamTiles
-from polytile.scheduling.proof.streaming.time_loop import TimeLoop, time_loop
+from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, time_loop
 
 KERNEL = -1  # before those of the tree
 

@@ -30,7 +30,7 @@ from polytile.drawing.overlapped.tiles import StreamTiles
 from polytile.drawing.sizes import choose_sizes
 from polytile.ir.stream_plan import StreamPlan, StreamStep
 from polytile.runtime.parameters import point
-from polytile.scheduling.proof.streaming.time_loop import TimeLoop, time_loop
+from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, time_loop
 
 OUT = isl.dim_type.out
 MAX_ALONG = (330, 140)  # places along an axis, in views over one and over two

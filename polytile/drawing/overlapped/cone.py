@@ -10,7 +10,7 @@ from polytile.drawing.instances import points
 from polytile.drawing.model import Point
 from polytile.drawing.overlapped.model import StreamCone
 from polytile.ir.stream_plan import StreamPlan, StreamStep
-from polytile.scheduling.proof.streaming.time_loop import TimeLoop, write_of
+from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, write_of
 
 Cell = tuple[int, Point]  # the index of a step, and the place
 Made = Mapping[tuple[str, Point], str]  # by array and place, the statement that makes the cell in each iteration

@@ -15,8 +15,8 @@ from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.candidate import Problem
-from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.wrong_plans import WrongStreamError
+from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 from polytile.scheduling.strategies.overlapped.dag_values import dag_values
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, stream_steps
 
@@ -49,7 +49,7 @@ def plan_of(exchange: Exchange = Exchange.WARP) -> StreamPlan:
 
 
 def prove(plan: StreamPlan) -> tuple[str, ...]:
-    return prove_stream(problem().scop, problem().scop, problem().dependences, plan).facts
+    return prove_overlapped(problem().scop, problem().scop, problem().dependences, plan)
 
 
 @pytest.mark.parametrize("exchange", TILES)
@@ -112,7 +112,7 @@ PLANTED = {**{name: MISTAKES[name][0] for name in SHARED}, **OWN}
 @pytest.mark.parametrize("mistake", PLANTED)
 def test_planted_errors_are_refused_and_found(mistake: str) -> None:
     wrong = PLANTED[mistake](plan_of())
-    with pytest.raises(WrongStreamError):
+    with pytest.raises(WrongTimeTileError):
         prove(wrong)
     assert checked(problem().scop, wrong)
 
@@ -127,5 +127,5 @@ def test_a_time_loop_is_no_single_iteration() -> None:
     scop = read_program("test.c", f"{HEADER}\n{{\n#pragma scop\n{text}\n#pragma endscop\n}}\n").scops[0]
     plan = not_run(not_run(plan_of()))
     assert checked(scop, plan)
-    with pytest.raises(WrongStreamError, match="several instances"):
-        prove_stream(scop, scop, analyse(scop), plan)
+    with pytest.raises(WrongTimeTileError, match="several instances"):
+        prove_overlapped(scop, scop, analyse(scop), plan)

@@ -15,8 +15,8 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.stream_plan import Exchange, StreamPlan
-from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.wrong_plans import WrongStreamError
+from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
 from .planted import Change, with_read, with_step
 
@@ -46,8 +46,8 @@ def plan_of(state: Compilation) -> StreamPlan:
 
 def is_refused(state: Compilation, certificate: str, wrong: StreamPlan, reason: str) -> None:
     """By the proof, and by the checker, which finds nothing wrong with the plan that was made."""
-    with pytest.raises(WrongStreamError) as caught:
-        prove_stream(state.scop, state.scop, state.dependences, wrong)
+    with pytest.raises(WrongTimeTileError) as caught:
+        prove_overlapped(state.scop, state.scop, state.dependences, wrong)
     assert reason in caught.value.message
     assert not wrongs(certificate)
     assert any(problems({**json.loads(certificate), "stream": to_json(wrong)}))

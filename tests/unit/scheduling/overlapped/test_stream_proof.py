@@ -8,8 +8,8 @@ import pytest
 
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
-from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.wrong_plans import WrongStreamError
+from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
 from .conftest import PlanOf, problem_of
 from .planted import MISTAKES
@@ -35,7 +35,7 @@ RIGHT = [
 
 def prove(source: str, plan: StreamPlan) -> tuple[str, ...]:
     problem = problem_of(source)
-    return prove_stream(problem.scop, problem.scop, problem.dependences, plan).facts
+    return prove_overlapped(problem.scop, problem.scop, problem.dependences, plan)
 
 
 @pytest.mark.parametrize(("source", "iterations"), RIGHT)
@@ -48,14 +48,14 @@ def test_right_plans_are_proven(source: str, iterations: int, plan_of: PlanOf) -
 def test_blocks_in_place_write_no_element_that_they_read(plan_of: PlanOf) -> None:
     plan = plan_of("an5d/box2d1r.c", 1)
     assert plan.in_place and prove("an5d/box2d1r.c", plan)
-    with pytest.raises(WrongStreamError, match=r"no block stores the values of iteration t0\+0 of A"):
+    with pytest.raises(WrongTimeTileError, match=r"no block stores the values of iteration t0\+0 of A"):
         prove("an5d/box2d1r.c", replace(plan, stores=()))
-    with pytest.raises(WrongStreamError, match="stored twice"):
+    with pytest.raises(WrongTimeTileError, match="stored twice"):
         prove("an5d/box2d1r.c", replace(plan, stores=2 * plan.stores))
     copied = plan_of(COPY_BACK, 1)
     assert copied.shadows and prove(COPY_BACK, copied)
     stores = tuple(StreamStore(s.index) for s in copied.made)
-    with pytest.raises(WrongStreamError, match="overwrites what it reads, A of iteration t0-1"):
+    with pytest.raises(WrongTimeTileError, match="overwrites what it reads, A of iteration t0-1"):
         prove(COPY_BACK, replace(copied, in_place=True, shadows=(), stores=stores))
 
 
@@ -64,7 +64,7 @@ def test_blocks_in_place_write_no_element_that_they_read(plan_of: PlanOf) -> Non
 def test_planted_errors_are_refused(source: str, mistake: str, plan_of: PlanOf) -> None:
     change, reason = MISTAKES[mistake]
     wrong = change(plan_of(source, 3))
-    with pytest.raises(WrongStreamError) as caught:
+    with pytest.raises(WrongTimeTileError) as caught:
         prove(source, wrong)
     assert reason in caught.value.message
 
@@ -77,7 +77,7 @@ def test_shared_memory_needs_a_barrier_behind_what_other_threads_made(plan_of: P
     waiting = tuple(replace(s, lag=2 * s.lag, slots=s.slots + 1) for s in plan.steps)
     assert prove("an5d/box2d1r.c", replace(apart, steps=waiting))
     early = tuple(replace(s, lag=s.lag, slots=s.slots + 1) for s in plan.steps)
-    with pytest.raises(WrongStreamError, match="no barrier"):
+    with pytest.raises(WrongTimeTileError, match="no barrier"):
         prove("an5d/box2d1r.c", replace(apart, steps=early))
 
 
@@ -86,16 +86,16 @@ def test_older_versions_that_can_be_seen_are_stored(plan_of: PlanOf) -> None:
     plan = plan_of("stencilgen/j2d5pt.c", 3)
     older = next(s for s in plan.stores if s.becomes is None)
     without = replace(plan, stores=tuple(s for s in plan.stores if s != older))
-    with pytest.raises(WrongStreamError, match="no block stores"):
+    with pytest.raises(WrongTimeTileError, match="no block stores"):
         prove("stencilgen/j2d5pt.c", without)
     stale = replace(plan, stores=(*without.stores, StreamStore(older.step - 1)))
-    with pytest.raises(WrongStreamError, match="same elements"):
+    with pytest.raises(WrongTimeTileError, match="same elements"):
         prove("stencilgen/j2d5pt.c", stale)
 
 
 def test_elements_of_their_own_for_each_iteration_are_refused(plan_of: PlanOf) -> None:
     """No block of some iterations stores all that is seen of E[t]."""
-    with pytest.raises(WrongStreamError, match="values of more iterations"):
+    with pytest.raises(WrongTimeTileError, match="values of more iterations"):
         prove(COPY_BACK.replace("B[i][j]", "E[t][i][j]"), renamed(plan_of(COPY_BACK, 4), "B", "E"))
 
 
@@ -105,14 +105,14 @@ def renamed(plan: StreamPlan, array: str, other: str) -> StreamPlan:
 
 def test_iterations_that_make_other_cells_are_refused(plan_of: PlanOf) -> None:
     plan = plan_of(COPY_BACK, 4)
-    with pytest.raises(WrongStreamError, match="same cells in each iteration"):
+    with pytest.raises(WrongTimeTileError, match="same cells in each iteration"):
         prove(COPY_BACK.replace("i < N - 1", "i < N - 1 - t"), plan)
 
 
 def test_a_plan_of_another_program_is_refused(plan_of: PlanOf) -> None:
     plan = plan_of(COPY_BACK, 4)
-    with pytest.raises(WrongStreamError, match="at \\[1, 0\\] from the one that it writes"):
+    with pytest.raises(WrongTimeTileError, match="at \\[1, 0\\] from the one that it writes"):
         prove(COPY_BACK.replace("A[i + 1][j]", "A[i + 1][j + 1]"), plan)
     in_place = COPY_BACK.replace("B[i][j] = A[i - 1]", "B[i][j] = B[i][j] + A[i - 1]")
-    with pytest.raises(WrongStreamError):
+    with pytest.raises(WrongTimeTileError):
         prove(in_place, plan)

@@ -12,13 +12,13 @@ import islpy as isl
 import pytest
 
 from polytile.certificate import statements
-from polytile.check.stream_plans import stream_problems
+from polytile.check.time_tiles.problems import time_tile_problems
 from polytile.diagnostics import InternalError
 from polytile.ir.plan_file import to_json
 from polytile.ir.scop import Origin, Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
-from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.wrong_plans import WrongStreamError
+from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
 from .conftest import PlanOf, problem_of
 from .planted import MISTAKES, with_read, with_step
@@ -43,8 +43,8 @@ def simulation(source: str, plan: StreamPlan, iterations: int) -> Simulation:
 def is_proven(source: str, plan: StreamPlan) -> bool:
     problem = problem_of(source)
     try:
-        return bool(prove_stream(problem.scop, problem.scop, problem.dependences, plan).facts)
-    except WrongStreamError:
+        return bool(prove_overlapped(problem.scop, problem.scop, problem.dependences, plan))
+    except WrongTimeTileError:
         return False
 
 
@@ -52,7 +52,7 @@ def checked(scop: Scop, plan: StreamPlan) -> list[str]:
     program: Any = {**statements(scop), "arrays": {a.name: a.root for a in scop.arrays}}
     visible = [a.name for a in scop.arrays if a.origin is Origin.EXTERNAL and a.live_out]
     program, content = json.loads(json.dumps([program, to_json(plan)]))
-    return list(stream_problems(program, content, visible, isl.Set(str(scop.context))))
+    return list(time_tile_problems(program, content, visible, isl.Set(str(scop.context))))
 
 
 @pytest.mark.parametrize(("source", "iterations"), RIGHT)

@@ -16,38 +16,25 @@ which was stored, and loaded before the tile began.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 
 import islpy as isl
 
 from polytile.ir.scop import AccessKind, Array, Scop, Statement
 from polytile.ir.split_plan import Colour, Field, SplitPlan, SplitRead, SplitWrite, Window
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.proof.wrong_plans import WrongSplitError
-
-SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
-
-
-def require(holds: bool, message: str) -> None:
-    """Raise WrongSplitError unless it holds."""
-    if not holds:
-        raise WrongSplitError(message)
+from polytile.scheduling.proof.time_tiles.time_loop import OUT, first_iterator, iterations, placed, require
 
 
 def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[str, ...]:
     """Prove the kernels of a plan; returns what was shown, in lines for a reader.
 
-    Raises WrongSplitError, with the first reason against it.
+    Raises WrongTimeTileError, with the first reason against it.
     """
-    try:
-        placed = _parts(scop, plan)
-        _check_order(dependences, scop, plan, placed)
-        _check_accesses(scop, plan)
-        _check_fills(plan)
-        for array in plan.transient:
-            _check_transient(scop, dependences, plan, array)
-    except WrongSplitError as error:
-        raise WrongSplitError(f"{scop.name}: split tiles in registers: {error.message}") from None
+    _check_order(dependences, scop, plan, _parts(scop, plan))
+    _check_accesses(scop, plan)
+    _check_fills(plan)
+    for array in plan.transient:
+        _check_transient(scop, dependences, plan, array)
     phases = f"{len(plan.phases)} launches a band of {plan.height} steps: dependences go to later launches, or stay in"
     return (
         f"{phases} a tile, to later levels",
@@ -65,8 +52,8 @@ def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
     them or in two of them.
     """
     require({s.name for s in scop.statements} == {w.statement for w in plan.writes}, "it runs other statements")
-    placed = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in plan.writes}
-    _check_steps(placed)
+    instances = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in plan.writes}
+    iterations(instances)
     for write in plan.writes:
         for k, cut in enumerate(plan.cuts):
             window = plan.written(write, k)
@@ -76,36 +63,15 @@ def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
             steeper = (cut.lower + cut.upper) * (plan.height - 1)  # what tiles lose, or gain, until the last step
             apart = min(shrinking, shrinking - steeper, growing, growing + steeper) >= 0
             require(apart, f"there are instances of {write.statement} in two tiles")
-    return placed
+    return instances
 
 
 def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
     """Return `{ S[t, i] -> [t, x] }`: the first iterator, and the last subscripts of what is written."""
-    written = [a for a in statement.accesses if a.kind is not AccessKind.READ]
-    one = len(written) == 1 and written[0].kind is AccessKind.WRITE
-    require(one and len(statement.iterators) > 0, f"{statement.name} does not write one element in each step")
-    array = scop.array(written[0].array)
-    require(array.rank >= plan.dims and not array.fields, f"{array.name} has no element of its own for each place")
-    domain = statement.domain.intersect_params(scop.context)
-    first = isl.Map.identity(domain.get_space().map_from_set()).reset_tuple_id(OUT)
-    first = first.project_out(OUT, 1, len(statement.iterators) - 1).intersect_domain(domain)
-    place = written[0].relation.intersect_domain(domain).reset_tuple_id(OUT)
-    place = place.project_out(OUT, 0, array.rank - plan.dims)
-    found = first.flat_range_product(place)
+    require(len(statement.iterators) > 0, f"no loop over time is around {statement.name}")
+    found = placed(scop, statement, first_iterator(statement), plan.dims)
     require(found.is_bijective(), f"several instances of {statement.name} write one element in a step")
     return found
-
-
-def _check_steps(placed: dict[str, isl.Map]) -> None:
-    """Check that each statement runs at the same places in all steps, from a first to a last one."""
-    ranges = {name: one.range() for name, one in placed.items()}
-    steps = reduce(isl.Set.union, (r.project_out(SET, 1, r.dim(SET) - 1) for r in ranges.values())).coalesce()
-    later = isl.Map.lex_lt(steps.get_space())
-    between = steps.apply(later).intersect(steps.apply(later.reverse()))
-    require(between.is_subset(steps), "the time loop leaves steps out")
-    for name, own in ranges.items():
-        same = steps.flat_product(own.project_out(SET, 0, 1)).is_equal(own)
-        require(same, f"{name} does not run at the same places in each step")
 
 
 def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
@@ -120,7 +86,7 @@ def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
 
 
 # Order --------------------------------------------------------------------------------------------
-def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, placed: Mapping[str, isl.Map]) -> None:
+def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, instances: Mapping[str, isl.Map]) -> None:
     """Check that dependences go to later bands, later launches of a band, or in the same tile to later steps and
     levels.
 
@@ -133,7 +99,7 @@ def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, placed: 
     """
     skewed = isl.UnionMap("{ }")
     for write in plan.writes:
-        times = placed[write.statement].apply_range(_skewed(plan, write))
+        times = instances[write.statement].apply_range(_skewed(plan, write))
         skewed = skewed.union(isl.UnionMap.from_map(times))
     sides = [f"s{k} >= 0" for k in range(2 * plan.dims)]
     names = ", ".join(["t", "folded", *(f"s{k}" for k in range(2 * plan.dims))])
@@ -159,7 +125,7 @@ def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
     versions = dict(plan.versions)
     for write in plan.writes:
         statement = scop.statement(write.statement)
-        placed = _placed(scop, statement, plan).reverse()
+        instances = _placed(scop, statement, plan).reverse()
         reads = {r.access: r for r in plan.reads_of(write.statement)}
         require(len(reads) == len(plan.reads_of(write.statement)), f"an access of {write.statement} is in two cells")
         for number, access in enumerate(statement.accesses):
@@ -171,7 +137,7 @@ def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
             require(known and access.array in versions, f"access {number} of {write.statement} has no cell")
             require(is_write == (read is None), f"access {number} of {write.statement} is no read")
             one = _element(scop.array(access.array), plan, versions[access.array], read or write)
-            there = placed.apply_range(access.relation)
+            there = instances.apply_range(access.relation)
             require(there.is_subset(one), f"access {number} of {write.statement} is not of the element of its cell")
         require(not reads, f"{write.statement} reads what it does not in the source")
 
@@ -249,8 +215,8 @@ def _check_transient(scop: Scop, dependences: Dependences, plan: SplitPlan, arra
     require(later and known.exact, f"{array} is read before it is made anew")
     steps = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in (*readers, write)}
     times = isl.UnionMap("{ }")
-    for placed in steps.values():
-        times = times.union(isl.UnionMap.from_map(placed.project_out(OUT, 1, plan.dims)))
+    for one in steps.values():
+        times = times.union(isl.UnionMap.from_map(one.project_out(OUT, 1, plan.dims)))
     apart = known.flow.intersect_params(scop.context).apply_domain(times).apply_range(times).deltas()
     require(apart.is_subset(isl.UnionSet("{ [0] }")), f"{array} is read in later steps than it is made in")
     (access,) = (a for a in scop.statement(write.statement).accesses if a.writes)

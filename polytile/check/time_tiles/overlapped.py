@@ -4,7 +4,7 @@ A certificate has their plan: steps, each the values that one iteration makes of
 steps read which; and what is stored for the next block or behind the last one. It is checked here for any first
 iteration t0 of a pair of blocks, and for any sizes:
 
-- each step reads in its slots what its source put there (stream_slots.py);
+- each step reads in its slots what its source put there (plane_slots.py);
 - what its source means there is what the program reads;
 - the first block finds its inputs where the program keeps them at t0, the second one in second buffers;
 - the second block leaves what the program has at t0 + 2 T, of all that is read or seen from there on.
@@ -21,21 +21,20 @@ from itertools import combinations
 import islpy as isl
 
 from polytile.check.relations import Check, maps, union
-from polytile.check.shared_planes import ONE_STEP
-from polytile.check.stream_slots import slot_problems
-from polytile.check.time_loop import Cells, StreamError, cells_of
+from polytile.check.time_tiles.plane_slots import slot_problems
+from polytile.check.time_tiles.shared_planes import ONE_STEP
+from polytile.check.time_tiles.time_loop import Cells, cells_of
+from polytile.check.time_tiles.wrong_tile import WrongTileError, require
 
 
-def stream_problems(program: Check, plan: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
-    """Yield what is wrong with a plan of blocks of a program, a line each; `visible` are arrays that are seen after
-    it."""
-    try:
-        _check_form(program, plan)
-        cells = cells_of(program, plan, context)
-        held = [_held(cells, plan, step) for step in plan["steps"]]
-    except StreamError as error:
-        yield f"blocks of iterations: {error}"
-        return
+def overlapped_problems(program: Check, plan: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
+    """Yield what is wrong with a plan of blocks of a program, a line each; `visible` are arrays that are seen after it.
+
+    Raises WrongTileError for what cannot be checked.
+    """
+    _check_form(program, plan)
+    cells = cells_of(program, plan, context)
+    held = [_held(cells, plan, step) for step in plan["steps"]]
     yield from slot_problems(plan)
     yield from _values(cells, program, plan, held)
     if plan.get("in_place"):
@@ -80,8 +79,7 @@ def _check_form(program: Check, plan: Check) -> None:
         ),
     }
     for what, holds in tests.items():
-        if not holds:
-            raise StreamError(what)
+        require(holds, what)
 
 
 def _held(cells: Cells, plan: Check, step: Check) -> isl.UnionMap:
@@ -97,7 +95,7 @@ def _held(cells: Cells, plan: Check, step: Check) -> isl.UnionMap:
         return isl.UnionMap.from_map(places).apply_range(cells.memory(step["array"], 0))
     made = _made(cells, step, 0).apply_domain(cells.cell_of_element)
     if not made.is_single_valued():
-        raise StreamError(f"step {step['index']} makes a cell more than once")
+        raise WrongTileError(f"step {step['index']} makes a cell more than once")
     rest = isl.UnionMap.from_map(places).subtract_domain(made.domain())
     return made.union(rest.apply_range(cells.constant(step["array"])))
 
@@ -108,7 +106,7 @@ def _maker(plan: Check, step: Check) -> Check:
     stored = [plan["steps"][s["step"]] for s in plan["stores"]]
     found = [s for s in stored if s["array"] == step["array"] and s["iteration"] == 0 and s["index"] < min(readers)]
     if len(found) != 1 or len({*readers}) != 1:
-        raise StreamError(f"input {step['index']} is loaded before a kernel makes it")
+        raise WrongTileError(f"input {step['index']} is loaded before a kernel makes it")
     maker: Check = found[0]
     return maker
 

@@ -9,15 +9,12 @@ import islpy as isl
 
 from polytile.check.flow import flow
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, maps, padded, union
+from polytile.check.time_tiles.wrong_tile import WrongTileError
 from polytile.check.tree import NODE
 from polytile.dataclass import dataclass
 
 SET = isl.dim_type.set
 Value = isl.UnionMap
-
-
-class StreamError(Exception):
-    """Why a program has no blocks of iterations that can be checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Cells:
                 found = self._places(isl.Map(access["relation"]), iteration)
                 total = found if total is None else total.union(found)
         if total is None or not total.is_single_valued():
-            raise StreamError(f"an iteration writes {array} at no or several places")
+            raise WrongTileError(f"an iteration writes {array} at no or several places")
         return total
 
     def _places(self, write: isl.Map, iteration: int) -> isl.Map:
@@ -173,7 +170,7 @@ def _before(array: str, cell_of_element: isl.UnionMap) -> isl.UnionMap:
 
 
 def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
-    """Return the cells of a program that is one time loop, or a single iteration of none. Raises StreamError
+    """Return the cells of a program that is one time loop, or a single iteration of none. Raises WrongTileError
     otherwise."""
     dims, once = plan["dims"], plan.get("once", False)
     writes: isl.UnionMap = union([accesses(program, array, "write") for array in program["arrays"]], isl.UnionMap)
@@ -181,11 +178,11 @@ def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
     domain: isl.UnionSet = union([s["domain"] for s in program["statements"].values()], isl.UnionSet)
     kinds = [[a["kind"] for a in s["accesses"] if a["kind"] != "read"] for s in program["statements"].values()]
     if any(kind != ["write"] for kind in kinds) or not writes.is_single_valued():
-        raise StreamError("an instance does not write one element")
+        raise WrongTileError("an instance does not write one element")
     when = (_iteration_zero(program) if once else _when(program)).intersect_domain(domain.intersect_params(context))
     arrays = {m.get_tuple_name(OUT): int(m.dim(OUT)) for m in maps(writes)}
     if min(arrays.values()) < dims or (once and max(arrays.values()) > dims):
-        raise StreamError("an array has no element of its own for each cell")
+        raise WrongTileError("an array has no element of its own for each cell")
     found = {a: root for a, root in program["arrays"].items() if a in arrays}
     arrays |= _loaded(program, plan, arrays)
     cells: isl.UnionMap = union([_cell_of_element(a, rank, dims) for a, rank in arrays.items()], isl.UnionMap)
@@ -195,12 +192,12 @@ def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
 
 def _loaded(program: Check, plan: Check, written: Mapping[str, int]) -> dict[str, int]:
     """Return the arrays that a plan's steps load and nothing writes, which have an element for each cell. Raises
-    StreamError for one that has not."""
+    WrongTileError for one that has not."""
     wanted = {s["array"] for s in plan["steps"] if not s["statements"]} - {*written}
     read = [a for s in program["statements"].values() for a in s["accesses"] if a["array"] in wanted]
     found = {a["array"]: int(isl.Map(a["relation"]).dim(OUT)) for a in read}
     if {*found} != wanted or any(rank != plan["dims"] for rank in found.values()):
-        raise StreamError("an array that is loaded has no element of its own for each cell")
+        raise WrongTileError("an array that is loaded has no element of its own for each cell")
     return found
 
 
@@ -212,10 +209,10 @@ def _iteration_zero(program: Check) -> isl.UnionMap:
 
 def _when(program: Check) -> isl.UnionMap:
     """Return `{ S[i] -> [t] }`: the outermost loop, around all statements, counts their first iterators. Raises
-    StreamError where there is no such loop."""
+    WrongTileError where there is no such loop."""
     loop = isl.Schedule(program["order"]).get_root().child(0)
     if loop.get_type() != NODE.band or loop.band_n_member() < 1:
-        raise StreamError("no loop is around all statements")
+        raise WrongTileError("no loop is around all statements")
     outermost = isl.UnionMap.from_union_pw_aff(loop.band_get_partial_schedule().get_at(0))
     for name, statement in program["statements"].items():
         domain = isl.UnionSet(statement["domain"])
@@ -223,7 +220,7 @@ def _when(program: Check) -> isl.UnionMap:
         inner = [f"i{k}" for k in range(rank)]
         first = isl.UnionMap(f"{{ {name}[{', '.join(inner)}] -> [i0] }}" if rank else "{ }").intersect_domain(domain)
         if not outermost.intersect_domain(domain).is_equal(first):
-            raise StreamError(f"the outermost loop is not the first one of {name}")
+            raise WrongTileError(f"the outermost loop is not the first one of {name}")
     return outermost
 
 
@@ -233,11 +230,13 @@ def _cell_of_element(array: str, rank: int, dims: int) -> isl.UnionMap:
 
 
 def _starts(when: isl.UnionMap, last: int) -> isl.Set:
-    """Return the t0 from which blocks run to t0 + `last`. Raises StreamError where iterations between the first and the
-    last one are left out."""
+    """Return the t0 from which blocks run to t0 + `last`.
+
+    Raises WrongTileError where iterations between the first and the last one are left out.
+    """
     times = isl.Set.from_union_set(when.range()).coalesce()
     later, earlier = (order(times.get_space()) for order in (isl.Map.lex_lt, isl.Map.lex_gt))
     if not times.apply(later).intersect(times.apply(earlier)).is_subset(times):
-        raise StreamError("the time loop leaves iterations out")
+        raise WrongTileError("the time loop leaves iterations out")
     ends = [isl.Set(f"[t0] -> {{ [t] : t = t0 + {k} }}").intersect(times).params() for k in (0, last)]
     return ends[0].intersect(ends[1])

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polytile.check.flow import flow
 from polytile.check.relations import Check
-from polytile.check.shared_planes import ONE_STEP, places, shape_problems
+from polytile.check.time_tiles.shared_planes import ONE_STEP, places, shape_problems
 from polytile.machine import WARP_SIZE
 
 MADE, READ = "made", "read"

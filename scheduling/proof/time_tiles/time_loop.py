@@ -10,21 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import reduce
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import band_members, maps, sample
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
-from polytile.scheduling.proof.wrong_plans import WrongStreamError
+from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
 IN, OUT, SET, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
 
 
 def require(holds: bool, message: str) -> None:
-    """Raise WrongStreamError unless it holds."""
+    """Raise WrongTimeTileError unless it holds."""
     if not holds:
-        raise WrongStreamError(message)
+        raise WrongTimeTileError(message)
 
 
 def example(relation: isl.Map) -> str:
@@ -64,15 +65,11 @@ def write_of(statement: Statement) -> AccessRelation:
 def time_loop(scop: Scop, dims: int) -> TimeLoop:
     """Return the instances of a SCoP by iteration and cell.
 
-    Raises WrongStreamError where it is not one time loop all of whose iterations make the same cells.
+    Raises WrongTimeTileError where it is not one time loop all of whose iterations make the same cells.
     """
     time = _outermost(scop)
-    at = {s.name: _at(scop, s, _time_of(s, time), dims) for s in scop.statements}
-    times = _times(list(at.values()))
-    for name, placed in at.items():
-        cells = placed.range().project_out(SET, 0, 1)
-        same = times.flat_product(cells).is_equal(placed.range())
-        require(same, f"{name} does not write the same cells in each iteration of the time loop")
+    at = {s.name: placed(scop, s, _time_of(s, time), dims) for s in scop.statements}
+    times = iterations(at)
     versions = {array: _versions(scop, array, dims) for array in _written_arrays(scop)}
     return _instances(scop, dims, times, at, versions)
 
@@ -86,7 +83,7 @@ def single_iteration(scop: Scop, dims: int) -> TimeLoop:
     for array in (scop.array(name) for name in _written_arrays(scop)):
         require(array.rank == dims, f"{array.name} has not {dims} dimensions")
     none = isl.Set("{ [t] : t = 0 }")
-    at = {s.name: _at(scop, s, isl.Map.from_domain_and_range(s.domain, none), dims) for s in scop.statements}
+    at = {s.name: placed(scop, s, isl.Map.from_domain_and_range(s.domain, none), dims) for s in scop.statements}
     versions = {array: isl.Map("{ [t] -> [] }") for array in _written_arrays(scop)}
     return _instances(scop, dims, none, at, versions)
 
@@ -116,15 +113,23 @@ def _time_of(statement: Statement, time: isl.UnionPwAff) -> isl.Map:
     domain = statement.domain
     require(len(statement.iterators) > 0, f"no loop over time is around {statement.name}")
     steps = maps(isl.UnionMap.from_union_pw_aff(time.intersect_domain(isl.UnionSet.from_set(domain))))
-    first = isl.Map.identity(domain.get_space().map_from_set()).reset_tuple_id(OUT)
-    first = first.project_out(OUT, 1, len(statement.iterators) - 1).intersect_domain(domain)
+    first = first_iterator(statement)
     same = len(steps) == 1 and steps[0].is_equal(first)
     require(same, f"the first loop of {statement.name} does not count the iterations of the time loop")
     return first
 
 
-def _at(scop: Scop, statement: Statement, time: isl.Map, dims: int) -> isl.Map:
-    """Return `{ S[i] -> [t, x] }`."""
+def first_iterator(statement: Statement) -> isl.Map:
+    """Return `{ S[t, i] -> [t] }` of a statement in a loop."""
+    first = isl.Map.identity(statement.domain.get_space().map_from_set()).reset_tuple_id(OUT)
+    return first.project_out(OUT, 1, len(statement.iterators) - 1).intersect_domain(statement.domain)
+
+
+def placed(scop: Scop, statement: Statement, time: isl.Map, dims: int) -> isl.Map:
+    """Return `{ S[i] -> [t, x] }`: when a statement runs, and the last subscripts of the element that it writes.
+
+    Raises WrongTimeTileError where it does not write one element, with one of its own for each cell.
+    """
     write, array, domain = write_of(statement), scop.array(write_of(statement).array), statement.domain
     require(array.rank >= dims and not array.fields, f"{array.name} has no element of its own for each cell")
     written = write.relation.intersect_domain(domain).reset_tuple_id(OUT).project_out(OUT, 0, array.rank - dims)
@@ -132,15 +137,20 @@ def _at(scop: Scop, statement: Statement, time: isl.Map, dims: int) -> isl.Map:
     return time.flat_range_product(written).intersect_params(scop.context)
 
 
-def _times(placed: list[isl.Map]) -> isl.Set:
-    """Return the iterations that there are: all from a first to a last one."""
-    total = isl.Set.empty(placed[0].range().project_out(SET, 1, placed[0].dim(OUT) - 1).get_space())
-    for one in placed:
-        total = total.union(one.range().project_out(SET, 1, one.dim(OUT) - 1))
-    total = total.coalesce()
+def iterations(at: Mapping[str, isl.Map]) -> isl.Set:
+    """Return the iterations `{ [t] }` that there are: all from a first to a last one.
+
+    Raises WrongTimeTileError where there are others, or a statement does not make the same cells in each.
+    """
+    ranges = {name: one.range() for name, one in at.items()}
+    first, *others = (own.project_out(SET, 1, own.dim(SET) - 1) for own in ranges.values())
+    total = reduce(isl.Set.union, others, first).coalesce()
     space = total.get_space()
     between = total.apply(isl.Map.lex_lt(space)).intersect(total.apply(isl.Map.lex_gt(space)))
     require(between.is_subset(total), "the time loop leaves iterations out")
+    for name, own in ranges.items():
+        same = total.flat_product(own.project_out(SET, 0, 1)).is_equal(own)
+        require(same, f"{name} does not write the same cells in each iteration of the time loop")
     return total
 
 

@@ -18,35 +18,24 @@ from itertools import product
 import islpy as isl
 
 from polytile.check.relations import OUT, Check, accesses, conflicts, union, value_flow
+from polytile.check.time_tiles.wrong_tile import require
 from polytile.machine import WARP_SIZE
 
 
-class SplitError(Exception):
-    """What is wrong with a plan."""
-
-
-def split_problems(program: Check, plan: Check, context: isl.Set) -> Iterator[str]:
-    """Yield what is wrong with a plan of a program's tiles, a line each."""
-    try:
-        tiles = _Tiles(program, plan, context)
-        tiles.check_parts()
-        order = isl.Schedule(program["order"])
-        for array in program["arrays"]:
-            tiles.check_order(array, order)
-        tiles.check_cells()
-        for array, versions in plan["versions"]:
-            for version in range(versions):
-                tiles.check_loads(array, version)
-        _ensure(not (plan.get("exact") and plan["transient"]), "of what is made anew the very places are loaded")
-        for array in plan["transient"]:
-            tiles.check_passed_on(array, order)
-    except SplitError as error:
-        yield f"split tiles: {error}"
-
-
-def _ensure(holds: bool, what: str) -> None:
-    if not holds:
-        raise SplitError(what)
+def check_split(program: Check, plan: Check, context: isl.Set) -> None:
+    """Check a plan of a program's tiles; raises WrongTileError, with what is wrong."""
+    tiles = _Tiles(program, plan, context)
+    tiles.check_parts()
+    order = isl.Schedule(program["order"])
+    for array in program["arrays"]:
+        tiles.check_order(array, order)
+    tiles.check_cells()
+    for array, versions in plan["versions"]:
+        for version in range(versions):
+            tiles.check_loads(array, version)
+    require(not (plan.get("exact") and plan["transient"]), "of what is made anew the very places are loaded")
+    for array in plan["transient"]:
+        tiles.check_passed_on(array, order)
 
 
 class _Tiles:
@@ -57,8 +46,8 @@ class _Tiles:
         self.dims = len(plan["cuts"])
         self.levels = 1 + max(w["level"] for w in plan["writes"])
         self.writes = {w["statement"]: w for w in plan["writes"]}
-        _ensure(self.dims in (1, 2), "tiles of no one or two dimensions")
-        _ensure(self.writes.keys() == program["statements"].keys(), "they run other statements")
+        require(self.dims in (1, 2), "tiles of no one or two dimensions")
+        require(self.writes.keys() == program["statements"].keys(), "they run other statements")
         self.place = isl.UnionMap("{ }")  # { S[i] -> [t, x0, x1] }
         for name in self.writes:
             self.place = self.place.union(isl.UnionMap.from_map(self._place(name)))
@@ -66,8 +55,8 @@ class _Tiles:
     def _place(self, name: str) -> isl.Map:
         statement = self.program["statements"][name]
         written = [a for a in statement["accesses"] if a["kind"] != "read"]
-        _ensure(len(written) == 1 and written[0]["kind"] == "write", f"{name} writes not one element")
-        _ensure(written[0]["array"] == self.writes[name]["array"], f"{name} writes another array")
+        require(len(written) == 1 and written[0]["kind"] == "write", f"{name} writes not one element")
+        require(written[0]["array"] == self.writes[name]["array"], f"{name} writes another array")
         domain = isl.Set(statement["domain"]).intersect_params(self.context)
         element = isl.Map(written[0]["relation"]).intersect_domain(domain).reset_tuple_id(OUT)
         place = element.project_out(OUT, 0, element.dim(OUT) - self.dims)
@@ -121,19 +110,19 @@ class _Tiles:
 
     def check_parts(self) -> None:
         tiles = self.tile()
-        _ensure(tiles.is_single_valued(), "an instance is in two tiles")
-        _ensure(self.place.domain().is_subset(tiles.domain()), "an instance is in no tile")
+        require(tiles.is_single_valued(), "an instance is in two tiles")
+        require(self.place.domain().is_subset(tiles.domain()), "an instance is in no tile")
         every = self.place.range()
         steps = every.apply(isl.UnionMap("{ [t, x, y] -> [t] }"))
         gaps = steps.apply(isl.UnionMap("{ [t] -> [s] : s > t }")).intersect(
             steps.apply(isl.UnionMap("{ [t] -> [s] : s < t }"))
         )
-        _ensure(gaps.is_subset(steps), "there are gaps between steps")
+        require(gaps.is_subset(steps), "there are gaps between steps")
         for name in self.writes:
             own = isl.UnionSet.from_set(self._place(name).range())
             places = own.apply(isl.UnionMap("{ [t, x, y] -> [x, y] }"))
             missing = steps.product(places).apply(isl.UnionMap("{ [[t] -> [x, y]] -> [t, x, y] }")).subtract(own)
-            _ensure(missing.is_empty(), f"a step runs {name} at other places than the others")
+            require(missing.is_empty(), f"a step runs {name} at other places than the others")
 
     def _uses(self, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
         reads, writes = (accesses(self.program, array, kind) for kind in ("read", "write"))
@@ -148,12 +137,12 @@ class _Tiles:
             " (c < d or c > d or K < M or K > M or L < N or L > N or z <= s)) }"
         )
         wrong = pairs.apply_domain(tiles).apply_range(tiles).intersect(late)
-        _ensure(wrong.is_empty(), f"tiles do not keep the order of accesses to {array}")
+        require(wrong.is_empty(), f"tiles do not keep the order of accesses to {array}")
 
     # Cells ---------------------------------------------------------------------------------------
     def check_cells(self) -> None:
         versions = dict(self.plan["versions"])
-        _ensure(all(self.plan["height"] % n == 0 for n in versions.values()), "bands begin with other versions")
+        require(all(self.plan["height"] % n == 0 for n in versions.values()), "bands begin with other versions")
         for name, write in self.writes.items():
             reads = {r["access"]: r for r in self.plan["reads"] if r["statement"] == name}
             at = self._place(name).reverse()
@@ -161,19 +150,19 @@ class _Tiles:
                 if access["array"] not in versions:
                     continue
                 one = reads.pop(number, None) if access["kind"] == "read" else {**write, "offset": [0] * self.dims}
-                _ensure(one is not None and one["array"] == access["array"], f"access {number} of {name} has no cell")
+                require(one is not None and one["array"] == access["array"], f"access {number} of {name} has no cell")
                 assert one is not None
                 there = at.apply_range(isl.Map(access["relation"]))
                 cell = self._cell(one, versions[access["array"]], there.dim(OUT))
-                _ensure(there.is_subset(cell), f"access {number} of {name} is of another cell")
-            _ensure(not reads, f"{name} reads cells that it does not read in the program")
+                require(there.is_subset(cell), f"access {number} of {name} is of another cell")
+            require(not reads, f"{name} reads cells that it does not read in the program")
         used = [a for s in self.program["statements"].values() for a in s["accesses"]]
         written = {a["array"] for a in used if a["kind"] != "read"}
-        _ensure(written == set(versions), "not all arrays that change have cells")
+        require(written == set(versions), "not all arrays that change have cells")
         self._check_box()
 
     def _cell(self, one: Check, versions: int, rank: int) -> isl.Map:
-        _ensure(rank == self.dims + (versions > 1), f"{one['array']} has not {versions} versions")
+        require(rank == self.dims + (versions > 1), f"{one['array']} has not {versions} versions")
         at = [f"(t + {one['version']}) mod {versions}"] if versions > 1 else []
         at += [f"x{k} + ({d})" for k, d in enumerate(one["offset"])]
         return isl.Map(f"{{ [t, x0, x1] -> {one['array']}[{', '.join(at)}] }}")
@@ -187,7 +176,7 @@ class _Tiles:
         widths = touched.range_product(touched).range().unwrap().deltas()
         for k, size in enumerate(box):
             far = widths.intersect(isl.UnionSet(f"{{ [d0, d1] : d{k} >= {size} }}"))
-            _ensure(far.is_empty(), f"a tile touches more places than {size} along dimension {k}")
+            require(far.is_empty(), f"a tile touches more places than {size} along dimension {k}")
 
     # Loads ---------------------------------------------------------------------------------------
     def _hull(self, name: str, array: str, version: int | None = None) -> list[tuple[int, int]] | None:
@@ -229,7 +218,7 @@ class _Tiles:
         other = isl.UnionMap(
             "{ [b, p, c, K, L] -> [b, p, d, M, N] : c < d or c > d or K < M or K > M or L < N or L > N }"
         )
-        _ensure(pairs.intersect(other).is_empty(), f"a tile loads elements of {array} that its launch writes")
+        require(pairs.intersect(other).is_empty(), f"a tile loads elements of {array} that its launch writes")
 
     # Arrays that are made anew in each step --------------------------------------------------------
     def check_passed_on(self, array: str, order: isl.Schedule) -> None:
@@ -238,10 +227,10 @@ class _Tiles:
         flow = value_flow(order, reads, writes, none, none)
         time = self.place.apply_range(isl.UnionMap("{ [t, x, y] -> [t] }"))
         steps = flow.apply_domain(time).apply_range(time).deltas()
-        _ensure(steps.is_subset(isl.UnionSet("{ [0] }")), f"{array} is read in later steps than it is made in")
+        require(steps.is_subset(isl.UnionSet("{ [0] }")), f"{array} is read in later steps than it is made in")
         (write,) = (w for w in self.plan["writes"] if w["array"] == array)
         first = reads.subtract_domain(flow.range()).range().intersect(writes.range())
-        _ensure(first.is_empty(), f"{array} is read before it is made")
+        require(first.is_empty(), f"{array} is read before it is made")
         zero, unit = [(0, 0)] * self.dims, "[[t, x0, x1] -> [TILE]]"
         made = self._relation(write, zero, unit).range()
         for name in {r["statement"] for r in self.plan["reads"] if r["array"] == array}:
@@ -251,10 +240,10 @@ class _Tiles:
             seen = self._relation(reader, hull, unit).range()
             earlier = made.unwrap().apply_domain(isl.UnionMap("{ [t, x, y] -> [s, x, y] : s >= t }")).wrap()
             lost = seen.subtract(made).intersect(earlier)
-            _ensure(lost.is_empty(), f"a tile reads {array} of another one, and has made it before")
+            require(lost.is_empty(), f"a tile reads {array} of another one, and has made it before")
             for corner in product(*hull):  # a reader elsewhere, of what stays in the tile by the rule of stores
                 moved = [(d, d) for d in corner]
                 inner = self._relation(reader, [(b, a) for a, b in hull], unit, shrinking=True).range()
                 theirs = self._relation(reader, moved, unit).range()
                 gone = made.intersect(inner).subtract(theirs)
-                _ensure(gone.is_empty(), f"a tile does not store {array}, which others read")
+                require(gone.is_empty(), f"a tile does not store {array}, which others read")

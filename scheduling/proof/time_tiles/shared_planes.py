@@ -15,13 +15,13 @@ Zhang, Mueller: Auto-generation and auto-tuning of 3D stencil codes on GPU clust
 from __future__ import annotations
 
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, planes_behind
-from polytile.scheduling.proof.streaming.time_loop import require
+from polytile.scheduling.proof.time_tiles.time_loop import require
 
 TWO = 2  # barriers: behind what is put, and behind what is read
 
 
 def check_shared_planes(plan: StreamPlan) -> None:
-    """Raise WrongStreamError unless each step finds in shared planes and registers what was put there for it."""
+    """Raise WrongTimeTileError unless each step finds in shared planes and registers what was put there for it."""
     for source in plan.inputs:
         reads = [read for read in plan.reads if read.source == source.index]
         beside = [read for read in reads if any(read.offset[plan.streamed :])]

@@ -13,12 +13,12 @@ Steps of one iteration alone (PLANES, COLUMNS) share planes of inputs in another
 from __future__ import annotations
 
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, read_when
-from polytile.scheduling.proof.streaming.shared_planes import check_shared_planes
-from polytile.scheduling.proof.streaming.time_loop import require
+from polytile.scheduling.proof.time_tiles.shared_planes import check_shared_planes
+from polytile.scheduling.proof.time_tiles.time_loop import require
 
 
 def check_order(plan: StreamPlan) -> None:
-    """Raise WrongStreamError unless each step finds in the slots of its sources what was made there for it."""
+    """Raise WrongTimeTileError unless each step finds in the slots of its sources what was made there for it."""
     for step in plan.steps:
         require(plan.streamed > 0 or step.lag == 0, f"step {step.index} lags behind in a stream of a single plane")
     for read in plan.reads:

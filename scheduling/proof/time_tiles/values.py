@@ -22,7 +22,7 @@ from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.proof.streaming.time_loop import OUT, TimeLoop, example, require
+from polytile.scheduling.proof.time_tiles.time_loop import OUT, TimeLoop, example, require
 
 Offset = tuple[int, ...]
 
@@ -30,7 +30,7 @@ Offset = tuple[int, ...]
 def check_sums(plan: StreamPlan, scop: Scop) -> Iterator[str]:
     """Check that steps that are retimed are sums of terms that read a single plane each; yields which there are.
 
-    Raises WrongStreamError unless they are.
+    Raises WrongTimeTileError unless they are.
     """
     names: dict[str, None] = {}
     for step in (s for s in plan.made if s.retimed):
@@ -60,7 +60,7 @@ class Group:
 def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> tuple[Group, ...]:
     """Check that each step reads what the source does; returns what is read, for all iterations.
 
-    Raises WrongStreamError unless it does.
+    Raises WrongTimeTileError unless it does.
     """
     found: dict[Group, None] = {}
     for step in plan.made:

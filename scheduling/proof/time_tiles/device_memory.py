@@ -22,14 +22,14 @@ from polytile.ir.scop import Origin, Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStep
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.last_writers import is_seen
-from polytile.scheduling.proof.streaming.time_loop import TimeLoop, require
-from polytile.scheduling.proof.streaming.values import Group, versions_read
+from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, require
+from polytile.scheduling.proof.time_tiles.values import Group, versions_read
 
 
 def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[Group, ...]) -> Iterator[str]:
     """Check that the blocks leave in memory what as many iterations of the source do; yields lines that say what.
 
-    Raises WrongStreamError unless they do.
+    Raises WrongTimeTileError unless they do.
     """
     _check_steps(plan, loop)
     _check_shadows(plan, loop.scop)
