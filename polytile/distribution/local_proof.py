@@ -83,7 +83,8 @@ def _names(space: isl.Space) -> str:
 
 
 def unsent(plan: DistributionPlan) -> Iterator[isl.Set]:
-    """Yield the positions at each side that are sent but not computed in front of the interior."""
+    """Yield the positions at each side that are sent but not computed in front of the interior. Sides are those of the
+    box that the phase computes, which begins beyond the part where phases behind it read further."""
     last = plan.split_phase
     written = {a.array for s in plan.phases[last].statements for a in plan.scop.statement(s).accesses if a.writes}
     later = [s for phase in plan.phases[last + 1 :] for s in phase.statements]
@@ -92,6 +93,7 @@ def unsent(plan: DistributionPlan) -> Iterator[isl.Set]:
         if exchange.array in behind:
             yield isl.Set("{ [0] }")
         if exchange.array in written:
-            for (below, above), (low, high) in zip(exchange.reach, plan.boundary, strict=True):
-                yield isl.Set(f"{{ [p] : {low} <= p < {above} }}")
-                yield isl.Set(f"{{ [p] : {high} <= p < {below} }}")
+            beyond = plan.phases[last].growth[0]
+            for (below, above), (low, high), (before, after) in zip(exchange.reach, plan.boundary, beyond, strict=True):
+                yield isl.Set(f"{{ [p] : {low} - {before} <= p < {above} }}")
+                yield isl.Set(f"{{ [p] : {high} - {after} <= p < {below} }}")

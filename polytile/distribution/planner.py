@@ -271,13 +271,15 @@ class _Planner:
         return None
 
     def _boundary(self, between: Sequence[HaloExchange], phase: int) -> tuple[Reach, ...]:
-        """Compute how thick the sides are that a neighbour waits for, of what a phase writes."""
+        """Compute how thick the sides are that a neighbour waits for, of what a phase writes: what it computes beyond
+        the part for the phases behind it comes in front of what is sent."""
         thick: tuple[Reach, ...] = tuple((0, 0) for _ in self.axes)
         written = {a.array for s in self.groups[phase] for a in self.scop.statement(s).accesses if a.writes}
         for exchange in between:
             if exchange.array in written:
                 thick = widest(thick, [(above, below) for below, above in exchange.reach])
-        return thick
+        beyond = self.growth[phase][0]
+        return tuple((a + c, b + d) if a or b else (0, 0) for (a, b), (c, d) in zip(thick, beyond, strict=True))
 
     def _copies(
         self, local: LocalPositions, before: Sequence[HaloExchange], between: Sequence[HaloExchange]

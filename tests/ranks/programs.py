@@ -59,7 +59,8 @@ void wave(int steps, int nx, int ny, int si, int sj, int ri, int rj, int qi, int
 
 
 HEXAGONS = """
-void hexagons(int steps, int n, int m, double A[n][m], double B[n][m], double line[n], double last[2], double count[1])
+void hexagons(int steps, int n, int m, double A[n][m], double B[n][m], double C[n][m], double line[n], double last[2],
+              double count[1])
 {
 #pragma scop
     for (int t = 0; t < steps; t++) {
@@ -70,6 +71,9 @@ void hexagons(int steps, int n, int m, double A[n][m], double B[n][m], double li
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < m - 1; j++)
                 A[i][j] = B[i][j];
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                C[i][j] = 0.5 * C[i][j] + A[i - 1][j] + A[i + 1][j - 1];
         for (int i = 0; i < n; i++)
             line[i] += A[i][m / 2];
         last[0] = A[n / 2][m / 2] + t % 2;
@@ -130,6 +134,7 @@ MOST_AT_ONCE = (  # what pairs leave out: corners, thick halos and messages behi
     Case("jacobi-2d in time tiles", 4, 2, 3, "overlap", True),
     Case("stencil-7pt in time tiles", 8, 3, 3, "overlap", False),
     Case("fdtd-2d", 6, 2, 3, "overlap", False),
+    Case("hexagons", 4, 2, 1, "overlap", True),
     Case("wave", 8, 2, 3, "overlap", True),
     Case("heat-3d", 8, 3, 3, "overlap", False),
     Case("heat-3d", 8, 3, 2, "basic", True),
@@ -180,12 +185,14 @@ def shape_of(ranks: int, axes: int, dimensions: int) -> tuple[int, ...]:
     return every[(ranks + dimensions) % len(every)]
 
 
-def sizes_of(program: Program, d: DistributedScop, shape: tuple[int, ...]) -> dict[str, int]:
-    """Extents with the thinnest parts that can be, and one position more, so that no number of ranks divides them."""
+def sizes_of(program: Program, d: DistributedScop, shape: tuple[int, ...], *, interior: bool) -> dict[str, int]:
+    """Extents with the thinnest parts that can be, or such as have an `interior` behind their sides, and one position
+    more, so that no number of ranks divides them."""
     found: dict[str, int] = {program.steps: 2 * d.plan.steps + 1}
     names = [getattr(axis.extent, "name", "") for axis in d.plan.axes]
     for name, parts, (below, above) in zip(names, shape, d.plan.halo, strict=True):
-        least = max(7 if parts == 1 else parts * max(below, above, 2) + 1, found.get(name, 0))
+        thickness = max(below, above, 2) * (3 if interior else 1)
+        least = max(7 if parts == 1 else parts * thickness + 1, found.get(name, 0))
         found[name] = least
     for name in program.sizes:
         found.setdefault(name, 9)
@@ -232,7 +239,7 @@ def run(program: Program, case: Case, comm: Any, transport: str) -> dict[str, An
     if comm == MPI.COMM_NULL:
         return {}
     shape = shape_of(case.ranks, len(whole.plan.axes), case.dimensions)
-    sizes = sizes_of(program, whole, shape)
+    sizes = sizes_of(program, whole, shape, interior=case.mode == "overlap" and case.ranks in (2, 4))
     chosen = Choice.of(shape, case.steps, case.mode, transport or "auto", on)
     d = DistributedScop(f.scop, whole.compiled, comm, chosen, DevicePlace(comm) if transport else HostPlace())
     arrays = (run_on_own if case.own_arrays else run_on_root)(d, sizes, inputs(f, sizes), comm)

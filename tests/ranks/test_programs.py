@@ -35,7 +35,7 @@ def test_jacobi_on_two_ranks() -> None:
 
 @pytest.mark.slow
 def test_all_programs_on_up_to_eight_ranks() -> None:
-    found = check(8, 73)
+    found = check(8, 74)
     assert {len(case["shape"]) for case in found} == {2, 3}
     assert {case["program"] for case in found if case["at_once"]} == {
         "jacobi-2d in time tiles", "stencil-7pt in time tiles",

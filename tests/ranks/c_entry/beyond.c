@@ -1,5 +1,6 @@
-/* No axis reaches the last column of A, B has other extents, and c changes where no axis runs. */
-void beyond(int steps, int n, int m, double A[n][m], double *c, double *rec)
+/* No axis reaches the last column of A, B has other extents, and c changes where no axis runs. What D reads of A beyond a
+   part is computed there, in the phase in front of D's, besides what neighbours wait for. */
+void beyond(int steps, int n, int m, double A[n][m], double *c, double *rec, double D[n][m])
 {
 #pragma scop
     double B[40][40];
@@ -10,6 +11,9 @@ void beyond(int steps, int n, int m, double A[n][m], double *c, double *rec)
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < m - 1; j++)
                 A[i][j] = B[i][j] * 0.5;
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                D[i][j] = 0.5 * D[i][j] + A[i - 1][j] + A[i + 1][j - 1];
         for (int i = 1; i < n - 1; i++)
             rec[i] += A[i][3];
         *c = *c * 0.75;

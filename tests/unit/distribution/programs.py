@@ -50,6 +50,18 @@ void advect(int steps, int n, float a, float A[n], float B[n])
 #pragma endscop
 }
 """
+# What a phase behind reads beyond a part is computed there, too, besides what neighbours wait for.
+READ_BEHIND = """
+void read_behind(int steps, int n, double A[2][n], double B[n])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++) A[(t + 1) % 2][i] = A[t % 2][i - 1] + A[t % 2][i + 1];
+        for (int i = 1; i < n - 1; i++) B[i] = B[i] * 0.5 + A[(t + 1) % 2][i - 1] + A[(t + 1) % 2][i + 1];
+    }
+#pragma endscop
+}
+"""
 
 # Values that do not stay in the arrays of the call: locals for each row, for each step, arrays of the function's own.
 ROW_SUMS = """
@@ -186,6 +198,7 @@ NAMED = {
     "swapped": SWAPPED,
     "lines": LINES,
     "sources": SOURCES,
+    "read behind": READ_BEHIND,
 }
 
 

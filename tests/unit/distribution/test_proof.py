@@ -12,7 +12,7 @@ from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute
 from polytile.distribution.proof import DistributionError, prove
 from polytile.scheduling.analysis.dependences import analyse
-from tests.unit.distribution.programs import ADVECTION, STAR, WAVE, scop_of, scop_of_file
+from tests.unit.distribution.programs import ADVECTION, READ_BEHIND, STAR, WAVE, scop_of, scop_of_file
 
 Change = Callable[[DistributionPlan], DistributionPlan]
 
@@ -67,6 +67,14 @@ def _thin_sides(plan: DistributionPlan) -> DistributionPlan:
     return replace(plan, boundary=tuple((0, 0) for _ in plan.boundary))
 
 
+def _sides_of_the_part(plan: DistributionPlan) -> DistributionPlan:
+    """Compute in front of what is sent as much of the box of the last phase as is sent of the part inside of it."""
+    beyond = plan.phases[plan.split_phase].growth[0]
+    assert beyond == ((1, 1),)
+    sides = zip(plan.boundary, beyond, strict=True)
+    return replace(plan, boundary=tuple((low - below, high - above) for (low, high), (below, above) in sides))
+
+
 def _thin_storage(plan: DistributionPlan) -> DistributionPlan:
     return replace(plan, arrays=tuple(replace(a, halo=tuple((0, 0) for _ in a.halo)) for a in plan.arrays))
 
@@ -117,6 +125,7 @@ PLANTED: list[tuple[str, int, Change, str]] = [
     (STAR, 1, _moved, "astray|lost"),
     (STAR, 1, _thin_sides, "unsent"),
     (STAR, 1, _thin_storage, "beyond"),
+    (READ_BEHIND, 1, _sides_of_the_part, "unsent"),
     (STAR, 1, _shorter_axis, "lost"),
     (STAR, 1, _other_accesses, "unlike"),
     (STAR, 2, _no_margin, "overrun"),
