@@ -19,7 +19,6 @@ from polytile.codegen.passes import (
     prune_signature,
     subwarp_loops,
     unroll_hints,
-    waiting,
     warp_aggregation,
 )
 from polytile.codegen.passes.plan import DISTRIBUTE, SHARE, LoweredPlan, OnDemand, Pass, ProgramPass, Run
@@ -59,9 +58,11 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     improving("forward-shared", lambda plan: bool(plan.forwarded), OnDemand("forward_shared", "shared_forwarding")),
     Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, OnDemand("launch_bounds")),
     Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
-    *waiting.UP_TO_PARTITIONS,
+    Pass("partition-tiles", lambda plan: plan.tiled or bool(plan.partitioned), OnDemand("partition_tiles")),
     improving("wide-copies", lambda plan: bool(plan.wide), OnDemand("wide_copies")),
-    *waiting.BEHIND_PARTITIONS,
+    Pass("software-pipeline", lambda plan: bool(plan.stages), OnDemand("software_pipeline")),
+    Pass("strength-reduction", lambda plan: "strength-reduction" in plan.requested, OnDemand("strength_reduction")),
+    Pass("index-width", lambda plan: "index-width" in plan.requested, OnDemand("index_width")),
     Pass(
         "reassociate-sums",
         lambda plan: plan.sums_are_free,
@@ -81,9 +82,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
 )
 
 # The passes that plans of compiled programs do not ask for, until a strategy makes plans that do.
-WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(
-    one.name for one in waiting.PASSES if one.name != "partition-tiles"
-)
+WAITING_FOR_A_STRATEGY = ("software-pipeline", "strength-reduction", "index-width")
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("subwarp-loops", always, subwarp_loops.subwarp_loops),

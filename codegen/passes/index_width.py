@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.expr import LLONG, Access, Binary, Cast, Declare, Expr, For, Unary
 from polytile.ir.expr_trees import rewrite
 from polytile.ir.gpu_ops import Advance
@@ -39,6 +40,11 @@ def _iterator(run: Trips, known: Intervals) -> Interval:
     if run.step > 0:
         return Interval(start.least, min(e.most for e in ends) - 1)
     return Interval(max(e.least for e in ends) + 1, start.most)
+
+
+def index_width(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Compute products of indices in 64 bits where ranges do not exclude that they need them."""
+    return widen(kernel)
 
 
 def widen(kernel: Kernel) -> Kernel:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import reduce
 
+from polytile.codegen.passes.plan import Context, LoweredPlan, iterator_of
 from polytile.codegen.passes.simplify import simplify
 from polytile.dataclass import dataclass
 from polytile.ir.affine_facts import Facts, implied
@@ -26,6 +27,15 @@ from polytile.ir.memory import Space
 from polytile.ir.polynomial import Linear, expression
 from polytile.ir.substitute import Body
 from polytile.ir.verify.uniform import differing_names
+
+
+def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """Run full tiles without guards, partial ones with them."""
+    if plan.tiled:
+        return separate_parts(kernel, plan.partitioned)
+    for label in plan.partitioned:
+        kernel = separate(kernel, iterator_of(kernel, label))
+    return kernel
 
 
 def separate_parts(kernel: Kernel, labels: Collection[str]) -> Kernel:

@@ -7,9 +7,9 @@ from dataclasses import field
 from importlib import import_module
 from typing import Any
 
-from polytile.codegen.passes.alignment import Alignment
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Stmt
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Access, For, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space, Storage
@@ -18,6 +18,7 @@ from polytile.ir.plan import LoopPlan
 from polytile.machine import Machine
 
 DISTRIBUTE, SHARE = "distribute-constants", "share-sums"  # parts of reassociate-sums that can be left out
+
 
 @dataclass(frozen=True, slots=True)
 class WideCopy:
@@ -46,8 +47,8 @@ class LoweredPlan:
     how they address memory are part of how its tiles are made. With `early`, a kernel may be launched while the one
     before it ends.
 
-    No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
-    `requested` are other passes by name.
+    No strategy asks for the rest yet: tiles of a loop are in so many `stages`, and `requested` are other passes by
+    name.
     """
 
     placements: Mapping[str, Storage] = field(default_factory=dict)
@@ -69,7 +70,6 @@ class LoweredPlan:
     time_tile: bool = False
     early: bool = True
     stages: Mapping[str, int] = field(default_factory=dict)
-    alignment: Alignment | None = None
     requested: frozenset[str] = frozenset()
 
     @property
@@ -168,3 +168,14 @@ class ProgramPass:
 def kept_arrays(kernel: Kernel) -> frozenset[str]:
     """Return the arrays that live inside the kernel."""
     return frozenset(s.array for s in kernel.storage if s.space in (Space.PRIVATE, Space.SHARED))
+
+
+def iterator_of(kernel: Kernel, label: str) -> str:
+    """Return the iterator of the loops of a label.
+
+    Raises InternalError where there is no such loop, or they have several iterators.
+    """
+    found = {n.iterator for n in kernel.nodes if isinstance(n, For) and n.label == label}
+    if len(found) != 1:
+        raise InternalError(f"kernel {kernel.name} has no loop {label} with one iterator")
+    return found.pop()

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from polytile.codegen.passes.plan import Context, LoweredPlan, iterator_of
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, lift, select
@@ -30,6 +31,13 @@ from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.name_supply import fresh
 from polytile.ir.substitute import Body, block, substituted
 from polytile.ir.trip_count import Trips, trips
+
+
+def software_pipeline(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """Copy tiles to shared memory some iterations before they are used."""
+    for label, stages in plan.stages.items():
+        kernel = pipeline(kernel, iterator_of(kernel, label), stages)
+    return kernel
 
 
 def pipeline(kernel: Kernel, iterator: str, stages: int) -> Kernel:

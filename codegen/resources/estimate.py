@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.resources.linear_code import Code, code_of
 from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.codegen.resources.register_pressure import pressure, staying
+from polytile.codegen.resources.unroll import unroll
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, ceil_div

@@ -15,7 +15,6 @@ from polybench.runner.tables import ROOT, Entry
 from polytile.dataclass import dataclass
 
 ANCHORS = ROOT / "anchors"
-RATES = ("stencil-generators-h200.csv", "prototypes-h200.csv")
 LARGE = ("large", "extralarge")  # where rates of different grids can be compared
 
 
@@ -69,18 +68,6 @@ def ceiling(gpu: str, folder: Path = ANCHORS) -> Ceiling | None:
         if values["name"] in gpu:
             return Ceiling(values["copy_bytes_per_s"], values["flops_per_s"])
     return None
-
-
-def rates(folder: Path = ANCHORS) -> dict[tuple[str, str, str], float]:
-    """Return the best rate of every (peer, benchmark, type), prototypes too, in 1e9 points a second."""
-    found: dict[tuple[str, str, str], float] = {}
-    for file in RATES:
-        for row in _csv(folder / file):
-            rate = _number(row["gcells_per_s"])
-            if rate is not None and row["check"].startswith("ok"):
-                about = row["peer"], row["benchmark"], row["dtype"]
-                found[about] = max(rate, found.get(about, rate))
-    return found
 
 
 def _toml(path: Path) -> dict[str, Any]:

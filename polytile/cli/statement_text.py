@@ -28,7 +28,6 @@ from polytile.ir.gpu_ops import (
     Pointer,
     Prefetch,
     PrivateArray,
-    Rotate,
     Shuffle,
     Store,
     WaitCopies,
@@ -67,8 +66,6 @@ def _naming(stmt: Stmt) -> str:
             return f"{'const ' if const else ''}{target.type} *{name} = &{expression(target)}"
         case Advance(pointer=pointer, by=by):
             return f"{pointer} += {expression(by)}"
-        case Rotate(names=names):
-            return f"rotate {', '.join(names)} = {', '.join((*names[1:], names[0]))}"
     return ""
 
 

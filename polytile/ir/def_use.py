@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from polytile.ir.expr import Access, Address, Assign, Binary, Declare, Expr, For, Invoke, Name, Node, Scope, Stmt
 from polytile.ir.expr_trees import children, statements, walk
-from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
+from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Store
 
 
 def targets(node: Node) -> tuple[Access | Name, ...]:
@@ -66,8 +66,6 @@ def _assigned(node: Stmt) -> Iterator[str]:
     match node:
         case Advance(pointer=name):
             yield name
-        case Rotate(names=names):
-            yield from names
         case _:
             yield from (t.name for t in targets(node) if isinstance(t, Name))
 

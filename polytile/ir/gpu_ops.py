@@ -189,19 +189,6 @@ class Advance(Stmt):
     by: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Rotate(Stmt):
-    """The roles of the names move on: afterwards each stands for what the next one stood for, the last for the first.
-
-    All are private arrays, or names, of one type. Unrolling makes the moves vanish (codegen/passes/unroll.py).
-    """
-
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        require(len(set(self.names)) == len(self.names) > 1, f"a rotation of {self.names}")
-
-
 # Memory -------------------------------------------------------------------------------------------
 def _check_vector(values: Sequence[Expr], memory: Access, cache: str, what: str) -> None:
     size = len(values) * memory.type.size

@@ -71,11 +71,6 @@ class Trips:
         size = abs(self.step)
         return folded(arith.div(arith.add(arith.most(distance, 0), size - 1), size))
 
-    def start_of_rest(self, factor: int) -> Expr:
-        """Return the first value that whole groups of `factor` iterations leave over."""
-        groups = arith.mul(arith.div(self.count(), factor), factor * self.step)
-        return folded(arith.add(self.lower, groups))
-
 
 def trips(loop: For) -> Trips | None:
     """Return the loop as a range of values, where its condition is one, else None."""

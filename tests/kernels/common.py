@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from polytile.codegen.passes.driver import run_passes
 from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.resources.unroll import unroll
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.ir.arith import lift, mul
@@ -29,14 +30,12 @@ from polytile.runtime.emulator.instrument import CHECKS, PLAIN, checked
 
 Numbers = npt.NDArray[Any]
 
-UNROLL = "unroll-and-rotate"
-
 
 def optimised(kernel: Kernel, *requested: str, **plan: Any) -> Kernel:
-    """The kernel after the passes of the list that are requested, or that the rest of its plan asks for. Its loops have
-    their iterators as labels."""
+    """The kernel with unrolled loops after the passes of the list that are requested, or that the rest of its plan asks
+    for. Its loops have their iterators as labels."""
     context = Context(machine_of("sm_90"), Names(set(kernel.names)))
-    kernel = replace(kernel, body=tuple(rewrite(stmt, _labelled) for stmt in kernel.body))
+    kernel = replace(kernel, body=tuple(rewrite(stmt, _labelled) for stmt in unroll(kernel).body))
     return run_passes(kernel, LoweredPlan(requested=frozenset(requested), **plan), context, lambda _: None)
 
 

@@ -17,12 +17,11 @@ from pathlib import Path
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.diagnostics import UsageError
-from polytile.ir.expr import FLOAT
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.runtime.host_interpreter import execute
 
-from .measure_cases import Measured, Problem, everything
+from .measure_cases import Measured, Problem, contractions
 
 DEVICE = Path(__file__).parent / "device"
 
@@ -56,16 +55,7 @@ def unit(measured: Measured) -> str:
     """The kernel, and a main program that measures it on each of its problems."""
     text = print_kernels(replace(measured.program, kernels=measured.program.kernels[:1]))
     calls = "\n".join(_call(measured, problem) for problem in measured.problems)
-    return f'#include "measure.h"\n\n{text}\nint main()\n{{\n{_terms(measured)}{calls}}}\n'
-
-
-def _terms(measured: Measured) -> str:
-    if measured.terms is None:
-        return ""
-    suffix = "f" if measured.element == FLOAT else ""
-    at = ", ".join(str(d) for offsets in measured.terms for d in offsets)
-    values = ", ".join(f"{c!r}{suffix}" for c in measured.terms.values())
-    return f"    static const int at[] = {{{at}}};\n    static const {measured.element} c[] = {{{values}}};\n"
+    return f'#include "measure.h"\n\n{text}\nint main()\n{{\n{calls}}}\n'
 
 
 def _call(measured: Measured, problem: Problem) -> str:
@@ -74,12 +64,7 @@ def _call(measured: Measured, problem: Problem) -> str:
     head = json.dumps({"name": measured.name, "element": str(element), **measured.told, **problem.told})[:-1]
     shared, pointer = dynamic_shared_bytes(kernel), f"const {element} *"
     launch = f"{kernel.name}<<<{launched.blocks}, {kernel.block[0]}, {shared}>>>({', '.join(launched.arguments)});"
-    if measured.terms is None:
-        kind, parameters = f"Contraction{problem.driver}", f"{pointer}A, {pointer}B, {element} *C"
-    else:
-        radius, steps = measured.told["radius"], measured.told["steps"]
-        rest = f"{radius}, {steps}, {len(measured.terms)}, at, c"
-        kind, parameters = f"Stencil<{element}>{{{problem.driver}, {rest}}}", f"{pointer}A, {element} *B"
+    kind, parameters = f"Contraction{problem.driver}", f"{pointer}A, {pointer}B, {element} *C"
     described = f'{{R"({head})", (const void *){kernel.name}, {launched.blocks}, {kernel.block[0]}, {shared}}}'
     return f"    measure<{element}>({described},\n        {kind}, []({parameters}) {{ {launch} }});\n"
 
@@ -107,7 +92,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m tests.kernels.measure FOLDER", file=sys.stderr)
         return 2
-    print(f"{write(Path(arguments[0]), everything())} problems in {arguments[0]}")
+    print(f"{write(Path(arguments[0]), contractions())} problems in {arguments[0]}")
     return 0
 
 

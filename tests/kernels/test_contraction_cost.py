@@ -23,7 +23,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 
-from .common import UNROLL, optimised, passed
+from .common import optimised, passed
 from .contraction import contraction_kernel, operands
 from .contraction_cases import Case, Operands, dtype, fma, real, tensor
 from .contraction_parts import Contraction
@@ -136,7 +136,7 @@ def test_the_text_can_be_read(name: str) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_registers_are_addressed_by_constants(name: str) -> None:
     check_kernel(REAL[name].kernel, registers_only=True)
-    check_kernel(optimised(REAL[name].kernel, UNROLL), registers_only=True)
+    check_kernel(optimised(REAL[name].kernel), registers_only=True)
 
 
 def test_one_barrier_a_tile_and_copies_in_between() -> None:

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from polytile.ir.expr import Access, Declare, Expr, For, Name, Stmt
 from polytile.ir.expr_trees import bodies, children, expressions
-from polytile.ir.gpu_ops import Advance, BuiltIn, Pointer, PrivateArray, Rotate
+from polytile.ir.gpu_ops import Advance, BuiltIn, Pointer, PrivateArray
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.verify.refuse import ensure
 
 
 def check_names(kernel: Kernel) -> None:
-    """Raise InternalError where the body uses what is not defined there, or a rotation is left."""
+    """Raise InternalError where the body uses what is not defined there."""
     names = {p.name for p in kernel.parameters if p.buffer is None} | {c.name for c in kernel.coordinates}
     used = {n.array for n in kernel.nodes if isinstance(n, Access)}
     for storage in kernel.storage:
@@ -45,8 +45,6 @@ def _check_names(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
         case Advance(pointer=pointer):
             moves = pointer in known and kernel.storage_of(pointer).space is Space.POINTER
             ensure(moves, kernel, stmt, f"{pointer} is no running pointer here")
-        case Rotate():
-            ensure(False, kernel, stmt, "a rotation is left, which unrolling makes vanish")
 
 
 def _check_value(kernel: Kernel, value: Expr, known: set[str]) -> None:

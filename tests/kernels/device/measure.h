@@ -12,14 +12,6 @@ struct Launched {
     int blocks, threads, shared;
 };
 
-// Steps of a stencil on `extent` cells (planes, rows, columns); one plane makes it 2-D. Term k reads at[3 * k]
-// planes, at[3 * k + 1] rows and at[3 * k + 2] columns away; terms are added up in their order.
-template <class T> struct Stencil {
-    int extent[3], radius, steps, terms;
-    const int *at;
-    const T *coefficients;
-};
-
 // C = alpha A B + beta C of ni x nj elements, rows as long as they have to be. A is [i][k] or [k][i], B is [k][j] or
 // [j][k]. `triangle` is 'l' for j <= i, with B = A; else 0.
 struct Contraction {
@@ -29,10 +21,7 @@ struct Contraction {
     double alpha, beta;
 };
 
-// Prints figures, or what went wrong; compares all cells with as many steps of a simple kernel, bit for bit.
-template <class T>
-void measure(const Launched &launched, const Stencil<T> &stencil, std::function<void(const T *, T *)> run);
-
-// The same; compares all elements with sums of doubles, and times cuBLAS where it can be loaded.
+// Prints figures, or what went wrong; compares all elements with sums of doubles, and times cuBLAS where it can be
+// loaded.
 template <class T>
 void measure(const Launched &launched, const Contraction &contraction, std::function<void(const T *, const T *, T *)> run);

@@ -76,29 +76,6 @@ template <class T> void fill(const Memory<T> &to, uint64_t seed)
     check(cudaGetLastError(), "random values");
 }
 
-template <class T> __global__ void count_unequal(const T *x, const T *y, size_t count, unsigned long long *bad)
-{
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    unsigned long long found = 0;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        const unsigned char *p = (const unsigned char *)&x[i], *q = (const unsigned char *)&y[i];
-        bool same = true;
-        for (size_t k = 0; k < sizeof(T); ++k) same &= p[k] == q[k];
-        found += !same;
-    }
-    if (found) atomicAdd(bad, found);
-}
-
-// How many differ in any bit.
-template <class T> unsigned long long unequal(const Memory<T> &x, const Memory<T> &y)
-{
-    Memory<unsigned long long> bad(1);
-    bad.set(0);
-    count_unequal<<<2048, 256>>>((const T *)x, (const T *)y, x.count(), (unsigned long long *)bad);
-    check(cudaDeviceSynchronize(), "comparison");
-    return bad.values()[0];
-}
-
 // Milliseconds of one launch, by trains, in ascending order.
 struct Times {
     std::vector<double> ms;

@@ -25,7 +25,6 @@ from polytile.ir.gpu_ops import (
     Load,
     Pointer,
     PrivateArray,
-    Rotate,
     Shuffle,
     Store,
     ThreadIndex,
@@ -90,7 +89,6 @@ def test_printing_checks() -> None:
         ([write(binary("+", T, Access("B", (), DOUBLE)))], "B takes 1 subscripts, not 0"),
         ([Store(ref("A", 0), (ZERO,))], "A takes 2 subscripts, not 1"),
         ([Pointer("q", ref("B", 0)), Store(ref("q", 0, 0), (ZERO,))], "q takes 1 subscripts, not 2"),
-        ([X, PrivateArray("y", DOUBLE, (4,)), Rotate(("x", "y"))], "a rotation is left"),
     ],
 )
 def test_names(body: list[Stmt], message: str) -> None:

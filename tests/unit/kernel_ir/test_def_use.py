@@ -8,7 +8,7 @@ from polytile.ir.arith import add, compare, div, lift, mul, sub
 from polytile.ir.def_use import assigned_names, declared_names, elements, names_of, reads, targets, value_names
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.expr_trees import bodies, expressions
-from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Rotate, Store, ThreadIndex
+from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Store, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
 from polytile.ir.polynomial import Places, constant_difference, divisor, linear
@@ -41,11 +41,9 @@ def test_what_is_read_and_written(stmt: Stmt, read: set[str], written: set[str])
 
 
 def test_names_that_change_and_names_that_begin() -> None:
-    loop = For(
-        "i", lift(0), Binary("<", I, M), Name("stride"), (Declare("j", INT, I), Advance("p", J), Rotate(("a", "b")))
-    )
-    assert set(assigned_names(loop)) == {"p", "a", "b"} and set(declared_names(loop)) == {"i", "j"}
-    assert names_of([loop]) == {"i", "j", "m", "p", "a", "b"}
+    loop = For("i", lift(0), Binary("<", I, M), Name("stride"), (Declare("j", INT, I), Advance("p", J)))
+    assert set(assigned_names(loop)) == {"p"} and set(declared_names(loop)) == {"i", "j"}
+    assert names_of([loop]) == {"i", "j", "m", "p"}
     assert expressions(loop) == (lift(0), loop.condition, Name("stride")) and bodies(loop) == (loop.body,)
     branch = If(Binary("<", I, M), (loop,))
     assert expressions(branch) == (branch.condition,) and bodies(branch) == ((loop,), ())

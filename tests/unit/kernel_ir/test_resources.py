@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.resources.estimate import estimate
 from polytile.codegen.resources.linear_code import code_of
 from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.codegen.resources.register_pressure import Loop, Value, pressure
+from polytile.codegen.resources.unroll import unroll
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt

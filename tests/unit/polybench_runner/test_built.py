@@ -9,14 +9,8 @@ from typing import Any
 import pytest
 
 from polybench.runner import cli
-from polybench.runner.anchors import rates
 
-STENCIL = {"element": "double", "shape": "star", "radius": 1, "size": [64, 64], "compared": 4096, "bad": 0}
 PRODUCT = {"element": "float", "layout": "nt", "triangle": "lower", "beta": 1.2, "size": [9, 9, 4], "bad": 0}
-
-
-def stencil(name: str, rate: float, steps: int = 4, **more: Any) -> dict[str, Any]:
-    return {"name": name, **STENCIL, "steps": steps, "gcells_s": rate, **more}
 
 
 def product(name: str, ms: float, **more: Any) -> dict[str, Any]:
@@ -35,17 +29,6 @@ def cells(folder: Path, name: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_the_fastest_variant_beside_the_anchors(tmp_path: Path) -> None:
-    known = rates()
-    ebisu = known["EBISU", "2d5pt", "double"]
-    assert table(tmp_path, stencil("warp_a", 100.0), stencil("warp_b", 2 * ebisu, 8), stencil("warp_c", 5.0)) == 0
-    found = cells(tmp_path, "warp_b")
-    assert found[:6] == ["star2d1r", "double", "64 x 64", "8", "3", f"{2 * ebisu:.0f}"]
-    assert f"2.00 ({ebisu:.0f})" in found
-    assert f"{2 * ebisu / 1217:.2f} (1217)" in found  # the prototype
-    assert "warp_a" not in (tmp_path / "table.md").read_text()
-
-
 def test_products_beside_cublas(tmp_path: Path) -> None:
     assert (
         table(tmp_path, product("syrk_fma", 2.0), product("syrk_fma_64", 1.5), product("gemm_nn", 1.0, triangle=""))
@@ -57,15 +40,15 @@ def test_products_beside_cublas(tmp_path: Path) -> None:
 
 
 def test_a_repeated_measurement_replaces_the_one_before(tmp_path: Path) -> None:
-    assert table(tmp_path, stencil("warp", 900.0), stencil("warp", 100.0)) == 0
-    assert cells(tmp_path, "warp")[4:6] == ["1", "100"]
+    assert table(tmp_path, product("gemm", 2.0, triangle=""), product("gemm", 4.0, triangle="")) == 0
+    assert cells(tmp_path, "gemm")[3:5] == ["1", "4.000"]
 
 
-@pytest.mark.parametrize(("row", "reason"), [({"bad": 3}, "3 of 4096 elements differ"), ({"compared": 0}, "0 of 0")])
+@pytest.mark.parametrize(("row", "reason"), [({"bad": 3}, "3 of 81 elements differ"), ({"compared": 0}, "0 of 0")])
 def test_a_wrong_result_is_no_figure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], row: dict[str, int], reason: str
 ) -> None:
-    assert table(tmp_path, stencil("warp", 900.0, **row)) == 2
+    assert table(tmp_path, product("gemm", 2.0, **row)) == 2
     assert reason in capsys.readouterr().err
 
 

@@ -1,16 +1,15 @@
-"""Unrolled loops, substituted and folded; rotations as renaming and as moves."""
+"""Unrolled loops, substituted and folded."""
 
 from __future__ import annotations
 
 import pytest
 
-from polytile.codegen.passes.unroll import unrolled
+from polytile.codegen.resources.unroll import unrolled
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import add, compare, div, lift, most, mul, sub
+from polytile.ir.arith import add, compare, lift, sub
 from polytile.ir.expr import (
     BOOL,
     DOUBLE,
-    INT,
     LLONG,
     Access,
     Assign,
@@ -27,7 +26,7 @@ from polytile.ir.expr import (
     Ternary,
 )
 from polytile.ir.fold import folded
-from polytile.ir.gpu_ops import PrivateArray, Rotate
+from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.substitute import substituted
 
 I, J, N, V = (Name(name) for name in "ijnv")  # noqa: E741
@@ -142,82 +141,3 @@ def test_too_much_code() -> None:
         unrolled((loop(I, 0, 50, [assign(at("x", I), L)]),), limit=100)
     with pytest.raises(InternalError, match="runs more than 1000 times"):
         unrolled((loop(I, 0, 10**9, [assign(at("x", I), L)]),), limit=1000)
-
-
-# Rotations ----------------------------------------------------------------------------------------
-def rotating(*names: str) -> list[Stmt]:
-    return [assign(at("out", I), at(names[0], 0)), Rotate(names)]
-
-
-def test_a_rotation_between_straight_statements_is_renaming() -> None:
-    body = (array("a", 1), array("b", 1), Rotate(("a", "b")), assign(at("out", 0), at("a", 0)))
-    assert unrolled(body)[2:] == (assign(at("out", 0), at("b", 0)),)
-
-
-def test_a_rotation_in_a_full_unrolling() -> None:
-    declared = tuple(array(name, 1) for name in "abc")
-    got = unrolled((*declared, loop(I, 0, 4, rotating("a", "b", "c")), assign(at("out", 9), at("a", 0))))
-    copies = [assign(at("out", i), at(name, 0)) for i, name in enumerate("abca")]
-    assert got[3:] == (*copies, assign(at("out", 9), at("b", 0)))
-
-
-MOVED = Scope(
-    (
-        Declare("moved", DOUBLE, at("a", 0)),
-        assign(at("a", 0), at("b", 0)),
-        Assign(at("b", 0), "", Name("moved", DOUBLE)),
-    )
-)
-
-
-def test_a_rotation_in_a_serial_loop_moves() -> None:
-    got = unrolled((array("a", 1), array("b", 1), loop(I, 0, N, rotating("a", "b"), None)))
-    assert got[2] == loop(I, 0, N, [assign(at("out", I), at("a", 0)), MOVED], None)
-
-
-def test_unrolled_by_the_period_no_moves_are_left_in_the_main_loop() -> None:
-    main, rest = unrolled((array("a", 1), array("b", 1), loop(I, 0, N, rotating("a", "b"), 2)))[2:]
-    copies = [assign(at("out", I), at("a", 0)), assign(at("out", add(I, 1)), at("b", 0))]
-    assert main == loop(I, 0, sub(N, 1), copies, None, step=2)
-    start = mul(div(most(N, 0), 2), 2)
-    assert rest == For(
-        "i", start, Binary("<", I, N, BOOL), 1, (assign(at("out", I), at("a", 0)), MOVED), INT, unroll=None
-    )
-
-
-def test_what_remains_of_constant_trips_is_peeled_without_moves() -> None:
-    main, *rest = unrolled(
-        (array("a", 1), array("b", 1), loop(I, 0, 5, rotating("a", "b"), 2), assign(at("out", 9), at("a", 0)))
-    )[2:]
-    assert isinstance(main, For) and main.condition == Binary("<", I, lift(4), BOOL)
-    assert rest == [assign(at("out", 4), at("a", 0)), assign(at("out", 9), at("b", 0))]
-
-
-def test_the_factor_is_a_multiple_of_the_period() -> None:
-    declared = tuple(array(name, 1) for name in "abc")
-    with pytest.raises(InternalError, match="rotates with another period"):
-        unrolled((*declared, loop(I, 0, N, rotating("a", "b", "c"), 2)))
-
-
-def test_a_rotation_in_a_branch_moves_at_its_end() -> None:
-    branch = If(compare("<", I, N), (Rotate(("a", "b")), assign(at("out", 0), at("a", 0))))
-    got = unrolled((array("a", 1), array("b", 1), branch, assign(at("out", 1), at("a", 0))))
-    assert got[2:] == (
-        If(compare("<", I, N), (assign(at("out", 0), at("b", 0)), MOVED)),
-        assign(at("out", 1), at("a", 0)),
-    )
-
-
-def test_only_registers_can_be_moved() -> None:
-    with pytest.raises(InternalError, match="cannot change places by moves: s, t"):
-        unrolled((loop(I, 0, N, rotating("s", "t"), None),))
-
-
-def test_longer_cycles_of_scalars_move_in_one_go() -> None:
-    names = tuple(Name(name, DOUBLE) for name in "abc")
-    declared = tuple(Declare(n.name, DOUBLE, None) for n in names)
-    got = unrolled((*declared, loop(I, 0, N, [Rotate(("a", "b", "c"))], None)))[3]
-    a, b, c = names
-    moved = Name("moved", DOUBLE)
-    expected = (Declare("moved", DOUBLE, a), Assign(a, "", b), Assign(b, "", c), Assign(c, "", moved))
-    assert got == loop(I, 0, N, [Scope(expected)], None)
