@@ -20,10 +20,9 @@ from polytile.scheduling.strategies.mapping import with_barriers
 from polytile.scheduling.strategies.mix_strategies import Part, Statements, pieces, put_together
 from polytile.scheduling.strategies.superposed.kernel_formation import superpose_levels
 from polytile.scheduling.strategies.superposed.kernel_plans import Planner
-from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
-from polytile.scheduling.strategies.superposed.loop_tree import restrict
-from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError
+from polytile.scheduling.strategies.superposed.loop_tree import NoLoopTreeError, restrict
 from polytile.scheduling.strategies.superposed.superpose import Superposed, superpose
+from polytile.scheduling.strategies.superposed.thread_mapping import Steps
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.transform.reductions.exact import with_exact_reductions

@@ -18,18 +18,24 @@ from polytile.scheduling.strategies.superposed.kernel_formation import (
     HostSequence,
     Serial,
 )
-from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, has_loops, statements_of
-from polytile.scheduling.strategies.superposed.register_tile_sizes import register_tiles
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling, thread_tilings
 from polytile.scheduling.strategies.superposed.thread_coarsening import (
     is_sum_of_few,
     neighbours,
+    register_tiles,
     shares_loads,
     shares_rows,
     whole_warps,
 )
-from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, Repeated, ThreadNest, nests_of
+from polytile.scheduling.strategies.superposed.thread_mapping import (
+    Inside,
+    Phases,
+    Repeated,
+    Steps,
+    ThreadNest,
+    nests_of,
+)
 from polytile.scheduling.strategies.tile_sizes import KernelSizes, SizeChooser
 
 

@@ -15,9 +15,8 @@ from polytile.dataclass import dataclass
 from polytile.ir.partial_results import Split
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost import DistinctLines, distinct_lines
-from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of
-from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest
+from polytile.scheduling.strategies.superposed.thread_mapping import Steps, ThreadNest
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,17 @@ from polytile.scheduling.strategies.superposed.kernel_formation import (
 from polytile.scheduling.strategies.superposed.kernel_plans import KernelMapping, Planner, ThreadShare
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
-from polytile.scheduling.strategies.superposed.second_stage import Tailed, tailed, with_tails
+from polytile.scheduling.strategies.superposed.second_stage import (
+    Tailed,
+    in_order,
+    leaf,
+    marked,
+    tailed,
+    under_band,
+    with_tails,
+)
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling
 from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, Repeated, ThreadNest
-from polytile.scheduling.strategies.superposed.tree_building import in_order, leaf, marked, under_band
 from polytile.tuning import Tuning
 
 Shares = Mapping[str, list[ThreadShare]]  # of each statement of a nest, by thread dimension
@@ -104,7 +111,7 @@ class _Builder:
             case FormedKernel():
                 return self.host(tailed(self.parts, host))
             case Tailed(group, tails):
-                from polytile.scheduling.strategies.superposed.second_stage_kernel import tail_kernel
+                from polytile.scheduling.strategies.superposed.second_stage import tail_kernel
 
                 behind = [tail_kernel(self.parts, tail, self.tuning.blocks) for tail in tails]
                 return in_order([self._kernel(self.plans[id(group)]), *behind])

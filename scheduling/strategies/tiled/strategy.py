@@ -22,8 +22,7 @@ from polytile.scheduling.strategies.expansion import further_expansion, of_expan
 from polytile.scheduling.strategies.loop_nest import skewed_members
 from polytile.scheduling.strategies.mapping import with_barriers
 from polytile.scheduling.strategies.pluto import BandTree, distinct
-from polytile.scheduling.strategies.superposed.loop_tree import to_schedule
-from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError
+from polytile.scheduling.strategies.superposed.loop_tree import NoLoopTreeError, to_schedule
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 from polytile.scheduling.strategies.tiled.loop_reuse import may_share_reads
 from polytile.scheduling.strategies.tiled.tiled_kernels import TiledKernels, TiledTree

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.scheduling.strategies.superposed.distances import edges_of
+from polytile.scheduling.strategies.superposed.distances import edges_of, kinds_of, labelled, loop_over
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Row, Sequence, Tree
-from polytile.scheduling.strategies.superposed.parallelism import kinds_of, labelled, loop_over
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 
 SERIAL, FORALL, REDUCTION = Kind.SEQUENTIAL, Kind.FORALL, Kind.REDUCTION

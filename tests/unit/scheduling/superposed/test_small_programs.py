@@ -14,11 +14,9 @@ from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.isl_util import OverBudgetError
 from polytile.ir.scop import Array, Scop
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.strategies.superposed.component_loops import Distribution
-from polytile.scheduling.strategies.superposed.loop_tree import Kind, rows_of
-from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError, original_tree
-from polytile.scheduling.strategies.superposed.thread_level import thread_level
-from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
+from polytile.scheduling.strategies.superposed.loop_alignment import Distribution
+from polytile.scheduling.strategies.superposed.loop_tree import Kind, NoLoopTreeError, original_tree, rows_of
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees, thread_level
 
 ONE = "int n, double x[n], double y[n]"
 PAIR = "int n, double A[n][n], double B[n][n]"

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from polytile.scheduling.strategies.superposed.block_level import block_level, block_loops
-from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import Loop, Sequence, statements_of
-from polytile.scheduling.strategies.superposed.thread_level import thread_level
-from polytile.scheduling.strategies.superposed.thread_mapping import nests_of, share_out
-from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
+from polytile.scheduling.strategies.superposed.thread_mapping import Steps, nests_of, share_out
+from polytile.scheduling.strategies.superposed.two_level_trees import block_level, block_loops, loop_trees, thread_level
 
 PRODUCT = "i* j* { S0; k+ S1 }"
 TREES = {
