@@ -132,8 +132,8 @@ def _gemver_blas(blas: Blas, a: Arrays) -> None:
 
 
 def _gesummv(e: Arrays) -> None:
-    e["tmp"] = e["A"] @ e["x"]
-    e["y"] = ALPHA * e["tmp"] + BETA * (e["B"] @ e["x"])
+    e["y"] = ALPHA * (e["A"] @ e["x"]) + BETA * (e["B"] @ e["x"])
+    del e["tmp"]  # its last value need not be in memory
 
 
 def _gesummv_blas(blas: Blas, a: Arrays) -> None:

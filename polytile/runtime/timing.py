@@ -1,13 +1,17 @@
 """Kernel times: medians of repeated runs with the data on the device, measured with CUDA events.
 
 What takes much longer than the best that is known is not run again and again, and what is compared runs in turns, as
-clocks and temperatures change.
+clocks and temperatures change. Of a `Ready` run the kernels alone are timed: they wait on the device until the host
+has launched them all, so that a busy host does not count:
+
+    before: start, launch k0, .. the host is late .., launch k1, stop
+    after:  hold, start, launch k0, launch k1, stop, .. the hold ends, k0, k1 ..
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from math import inf
 from statistics import median
 from typing import Any
@@ -25,6 +29,17 @@ SLOW = 1.5  # times as long as the best: two such runs are enough,
 VERY_SLOW = 4.0  # and one behind a last warm-up that took so many times as long
 LONG = 20.0  # milliseconds: runs that take longer differ less,
 LONG_RUNS = 5  # and are fewer
+HOLD = 30.0  # microseconds: the device waits for the host to launch a run,
+HOLD_A_LAUNCH = 8.0  # so much longer for each launch, a few times what one takes where nothing else runs,
+LONGEST_HOLD = 2000.0  # and no longer
+_HOLD = """
+extern "C" __global__ void hold(unsigned long long nanoseconds)
+{
+    unsigned long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - start < nanoseconds);
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +73,8 @@ def time_engine(
     cupy = require_cupy()
     if isinstance(engine, CupyEngine):
         copies: dict[str, Any] = {}
-        action: Callable[[], object] = ready(engine, layouts, values, memory, copies)
+        run = ready(engine, layouts, values, memory, copies)
+        action: Callable[[], object] = run.launch  # what a caller waits for, launches included
     elif isinstance(engine, NativeEngine):
         copies = {
             name: cupy.asarray(as_bytes(data))
@@ -100,15 +116,16 @@ def ready(
     bound = engine.bind(layouts, values, memory, {} if copies is None else copies)
     launches = bound.record()
     graph = capture(require_cupy(), launches) if engine.program.graphs and worth_a_graph(len(launches)) else None
-    return Ready(bound, _replay(launches) if graph is None else graph.launch)
+    return Ready(bound, _replay(launches) if graph is None else graph.launch, len(launches) if graph is None else 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Launches one run each time it is called; keeps the device memory that it uses."""
+    """Launches one run each time it is called, by so many launches; keeps the device memory that it uses."""
 
     bound: Bound
     launch: Callable[[], None]
+    launches: int
 
     def __call__(self) -> None:
         self.launch()
@@ -163,8 +180,20 @@ def once(action: Callable[[], object], before: Callable[[], None] = lambda: None
     before()
     start, stop = cupy.cuda.Event(), cupy.cuda.Event()
     cupy.cuda.Device().synchronize()
+    if isinstance(action, Ready):
+        _hold(min(HOLD + HOLD_A_LAUNCH * action.launches, LONGEST_HOLD))
     start.record()
     action()
     stop.record()
     stop.synchronize()
     return float(cupy.cuda.get_elapsed_time(start, stop))
+
+
+def _hold(microseconds: float) -> None:
+    """Keep the current stream busy for so long."""
+    _hold_kernel()((1,), (1,), (int(1000 * microseconds),))
+
+
+@cache
+def _hold_kernel() -> Any:
+    return require_cupy().RawKernel(_HOLD, "hold")
