@@ -51,6 +51,7 @@ from polytile.frontend.normalise import normalised
 from polytile.frontend.null_tests import NullTests, with_null_tests
 from polytile.frontend.parametric_steps import CountedSteps, with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
+from polytile.frontend.peeled_extremes import with_peeled_extremes
 from polytile.frontend.pointer_fields import PointerFields, with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
 from polytile.frontend.privatization import with_private_scalars
@@ -319,7 +320,8 @@ def _without_jumps(
     body = tuple(with_counted_loops([without_switch(node) for node in body], firsts, shared))
     body = tuple(with_plain_headers(without_continue(node)) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
-    return tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
+    body = with_peeled_extremes(tuple(without_early_exits(body, place.scope)), place.scope)
+    return tuple(with_searches(body, place.scope))
 
 
 def _live_after(place: ScopPlace, liveness: Liveness, name: str) -> bool:

@@ -18,7 +18,7 @@ the variable held before. The loops then have no variable that an iteration take
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -28,8 +28,6 @@ from pycparser import c_ast
 from polytile.dataclass import dataclass
 from polytile.frontend.ast_builders import (
     LARGEST,
-    PURE,
-    base_of,
     block,
     declared,
     integer,
@@ -57,6 +55,7 @@ from polytile.frontend.trees import (
     variables_in,
 )
 from polytile.frontend.trip_counts import count_of
+from polytile.frontend.value_types import ValueTypes
 
 MOST_LOOPS = 2  # of a nest whose bounds depend on its iterators
 
@@ -72,17 +71,12 @@ def with_searches(body: Sequence[c_ast.Node], scope: Scope) -> Iterator[c_ast.No
 
 @dataclass(frozen=True, slots=True)
 class _Searches:
-    types: Mapping[str, str]  # of the variables that the SCoP declares; "" where there are several
-    scope: Scope
+    types: ValueTypes
     taken: set[str]
 
     @classmethod
     def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> _Searches:
-        types: dict[str, str] = {}
-        for node in (n for item in body for n in nodes_below(item) if isinstance(n, c_ast.Decl) and n.name):
-            own = type_of(node)
-            types[str(node.name)] = own if types.get(str(node.name), own) == own else ""
-        return cls(types, scope, names_in(body))
+        return cls(ValueTypes.of(body, scope), names_in(body))
 
     def changed(self, node: Any) -> Any:
         """A statement in which such loops are replaced."""
@@ -125,33 +119,19 @@ class _Searches:
         count = count_of(loop) if isinstance(loop, c_ast.For) else None
         if count is None or count.step != 1 or count.condition is None or changes(loop.stmt, count.name):
             return None
-        kind = type_of(loop.init.decls[0]) if count.declared else self._type(count.name)
+        kind = type_of(loop.init.decls[0]) if count.declared else self.types.of_scalar(count.name)
         return count.name if kind == "int" and is_plain(count.first, count.condition) else None
-
-    def _type(self, name: str) -> str:
-        """The type of a scalar."""
-        return self.types[name] if name in self.types else base_of(name, self.scope, arrays=False)
 
     def _kind(self, node: c_ast.Node) -> str:
         """Return the type of a variable, or of an element."""
-        return self._type(str(node.name)) if isinstance(node, c_ast.ID) else self._value_type(node)
+        return self.types.of_scalar(str(node.name)) if isinstance(node, c_ast.ID) else self.types.of_value(node)
 
     def _element_type(self, found: _Search) -> str | None:
         """The type of the extreme, which has to be that of its values: what is rounded is not equal to them."""
         if found.extreme is None:
             return "int"
-        value, name = self._value_type(found.extreme.rvalue), str(found.extreme.lvalue.name)
-        return value if value and (found.start is not None or value == self._type(name)) else None
-
-    def _value_type(self, node: c_ast.Node) -> str:
-        """The type of the values that are compared: of elements, or of their amounts."""
-        called = str(node.name.name) if isinstance(node, c_ast.FuncCall) else ""
-        if called:
-            node = node.args.exprs[0] if node.args is not None and len(node.args.exprs) == 1 else node
-        while isinstance(node, c_ast.ArrayRef):
-            node = node.name
-        element = base_of(str(node.name), self.scope, arrays=True) if isinstance(node, c_ast.ID) else ""
-        return element if not called or PURE[called] == element else ""
+        value, name = self.types.of_value(found.extreme.rvalue), str(found.extreme.lvalue.name)
+        return value if value and (found.start is not None or value == self.types.of_scalar(name)) else None
 
 
 @dataclass(frozen=True, slots=True)
