@@ -131,7 +131,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--param", action="append", default=[], metavar="N=V", help="sizes (those of MEDIUM)")
     parser.add_argument("--dtype", choices=tuple(SIZES), default="double")
     parser.add_argument("--steps-per-exchange", type=int, default=1, metavar="T")
-    parser.add_argument("--exchange", default="auto")
+    parser.add_argument("--exchange", default="overlap")
     parser.add_argument("--transport", default="auto")
     parser.add_argument("--on", default="auto", choices=("auto", "gpu", "emulator"))
     parser.add_argument("--reassociate", action="store_true", help="without --fp strict: bits may differ between grids")

@@ -279,7 +279,7 @@ class CompiledScop:
         *,
         ranks: Ranks = "auto",
         steps_per_exchange: int = 1,
-        exchange: str = "auto",
+        exchange: str = "overlap",
         transport: str = "auto",
         on: str = "auto",
     ) -> DistributedScop:

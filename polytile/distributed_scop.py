@@ -18,10 +18,10 @@ from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.distributed_parts import compiled_plan, planned
-from polytile.distribution.explain import explained, was_chosen
+from polytile.distribution.explain import explained
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
-from polytile.distribution.transfers import ExchangeMode, exchange_mode
+from polytile.distribution.transfers import ExchangeMode
 from polytile.execution import check_place, tell_of_the_emulator
 from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, KnownSizes, bind, names, names_by_position
@@ -34,7 +34,7 @@ from polytile.runtime.ranks.failure import aborting, end_all_on_uncaught_excepti
 from polytile.runtime.ranks.kernels import CompiledPlan, Kernels
 from polytile.runtime.ranks.local_grid import LocalGrid, extents_of, local_grid
 from polytile.runtime.ranks.mpi import communicator
-from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place, gpus_of_ranks
+from polytile.runtime.ranks.place import DevicePlace, HostPlace, Place
 from polytile.runtime.ranks.records import RunRecord
 from polytile.runtime.ranks.root_arrays import RootArrays, shaped
 from polytile.runtime.ranks.shared_arrays import SharedArrays
@@ -56,7 +56,7 @@ class Choice:
 
     grid: tuple[int, ...] | None
     steps: int
-    mode: ExchangeMode | None
+    mode: ExchangeMode
     transport: str
     on: str
 
@@ -67,11 +67,10 @@ class Choice:
         if isinstance(steps_per_exchange, bool) or not isinstance(steps_per_exchange, int) or steps_per_exchange < 1:
             hint = "1 exchanges halos in each step; 2 or 3 do half or a third of the messages, with thicker halos"
             raise UsageError(f"steps_per_exchange must be a positive integer, not {steps_per_exchange!r}", hint=hint)
-        modes = ["auto", *(mode.value for mode in ExchangeMode)]
+        modes = [mode.value for mode in ExchangeMode]
         if exchange not in modes:
             raise UsageError(f"there is no exchange {exchange!r}", hint=f"one of {', '.join(modes)}")
-        mode = None if exchange == "auto" else ExchangeMode(exchange)
-        return Choice(_grid(ranks), steps_per_exchange, mode, transport, on)
+        return Choice(_grid(ranks), steps_per_exchange, ExchangeMode(exchange), transport, on)
 
 
 def _grid(ranks: Ranks) -> tuple[int, ...] | None:
@@ -100,8 +99,6 @@ class DistributedScop:
         self.record: RunRecord | None = None
         self.compiled = compiled
         self._scop, self._comm, self._choice, self._place = scop, comm, choice, place
-        self._gpus = gpus_of_ranks(comm, place)
-        self._mode = exchange_mode(choice.mode, shared=0 < self._gpus < comm.size)
         self._transport = transport_named(choice.transport, comm, place)
         self._known = KnownSizes()
         self._programs: dict[tuple[tuple[str, int], ...], RankProgram] = {}
@@ -109,7 +106,7 @@ class DistributedScop:
     @property
     def mode(self) -> str:
         """How halos are exchanged."""
-        return self._mode.value
+        return self._choice.mode.value
 
     @property
     def transport(self) -> str:
@@ -147,12 +144,11 @@ class DistributedScop:
 
     @for_callers
     def explain(self, **sizes: int) -> str:
-        """Return the plan as text: what is cut, halos, the exchange that was chosen and why; for sizes also what each
-        rank holds and sends, in messages and bytes a step. Any rank may ask, alone."""
+        """Return the plan as text: what is cut, halos, and the exchange; for sizes also what each rank holds and sends,
+        in messages and bytes a step. Any rank may ask, alone."""
         known = self._all_sizes(sizes) if sizes else {}
         grid = self._grid(extents_of(self.plan, known)) if sizes else None
-        chosen = was_chosen(self._choice.mode, self._comm.size, self._gpus)
-        return explained(self.plan, chosen, self._mode, known, grid)
+        return explained(self.plan, self._choice.mode, known, grid)
 
     @for_callers
     def run(self, **named: Any) -> None:
@@ -229,7 +225,7 @@ class DistributedScop:
         found = self._programs.pop(key, None)
         if found is None:
             local = self._local(sizes)
-            found = RankProgram(self.compiled, local, self._mode, self._transport, self._place)
+            found = RankProgram(self.compiled, local, self._choice.mode, self._transport, self._place)
         self._programs[key] = found  # the latest is last
         for old in list(self._programs)[:-MOST]:
             del self._programs[old]
@@ -285,7 +281,7 @@ def _wanted(compilation: Compilation, choice: Choice, place: Place) -> dict[str,
         "options": _digest(repr(compilation.options)),
         "ranks": "auto" if choice.grid is None else ",".join(map(str, choice.grid)),
         "steps_per_exchange": str(choice.steps),
-        "exchange": choice.mode.value if choice.mode else "auto",
+        "exchange": choice.mode.value,
         "transport": choice.transport,
         "place": place.on,
     }

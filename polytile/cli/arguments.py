@@ -22,7 +22,7 @@ make CC="polytile cc"; `polytile tune` measures which kernels are fastest; `poly
 CHECKS = ("address", "undefined", "race", "uninitialised")
 PLAN = "plan"
 STAGES = ("scop", "dependences", "schedule", PLAN, "ast")
-EXCHANGES = ("auto", "basic", "diagonal", "overlap")  # distribution/transfers.py
+EXCHANGES = ("basic", "diagonal", "overlap")  # distribution/transfers.py
 PASSES = "passes"  # the list of passes, each of which can be dumped too
 
 
@@ -178,7 +178,7 @@ def _rank_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--ranks", metavar="2,2|auto", help="write C for MPI, too: ranks along each axis, or as they come when it runs")
     add("--steps-per-exchange", metavar="T", help="steps of a time loop between two exchanges of halos (1)")
-    add("--exchange", choices=EXCHANGES, help="how ranks exchange halos (auto: overlap, or diagonal on shared GPUs)")
+    add("--exchange", choices=EXCHANGES, help="how ranks exchange halos (overlap)")
 
 
 def _run_options(group: argparse._ArgumentGroup) -> None:
@@ -238,7 +238,7 @@ def parse(arguments: Sequence[str]) -> Request:
         device_source=found.device_source,
         ranks=ranks(found.ranks),
         steps_per_exchange=integer("--steps-per-exchange", found.steps_per_exchange or "1", least=1),
-        exchange=found.exchange or EXCHANGES[0],
+        exchange=found.exchange or "overlap",
     )
 
 

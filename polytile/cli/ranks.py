@@ -9,7 +9,7 @@ from polytile.api import Program
 from polytile.cli.arguments import Request
 from polytile.cli.report import Report
 from polytile.distribution.c_program.distributed import Wish
-from polytile.distribution.explain import explained, most_messages, will_be_chosen
+from polytile.distribution.explain import explained, most_messages
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.evaluate import evaluate
@@ -26,8 +26,7 @@ def distribute(request: Request, report: Report, program: Program, shape: tuple[
 
     Raises UserError or UsageError where none can.
     """
-    mode = None if request.exchange == "auto" else ExchangeMode(request.exchange)
-    wish = Wish(shape, request.steps_per_exchange, mode)
+    wish = Wish(shape, request.steps_per_exchange, ExchangeMode(request.exchange))
     with report.stage("distribute"):
         made = mpi_program(program, wish)
     for refusal in made.refusals:
@@ -42,11 +41,7 @@ def distribute(request: Request, report: Report, program: Program, shape: tuple[
 
 def described(request: Request, made: MpiProgram) -> str:
     """Return what --explain and the report say of the SCoPs on ranks."""
-    texts = []
-    for one in made.scops:
-        mode = one.wish.mode
-        texts.append(explained(one.plan, will_be_chosen(mode), mode, request.parameters, _grid(request, one)))
-    return "".join(texts)
+    return "".join(explained(s.plan, s.wish.mode, request.parameters, _grid(request, s)) for s in made.scops)
 
 
 def facts(made: Distributed) -> dict[str, Any]:
@@ -58,8 +53,7 @@ def facts(made: Distributed) -> dict[str, Any]:
         "axes": [axis.name for axis in plan.axes],
         "grid": list(made.wish.shape) or "auto",
         "steps": plan.steps,
-        "exchange": made.wish.mode.value if made.wish.mode else "auto",
-        "exchange_chosen": will_be_chosen(made.wish.mode),
+        "exchange": made.wish.mode.value,
         "phases": [list(phase.statements) for phase in plan.phases],
         "halos": {a.name: [list(reach) for reach in a.halo] for a in plan.arrays if a.is_cut},
         "whole": [a.name for a in plan.arrays if not a.is_cut],
@@ -73,7 +67,7 @@ def _line(made: Distributed) -> str:
     plan = made.plan
     axes = ", ".join(a.name for a in plan.axes)
     steps = f"{plan.steps} step{'s' * (plan.steps != 1)} between two exchanges"
-    return f"{plan.scop.name}: {made.name}() cuts {axes} over ranks, {steps}; {will_be_chosen(made.wish.mode)}"
+    return f"{plan.scop.name}: {made.name}() cuts {axes} over ranks, {steps}; {made.wish.mode.value}"
 
 
 def _grid(request: Request, made: Distributed) -> ProcessGrid | None:

@@ -10,7 +10,7 @@ from polytile.distribution.boxes import Reach
 from polytile.distribution.plan import DistributionPlan, HaloExchange
 from polytile.distribution.process_grid import ProcessGrid
 from polytile.distribution.traffic import sent, stored_bytes
-from polytile.distribution.transfers import ExchangeMode, both_ways, exchange_mode
+from polytile.distribution.transfers import ExchangeMode, both_ways
 from polytile.ir.expr import Access
 
 MOST_RANKS = 8  # of which all are told
@@ -18,37 +18,19 @@ MOST_RANKS = 8  # of which all are told
 
 def explained(
     plan: DistributionPlan,
-    exchange: str,
-    mode: ExchangeMode | None = None,
+    mode: ExchangeMode,
     sizes: Mapping[str, int] | None = None,
     grid: ProcessGrid | None = None,
 ) -> str:
-    """Return the plan as text, with how halos are exchanged as `exchange` says it; with a grid and the sizes that it is
-    for, what each rank has and sends, to the byte, in the exchange of `mode` (None: any that `auto` may choose)."""
-    lines = [f"ranks: {plan.scop.name}", *(f"  {line}" for line in _said(plan, exchange))]
+    """Return the plan as text, with how halos are exchanged; with a grid and the sizes that it is for, what each rank
+    has and sends, to the byte."""
+    lines = [f"ranks: {plan.scop.name}", *(f"  {line}" for line in _said(plan, mode))]
     if grid is not None:
         lines += [f"  {line}" for line in _on_grid(plan, grid, mode, sizes or {})]
     return "\n".join(lines) + "\n"
 
 
-def will_be_chosen(wish: ExchangeMode | None) -> str:
-    """Say which exchange runs: the one that is asked for, or what `auto` will choose by the GPUs."""
-    if wish is not None:
-        return wish.value
-    alone, together = (exchange_mode(None, shared=shared).value for shared in (False, True))
-    return f"auto: {alone} where each rank has a GPU of its own, {together} where ranks share one"
-
-
-def was_chosen(wish: ExchangeMode | None, ranks: int, gpus: int) -> str:
-    """Say which exchange runs on so many ranks with so many different GPUs, 0 in the emulator, and why."""
-    if wish is not None:
-        return wish.value
-    shared = 0 < gpus < ranks
-    why = f"{ranks} ranks share {gpus} GPU{'s' * (gpus != 1)}" if shared else "no ranks share a GPU"
-    return f"auto: {exchange_mode(None, shared=shared).value}, as {why}"
-
-
-def _said(plan: DistributionPlan, exchange: str) -> Iterator[str]:
+def _said(plan: DistributionPlan, mode: ExchangeMode) -> Iterator[str]:
     printer = Printer(_no_element, cpp=False)
     axes = ", ".join(f"{a.name} (positions 0 to {printer(a.extent)} - 1)" for a in plan.axes)
     yield f"cut along {axes}"
@@ -67,7 +49,7 @@ def _said(plan: DistributionPlan, exchange: str) -> Iterator[str]:
     yield f"exchanged behind every period: {_exchanged(plan, plan.between)}"
     if any(map(any, plan.boundary)):
         yield f"computed in front of the interior: sides {_reaches(plan, plan.boundary)}"
-    yield f"exchange: {exchange}"
+    yield f"exchange: {mode.value}"
     at_once, in_turn = most_messages(plan)
     yield f"messages of a rank in an exchange: at most {at_once}, or {in_turn} along axes in turn (basic)"
     if plan.proof:
@@ -97,17 +79,16 @@ def most_messages(plan: DistributionPlan) -> tuple[int, int]:
 
 
 def _on_grid(
-    plan: DistributionPlan, grid: ProcessGrid, mode: ExchangeMode | None, sizes: Mapping[str, int]
+    plan: DistributionPlan, grid: ProcessGrid, mode: ExchangeMode, sizes: Mapping[str, int]
 ) -> Iterator[str]:
     shape, extents = (" x ".join(map(str, each)) for each in (grid.shape, grid.extents))
     yield f"on {shape} ranks, {extents} positions:"
     some = range(grid.ranks) if grid.ranks <= MOST_RANKS else (0, grid.rank([parts // 2 for parts in grid.shape]))
-    how = mode.value if mode else "overlap or diagonal"  # the same messages
     for rank in some:
-        found = sent(plan, grid, rank, plan.between, mode or ExchangeMode.OVERLAP, sizes)
+        found = sent(plan, grid, rank, plan.between, mode, sizes)
         total = sum(m.bytes for m in found)
         yield (
-            f"  {how}: rank {rank} sends {total} bytes in {len(found)} messages an exchange, "
+            f"  {mode.value}: rank {rank} sends {total} bytes in {len(found)} messages an exchange, "
             f"{len(found) / plan.steps:.3g} messages and {total / plan.steps:.0f} bytes a step"
             + (f" (to {', '.join(f'{m.neighbour}: {m.bytes}' for m in found)})" if found else "")
         )

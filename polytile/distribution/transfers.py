@@ -25,12 +25,6 @@ class ExchangeMode(Enum):
     OVERLAP = "overlap"
 
 
-def exchange_mode(wish: ExchangeMode | None, *, shared: bool) -> ExchangeMode:
-    """Return the mode that is asked for; without a wish `overlap`, or `diagonal` where ranks share a GPU, which is not
-    idle while messages travel, and on which small kernels of one rank wait for large ones of another."""
-    return wish or (ExchangeMode.DIAGONAL if shared else ExchangeMode.OVERLAP)
-
-
 @dataclass(frozen=True, slots=True)
 class ArrayBox:
     """A box of positions of an array."""

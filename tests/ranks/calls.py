@@ -91,10 +91,6 @@ def explanations() -> None:
     sent = d.record.between.bytes // d.record.exchanges
     said = f"rank {COMM.rank} sends {sent} bytes in 3 messages an exchange, 3 messages and {sent} bytes a step (to "
     assert said in d.explain(**SIZES)
-    auto = DistributedScop(
-        d.plan.scop, d.compiled, COMM, Choice.of("auto", 1, "auto", "auto", "emulator"), HostPlace()
-    )
-    assert "\n  exchange: auto: overlap, as no ranks share a GPU\n" in auto.explain()
 
 
 def refusals() -> None:

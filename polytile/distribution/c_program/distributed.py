@@ -29,7 +29,7 @@ class Wish:
 
     shape: tuple[int, ...] = ()
     steps: int = 1
-    mode: ExchangeMode | None = None
+    mode: ExchangeMode = ExchangeMode.OVERLAP
 
 
 @dataclass(frozen=True, slots=True)

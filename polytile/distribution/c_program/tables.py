@@ -38,7 +38,7 @@ def program(made: Distributed, digest: int) -> str:
         _reaches(plan.halo),
         _reaches(plan.boundary),
         f"{{{', '.join(map(str, shape))}}}",
-        made.wish.mode.name if made.wish.mode else "AUTO",
+        made.wish.mode.name,
         *(str(n) for n in (plan.steps, len(plan.arrays), len(plan.phases), plan.split_phase)),
         str(len(plan.scop.parameters)),
         str(int(made.lead is not None)),

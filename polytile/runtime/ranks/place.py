@@ -145,12 +145,6 @@ class DevicePlace:
         return found
 
 
-def gpus_of_ranks(comm: Intracomm, place: Place) -> int:
-    """Return how many different GPUs the ranks have, 0 in the emulator; all ranks ask."""
-    gpus = {gpu for gpu in comm.allgather(place.gpu) if gpu}
-    return len(gpus)
-
-
 def _urgent_stream(cuda: Any) -> Any:
     """Create a stream of high priority, whose blocks are scheduled first, where CuPy has such."""
     try:

@@ -85,7 +85,7 @@ def test_json_has_the_distribution(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(STENCIL, tmp_path, "2,2", "--json", "--steps-per-exchange", "2") == 0
     (found,) = json.loads(capsys.readouterr().out)["distribution"]
     assert (found["scop"], found["function"], found["axes"]) == ("smooth_scop0", "smooth_mpi", ["i", "j"])
-    assert (found["steps"], found["grid"], found["exchange"]) == (2, [2, 2], "auto")
+    assert (found["steps"], found["grid"], found["exchange"]) == (2, [2, 2], "overlap")
     assert found["halos"] == {"A": [[2, 2], [0, 0]]}
     assert found["messages"] == {"diagonal": 2, "basic": 2}
     assert found["exchanged"] == ["A"]
