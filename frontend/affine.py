@@ -52,8 +52,6 @@ from polytile.ir.expr import (
 )
 from polytile.ir.expr_trees import walk
 
-NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-
 
 @dataclass(frozen=True, slots=True)
 class Atom:

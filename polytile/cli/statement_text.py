@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.codegen.targets.expressions import Printer
-from polytile.ir.dump_kernel import node_text
 from polytile.ir.expr import Access, Assign, Break, Declare, Expr, Invoke, Stmt
 from polytile.ir.gpu_ops import (
     Advance,
@@ -34,6 +33,7 @@ from polytile.ir.gpu_ops import (
     WarpReduce,
 )
 from polytile.ir.kernel import Barrier, Comment, Launch
+from polytile.ir.node_text import node_text
 from polytile.ir.struct_fields import spelt
 from polytile.machine import WARP_SIZE
 

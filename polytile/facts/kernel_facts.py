@@ -8,11 +8,11 @@ from polytile.codegen.targets.expressions import Printer
 from polytile.compilation import Compilation
 from polytile.facts.loop_mapping import kernel_versions
 from polytile.facts.model import AccessFacts, ArrayFacts, KernelFacts, TransferFacts
-from polytile.ir.dump_kernel import node_text
 from polytile.ir.expr import Access, Expr
 from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
+from polytile.ir.node_text import node_text
 from polytile.ir.scop import Array, Scop
 from polytile.ir.struct_fields import spelt
 from polytile.scheduling.cost.estimate import AccessTime, Estimate, KernelTime

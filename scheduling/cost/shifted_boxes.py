@@ -30,7 +30,7 @@ def group_lines(group: ReferenceGroup, tiles: Sequence[float], line: int) -> flo
         return inf
     steps = ([(abs(float(c)), t) for c, t in zip(d.slopes, tiles, strict=True)] for d in group.dimensions)
     extents = [1 + sum(c * (t - 1) for c, t in own) for own in steps]
-    return _lines(_group_places(group.offsets), extents, line / last_pitch(group.members[0]))
+    return lines_of_union(_group_places(group.offsets), extents, line / last_pitch(group.members[0]))
 
 
 @remembered
@@ -42,15 +42,11 @@ def _places(offsets: Iterable[Iterable[Number]]) -> Offsets:
     return frozenset(tuple(map(float, place)) for place in offsets)
 
 
-def lines_of_union(offsets: Iterable[Iterable[Number]], extents: Sequence[float], per_line: float) -> float:
+def lines_of_union(offsets: Offsets, extents: Sequence[float], per_line: float) -> float:
     """Count the lines of `per_line` elements that boxes of these extents touch, one at each of the offsets.
 
     The last dimension is the contiguous one, in which a line begins at zero.
     """
-    return _lines(_places(offsets), extents, per_line)
-
-
-def _lines(offsets: Offsets, extents: Sequence[float], per_line: float) -> float:
     rank = len(extents)
 
     @cache

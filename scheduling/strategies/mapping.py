@@ -25,7 +25,6 @@ from polytile.scheduling.strategies.pluto import BandTree
 from polytile.scheduling.strategies.tile_sizes import SizeChooser
 
 BAND = isl.schedule_node_type.band
-LEAF = isl.schedule_node_type.leaf
 
 # A kernel of another form from a band with coincident members and the kernel's number; None where that has none.
 KernelForm = Callable[[isl.ScheduleNode, int], isl.ScheduleNode | None]

@@ -70,10 +70,6 @@ class View:
     def reused(self) -> int:
         return sum(one.reused for one in self.history.outcomes)
 
-    @property
-    def without_time(self) -> int:
-        return len(self.history.outcomes) - len(self.history.measured)
-
 
 def page(histories: Sequence[History]) -> str:
     """Return the text of the file for the SCoPs that were tuned."""

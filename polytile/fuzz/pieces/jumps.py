@@ -9,8 +9,6 @@ from polytile.fuzz.pieces.places import Statements, entry, free_iterators, insid
 from polytile.fuzz.ranges import within
 from polytile.fuzz.statements import StatementWriter
 from polytile.fuzz.tree import (
-    Declare,
-    DeclareArray,
     Index,
     JumpOver,
     Leave,
@@ -22,8 +20,6 @@ from polytile.fuzz.tree import (
     Switch,
     Until,
 )
-
-_DECLARATIONS = (Declare, DeclareArray)
 
 
 def skip_rest(writer: StatementWriter, at: Context, depth: int) -> Statements:

@@ -63,10 +63,6 @@ class SiteCount:
         return self.lanes / self.requests
 
     @property
-    def wavefronts_per_request(self) -> float:
-        return self.wavefronts / self.requests
-
-    @property
     def bank_conflicts(self) -> int:
         return self.wavefronts - self.ideal_wavefronts
 

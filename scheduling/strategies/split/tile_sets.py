@@ -14,7 +14,6 @@ With u = t - H b the step within band b, along each dimension, for a statement w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -173,10 +172,3 @@ class Tiling:
         tiles = ["b", *(f"K{k}" for k in range(len(self.cuts)))]
         text = f"[{', '.join(self._place_names())}] -> [{', '.join(tiles)}] : {' and '.join(tests)}"
         return isl.Map(f"{{ {text} }}")
-
-
-def basic_sets(instances: isl.UnionSet) -> Iterator[isl.BasicSet]:
-    found: list[isl.Set] = []
-    instances.foreach_set(found.append)
-    for one in found:
-        yield from one.get_basic_sets()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polytile.ir.arith import add, count_between, mul, shifted, sub
-from polytile.ir.dump_kernel import expression_text
 from polytile.ir.expr import LLONG, Expr, Name
+from polytile.ir.node_text import expression_text
 
 N, M = Name("n", LLONG), Name("m", LLONG)
 

@@ -14,7 +14,6 @@ from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.codegen.targets.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
 from polytile.ir.arith import add, compare, lift, sub
-from polytile.ir.dump_kernel import dump_kernel
 from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Expr, For, Literal, Name, Node, Stmt
 from polytile.ir.expr_trees import children, rewrite
 from polytile.ir.gpu_ops import (
@@ -55,10 +54,6 @@ def test_kernels_name_no_type_that_a_header_declares() -> None:
 
 def test_hip(golden: Golden) -> None:
     golden("codegen/portable.hip.cpp", print_kernels(program(portable()), HIP))
-
-
-def test_structure(golden: Golden) -> None:
-    golden("codegen/everything.txt", dump_kernel(everything()))
 
 
 def test_dumps_are_in_the_spelling_of_c(golden: Golden) -> None:

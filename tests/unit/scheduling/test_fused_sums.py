@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import polytile
-from polytile.ir.dump_kernel import expression_text
 from polytile.ir.expr import Assign
+from polytile.ir.node_text import expression_text
 from polytile.scheduling.transform.fused_sums import begin_with_addends
 
 

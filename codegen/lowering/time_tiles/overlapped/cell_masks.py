@@ -26,7 +26,6 @@ from polytile.ir.expr import LLONG, UINT, ULLONG, Assign, Cast, CType, Declare, 
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep
 
-OUTER = slice(None, -1)  # of the dimensions that do not stream, all but the last
 SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
 
 
@@ -153,11 +152,6 @@ class ThreadCells(ABC):
         first = _bit((*self.v[:-1], lift(0)), self.points)
         shifted = word if known(first) == 0 else binary(">>", word, first)
         return compare("!=", binary("&", shifted, self._bits(self.points[-1])), 0)
-
-    def is_all(self, words: Sequence[Name], some: slice) -> Expr:
-        """Return the condition that all places along some dimensions are in the sets of these."""
-        pairs = zip(words[some], self.points[some], strict=True)
-        return both(*(compare("==", word, self._bits(points)) for word, points in pairs))
 
     def where(self, condition: Expr, word: Expr) -> Expr:
         """Return the set where the condition holds, and the empty set elsewhere."""

@@ -25,15 +25,15 @@ def elements(offsets: Sequence[Sequence[int]], extents: Sequence[int]) -> int:
 @pytest.mark.parametrize("offsets", [STAR, CORNERS, [(0, 0, 0)], [(0, 0, 0), (0, 0, 50), (9, 9, 9)]])
 @pytest.mark.parametrize("extents", [(1, 1, 1), (2, 4, 8), (3, 1, 5), (9, 2, 40)])
 def test_elements_of_boxes(offsets: list[tuple[int, ...]], extents: tuple[int, ...]) -> None:
-    assert lines_of_union(offsets, extents, 1) == elements(offsets, extents)
+    assert lines_of_union(frozenset(offsets), extents, 1) == elements(offsets, extents)
 
 
 def test_lines_of_intervals() -> None:
-    assert lines_of_union([(0,), (1,)], (4,), 4) == 2  # five neighbours
-    assert lines_of_union([(-1,), (1,)], (4,), 4) == 3  # six, of three lines
-    assert lines_of_union([(0,), (8,)], (4,), 4) == 2
-    assert lines_of_union([(0,), (4,)], (4,), 4) == 2
-    assert lines_of_union([()], (), 4) == 1
+    assert lines_of_union(frozenset([(0,), (1,)]), (4,), 4) == 2  # five neighbours
+    assert lines_of_union(frozenset([(-1,), (1,)]), (4,), 4) == 3  # six, of three lines
+    assert lines_of_union(frozenset([(0,), (8,)]), (4,), 4) == 2
+    assert lines_of_union(frozenset([(0,), (4,)]), (4,), 4) == 2
+    assert lines_of_union(frozenset([()]), (), 4) == 1
 
 
 def group(scop: Callable[..., Scop], *reads: str) -> ReferenceGroup:

@@ -1,10 +1,7 @@
-"""The structure of a kernel as text, one node a line: for tests and for messages, never for compilers.
+"""Nodes of kernels as text, by classes and fields: for tests and for messages, never for compilers.
 
-kernel sweep, block 128 1 1, min_blocks 2
-  parameter double A[] const
-  shared double s[2][32] as s
-  For iterator=i lower=0 condition=(i < n) step=1 unroll=0
-    Load targets=(x[0], x[1]) source=a[(2 * i)] cache=streaming
+For iterator=i lower=0 condition=(i < n) step=1 unroll=0
+  Load targets=(x[0], x[1]) source=a[(2 * i)] cache=streaming
 """
 
 from __future__ import annotations
@@ -15,43 +12,15 @@ from dataclasses import MISSING, Field, fields
 from polytile.diagnostics import Location
 from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Node, Stmt, Ternary, Unary
 from polytile.ir.gpu_ops import Aligned, Offset, Shuffle, WarpReduce
-from polytile.ir.kernel import Kernel, KernelParameter
-from polytile.ir.memory import Storage
 from polytile.ir.struct_fields import spelt
 from polytile.machine import WARP_SIZE
 
 INDENT = "  "
-_SHAPE = {"min_blocks": 0, "max_registers": 0, "cooperative": False, "cluster": 1, "index_type": "int"}
-
-
-def dump_kernel(kernel: Kernel) -> str:
-    """Return the text of the whole kernel."""
-    shape = [f"{name} {value}" for name, default in _SHAPE.items() if (value := getattr(kernel, name)) != default]
-    head = ", ".join([f"kernel {kernel.name}", f"block {' '.join(map(str, kernel.block))}", *shape])
-    inside = [
-        *(_parameter(p) for p in kernel.parameters),
-        *(f"coordinate {c.name} = {expression_text(c.source)}" for c in kernel.coordinates),
-        *(_storage(s) for s in kernel.storage),
-        *(line for stmt in kernel.body for line in _lines(stmt)),
-    ]
-    return "\n".join([head, *(INDENT + line for line in inside)]) + "\n"
 
 
 def node_text(node: Node) -> str:
     """Return one node on one line; of a statement, without the statements inside it."""
     return expression_text(node) if isinstance(node, Expr) else next(_lines(node))
-
-
-def _parameter(p: KernelParameter) -> str:
-    marks = [text for text, on in (("const", p.const), ("aliased", not p.restrict)) if on]
-    return " ".join(["parameter", str(p.type), p.name + ("" if p.buffer is None else "[]"), *marks])
-
-
-def _storage(s: Storage) -> str:
-    extents = "".join("[]" if e is None else f"[{expression_text(e)}]" for e in s.extents)
-    keeps = "" if s.keeps is None else f" keeping {', '.join(map(str, s.keeps))}"
-    strides = f" by {', '.join(map(str, s.strides))}" if s.strides else ""
-    return f"{s.space.value} {s.element} {s.array}{extents} as {s.name}{keeps}{strides}"
 
 
 def _lines(stmt: Node) -> Iterator[str]:
