@@ -39,8 +39,10 @@ def certificate(
     compilations: Iterable[Compilation],
     *,
     cflags: Sequence[str] = (),
+    ranks: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """Return the certificate of a file's SCoPs; those that stay on the host are only named."""
+    """Return the certificate of a file's SCoPs; those that stay on the host are only named. `ranks` are the entries of
+    plans for ranks (rank_certificate.py)."""
     found = list(compilations)
     content = {
         "format": FORMAT,
@@ -52,6 +54,7 @@ def certificate(
         "cflags": list(cflags),
         "scops": [entry for c in found if c.schedule is not None for entry in _versions(c)],
         "on_host": [c.scop.name for c in found if c.schedule is None],
+        **({"ranks": list(ranks)} if ranks else {}),
     }
     return json.dumps(content, indent=1) + "\n"
 

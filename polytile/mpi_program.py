@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from polytile.api import Program
+from polytile.certificate import certificate
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError, UsageError, UserError
 from polytile.distributed_parts import compiled_lead, compiled_part
@@ -26,6 +27,7 @@ from polytile.generated_files import title
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Array, Scop
 from polytile.options import Options
+from polytile.rank_certificate import ranks_entry
 from polytile.recursion_limit import deep_recursion
 from polytile.runtime.build import build_program
 from polytile.runtime.mpi_compiler import mpi_flags
@@ -45,6 +47,17 @@ class MpiProgram:
         """The texts of the files, by their names."""
         with deep_recursion():
             return driver_files(self.scops, self.program.stem, title(self.program.path))
+
+    @property
+    def certificate(self) -> str:
+        """What was proven of each SCoP and of its plan for ranks, for `polytile check`."""
+        program = self.program
+        made = [s.compilation for s in program.scops]
+        sources = {c.source.name: c.source for c in made}
+        ranks = [ranks_entry(one.plan, sources[one.plan.scop.name]) for one in self.scops]
+        return certificate(
+            program.path, program.text, program.defines, made, cflags=program.options.cflags, ranks=ranks
+        )
 
     def build(
         self, executable: str | os.PathLike[str], *, on: str, link: Sequence[str | Path] = (), managed: bool = False

@@ -70,7 +70,7 @@ def problems(scop: Check) -> Iterator[str]:
         yield from run_problems(scop["program"], scop["run"], tree, context)
     for tile in (scop[shape] for shape in ("stream", "split") if scop.get(shape)):
         yield from time_tile_problems(scop["program"], tile, scop["visible"], context)
-    yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
+    yield from check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):
         yield "a set of violations is not empty"
@@ -217,7 +217,7 @@ def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.U
     return pairs.intersect(threads.apply_range(threads.reverse()))
 
 
-def _check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
+def check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
     """Check that every read of the source, and whoever looks afterwards, gets its value from the same instances."""
     backwards = (entry["update"] for entry in program.get("backwards", ()))
     split = [name for name in backwards if program["statements"][name]["reduction"] is None]

@@ -10,6 +10,7 @@ from typing import Any
 import islpy as isl
 
 from polytile.check.checker import problems
+from polytile.check.ranks import rank_problems
 from polytile.check.relations import Check
 from polytile.check.source import differences
 from polytile.cli.option_parser import OptionParser
@@ -57,6 +58,9 @@ def main(words: Sequence[str]) -> int:
         for made in scop.get("program", {}).get("backwards", ()):
             trusted = f"{made['update']} is trusted to give the same in the reverse order, but for rounding"
             print(f"{found.certificate}: {scop['name']}: {trusted}")
+    for claim in content.get("ranks", ()):
+        name = claim.get("name") if isinstance(claim, dict) else claim
+        wrong += _say(f"{found.certificate}: {name} on ranks", _lines(found.certificate, rank_problems(claim)))
     for name in content.get("on_host", ()):
         print(f"{found.certificate}: {name} stays sequential C")
     if not content["scops"]:

@@ -43,6 +43,9 @@ def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Itera
             continue
         yield from _scop_differences(claimed["source"], scop)
         yield from _layout_differences(claimed.get("layouts", []), scop)
+    for claimed in content.get("ranks", ()):
+        if claimed["name"] in found:
+            yield from _scop_differences(claimed["source"], found[claimed["name"]])
 
 
 def _same_names(claimed: Check, scop: Scop) -> bool:

@@ -88,7 +88,8 @@ def _write_for_ranks(
     from polytile.cli.ranks import described, distribute  # for few commands
 
     made = distribute(request, report, program, request.ranks or ())
-    texts = {**texts, REPORT: lambda: program.page(ranks=described(request, made))}
+    texts[CERTIFICATE] = lambda: made.certificate
+    texts[REPORT] = lambda: program.page(ranks=described(request, made))
     write(request, report, {**files_of(report, program), **made.files}, texts)
     if request.build is not None:
         _build(request, report, made, request.build)

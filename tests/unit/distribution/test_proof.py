@@ -142,13 +142,13 @@ PLANTED: list[tuple[str, int, Change, str]] = [
 ]
 
 
-def _plan(program: str, steps: int) -> DistributionPlan:
+def plan_of(program: str, steps: int) -> DistributionPlan:
     return distribute(scop_of_file(program) if program.endswith(".c") else scop_of(program), steps)
 
 
 @pytest.mark.parametrize(("program", "steps", "change", "kind"), PLANTED)
 def test_planted_errors_are_refused(program: str, steps: int, change: Change, kind: str) -> None:
-    plan = _plan(program, steps)
+    plan = plan_of(program, steps)
     with pytest.raises(DistributionError, match=kind):
         prove(change(plan), analyse(plan.scop))
 
@@ -157,4 +157,4 @@ def test_planted_errors_are_refused(program: str, steps: int, change: Change, ki
 @pytest.mark.parametrize("program", [STAR, WAVE, ADVECTION, "polybench/fdtd-2d.c", "polybench/heat-3d.c"])
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_plans_are_proven(program: str, steps: int) -> None:
-    assert _plan(program, steps).proof.startswith("proven for any part and sizes: ")
+    assert plan_of(program, steps).proof.startswith("proven for any part and sizes: ")
