@@ -114,7 +114,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
     assert state.schedule is not None and state.dependences is not None
     scop, source = state.scop, state.source
     dependences, schedule, atomic = state.run.dependences.values, state.run.schedule, indivisible(state.run)
-    turned = [made.update for made in scop.backwards]
+    turned = [name for made in scop.backwards for name, _ in made.steps]
     return {
         "name": scop.name,
         "context": str(scop.context),

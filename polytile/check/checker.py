@@ -30,7 +30,7 @@ from polytile.check.kernel_tiles import holds, is_of_kernel
 from polytile.check.locations import Placed, with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reads_apart import with_reads_apart
-from polytile.check.reductions import condensed, results, settled, wrong_results
+from polytile.check.reductions import condensed, results, settled, steps_of, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
@@ -219,7 +219,7 @@ def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.U
 
 def check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
     """Check that every read of the source, and whoever looks afterwards, gets its value from the same instances."""
-    backwards = (entry["update"] for entry in program.get("backwards", ()))
+    backwards = (name for entry in program.get("backwards", ()) for name, _ in steps_of(entry))
     split = [name for name in backwards if program["statements"][name]["reduction"] is None]
     source, program = (with_reads_apart(side, split) for side in (source, program))
     runs = {part: name for name, s in program["statements"].items() for part in s["parts"]}

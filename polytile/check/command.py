@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytile.check.checker import problems
 from polytile.check.ranks import rank_problems
+from polytile.check.reductions import steps_of
 from polytile.check.relations import Check
 from polytile.check.source import differences
 from polytile.cli.option_parser import OptionParser
@@ -56,7 +57,10 @@ def main(words: Sequence[str]) -> int:
         for made in scop.get("program", {}).get("privatised", ()):
             print(f"{found.certificate}: {scop['name']}: {_trusted(made)}")
         for made in scop.get("program", {}).get("backwards", ()):
-            trusted = f"{made['update']} is trusted to give the same in the reverse order, but for rounding"
+            names = [name for name, _ in steps_of(made)]
+            order = "another order" if "first" in made else "the reverse order"
+            what = f"{', '.join(names)} {'are' if names[1:] else 'is'} trusted"
+            trusted = f"{what} to give the same in {order}, but for rounding"
             print(f"{found.certificate}: {scop['name']}: {trusted}")
     for claim in content.get("ranks", ()):
         name = claim.get("name") if isinstance(claim, dict) else claim

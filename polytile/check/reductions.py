@@ -1,5 +1,5 @@
 """Reductions in partial results: what adds them up gets each value of the source's, once, in an uninterrupted chain. So
-do reductions that run backwards.
+do reductions in another order.
 
 What the statements do to single values is not in a certificate: that `initial` writes what is neutral to the operation,
 that the others combine by it, and that a reduction which may leave its element writes back what it read.
@@ -7,7 +7,7 @@ that the others combine by it, and that a reduction which may leave its element 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 import islpy as isl
@@ -24,7 +24,7 @@ class Result:
     array: str
     root: str
     parts: tuple[str, ...]
-    last: str
+    last: tuple[str, ...]
     source: isl.UnionMap = field(compare=False)
     program: isl.UnionMap = field(compare=False)
 
@@ -33,21 +33,33 @@ def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
     """Return the results that were regrouped. Raises ValueError where a statement is not that of a reduction."""
     found = []
     for entry, array in _entries(program):
-        update, group, root = program["statements"][entry["update"]], entry["group"], program["arrays"][array]
-        claim = {"op": entry["op"], "array": root}
-        own = tuple(p for p in update["parts"] if source["statements"][p]["reduction"] == claim)
-        if not own:
-            raise ValueError(f"{entry['update']} is no reduction into {root}")
-        last, keys = entry["update"], group
-        if "partial" in entry:  # which one that runs backwards has not
-            last = (entry.get("gathering") or {}).get("total") or entry["finish"] or entry["combine"]
-            keys = range(len(group))
-        elif update["reduction"]["op"] != entry["op"]:
-            raise ValueError(f"{last} is no reduction by {entry['op']}")
-        theirs = union([_keys(source, p, group, entry["update"], context) for p in own], isl.UnionMap)
-        ours = _keys(program, last, keys, entry["update"], context)
-        found.append(Result(entry, array, root, own, last, theirs, ours))
+        steps, root = steps_of(entry), program["arrays"][array]
+        name, claim = steps[0][0], {"op": entry["op"], "array": root}
+        parts = [(p, group) for step, group in steps for p in program["statements"][step]["parts"]]
+        own = [(p, group) for p, group in parts if source["statements"][p]["reduction"] == claim]
+        last = steps
+        if "partial" in entry:  # which one in another order has not
+            adding = (entry.get("gathering") or {}).get("total") or entry["finish"] or entry["combine"]
+            last = [(adding, range(len(entry["group"])))]
+        if not own or ("partial" not in entry and len(own) < len(parts)):
+            raise ValueError(f"{name} is no reduction into {root}")
+        if "partial" not in entry and any(program["statements"][s]["reduction"]["op"] != entry["op"] for s, _ in steps):
+            raise ValueError(f"{name} is no reduction by {entry['op']}")
+        theirs = union([_keys(source, p, group, name, context) for p, group in own], isl.UnionMap)
+        ours = union([_keys(program, s, kept, name, context) for s, kept in last], isl.UnionMap)
+        found.append(Result(entry, array, root, _names(own), _names(last), theirs, ours))
     return found
+
+
+def steps_of(entry: Check) -> list[tuple[str, list[int] | range]]:
+    """Return the statements that make the steps of a reduction, with their iterators that index the results."""
+    if "steps" in entry:
+        return [(name, group) for name, group in entry["steps"]]
+    return [(entry["update"], entry["group"])]
+
+
+def _names(steps: Iterable[tuple[str, object]]) -> tuple[str, ...]:
+    return tuple(name for name, _ in steps)
 
 
 def regrouped(program: Check) -> list[str]:
@@ -59,7 +71,7 @@ def _entries(program: Check) -> Iterator[tuple[Check, str]]:
     """Return what became of each such reduction, with the array."""
     yield from ((entry, entry["array"]) for entry in program.get("privatised", ()))
     for entry in program.get("backwards", ()):
-        yield entry, program["statements"][entry["update"]]["reduction"]["array"]
+        yield entry, program["statements"][steps_of(entry)[0][0]]["reduction"]["array"]
 
 
 def _keys(side: Check, statement: str, kept: list[int] | range, name: str, context: isl.Set) -> isl.UnionMap:
@@ -105,8 +117,8 @@ def wrong_results(
         alone = all(_one_element(source, part, r.root) for part in r.parts)
         if not alone or not _is_chain(theirs, r.source):
             yield f"{where}: the source's values are no uninterrupted chain for each result"
-        if not _one_element(program, r.last, r.array) or not _is_chain(ours, r.program):
-            yield f"{where}: {r.last} is no uninterrupted chain for each result"
+        if not all(_one_element(program, s, r.array) for s in r.last) or not _is_chain(ours, r.program):
+            yield f"{where}: {' and '.join(r.last)} is no uninterrupted chain for each result"
         if not all(_arrive(program, r.entry, *step, context) for step in _steps(r.entry)):
             yield f"{where}: not every value goes to its result, once"
 

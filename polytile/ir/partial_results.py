@@ -1,5 +1,5 @@
 """Records of reductions whose steps were regrouped: what was split into partial results, which statements combine them,
-and what runs backwards."""
+and what runs in another order."""
 
 from __future__ import annotations
 
@@ -122,11 +122,39 @@ class Reversed:
     loops: tuple[int, ...]
 
     @property
-    def last(self) -> str:
-        """Return the statement that adds to the array."""
-        return self.update
+    def steps(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Return the statements that add to the array, with their iterators that index the results."""
+        return ((self.update, self.group),)
+
+    def __str__(self) -> str:
+        return f"the steps of {self.update} run in the reverse order"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyTerms:
+    """Statements that accumulate into the same elements by one operation, one after the other, of which some steps run
+    before all others (see scheduling/transform/reductions/early_terms.py).
+
+    `steps` are the statements, with those of their iterators, by position, that results are indexed by; `first` is the
+    set of the early steps, as isl text.
+    """
+
+    steps: tuple[tuple[str, tuple[int, ...]], ...]
+    op: str
+    first: str
 
     @property
-    def keys(self) -> tuple[int, ...]:
-        """Return which iterators of that statement its results are indexed by."""
-        return self.group
+    def update(self) -> str:
+        """Return the statement that the results are named by."""
+        return self.steps[0][0]
+
+    @property
+    def group(self) -> tuple[int, ...]:
+        """Return its iterators, by position, that index the results."""
+        return self.steps[0][1]
+
+    def __str__(self) -> str:
+        return f"the steps of {', '.join(name for name, _ in self.steps)} run in another order"
+
+
+Reordered = Reversed | EarlyTerms

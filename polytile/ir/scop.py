@@ -22,7 +22,7 @@ from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.found_extents import AllocatedExtent, ReachedExtent
 from polytile.ir.isl_util import readable_schedule, union_of
-from polytile.ir.partial_results import Combination, Privatised, Reversed
+from polytile.ir.partial_results import Combination, Privatised, Reordered
 from polytile.ir.pointer_rotation import PointerRotation
 from polytile.ir.source_region import SourceRegion
 from polytile.ir.source_span import Span
@@ -247,7 +247,7 @@ class Scop:
     prologue: tuple[str, ...] = ()  # the same in front of all others
     wide: bool = False
     privatised: tuple[Privatised, ...] = ()
-    backwards: tuple[Reversed, ...] = ()  # reductions in another order than the source's
+    backwards: tuple[Reordered, ...] = ()  # reductions in another order than the source's
     arguments: tuple[str, ...] | None = None
     verbatim: SourceRegion | None = None
     passed: tuple[tuple[str, str], ...] = ()

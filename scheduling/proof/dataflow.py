@@ -135,7 +135,8 @@ def _condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
     if results.is_empty():
         return flow
     names = _renaming(flow.domain().union(flow.range()), results)
-    return flow.apply_domain(names).apply_range(names).subtract(isl.UnionSet.identity(results.range()))
+    found = flow.apply_domain(names).apply_range(names).subtract(isl.UnionSet.identity(results.range()))
+    return found.detect_equalities().coalesce()  # what steps of one result send in pieces is one piece
 
 
 def _carrier(source: Scop, program: Scop, results: tuple[Regrouping, ...]) -> isl.UnionMap:

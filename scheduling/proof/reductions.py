@@ -13,7 +13,7 @@ That the others see the same of each result on both sides is shown with all othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 import islpy as isl
@@ -23,7 +23,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, covers, union_of, with_tuple_names
-from polytile.ir.partial_results import Privatised, Reversed
+from polytile.ir.partial_results import Privatised, Reordered
 from polytile.ir.reads_apart import with_reads_apart
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -37,12 +37,12 @@ WORDS = {"+": "sum", "*": "product", "min": "minimum", "max": "maximum"}
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """One reduction in partial results, or backwards: `parts` are the source's statements, `array` is what is added to,
-    `root` the source's. `source` and `program` map instances to the results that they make up: those of the source, and
-    those that add to the array.
+    """One reduction in partial results, or in another order: `parts` are the source's statements, `array` is what is
+    added to, `root` the source's. `source` and `program` map instances to the results that they make up: those of the
+    source, and those that add to the array.
     """
 
-    made: Privatised | Reversed
+    made: Privatised | Reordered
     parts: tuple[str, ...]
     array: str
     root: str
@@ -50,13 +50,13 @@ class Regrouping:
     program: isl.UnionMap = field(compare=False)
 
     @property
-    def last(self) -> str:
-        """Return the statement that adds partial results to the array; empty where none does."""
-        return self.made.last or ""
+    def last(self) -> tuple[str, ...]:
+        """Return the statements that add to the array: partial results, or the steps themselves."""
+        return tuple(name for name, _ in _adding(self.made))
 
     def __str__(self) -> str:
-        if isinstance(self.made, Reversed):
-            return f"the steps of {self.made.update} into {self.array} run in the reverse order"
+        if not isinstance(self.made, Privatised):
+            return str(self.made).replace(" run ", f" into {self.array} run ")
         splits = (f"{s.size} partial accumulators" if s.lanes else f"tiles of {s.size}" for s in self.made.splits)
         what = WORDS.get(self.made.op, self.made.op)
         adders = f", added up by {self.made.gathering.lanes} threads" if self.made.gathering else ""
@@ -64,33 +64,45 @@ class Regrouping:
 
 
 def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
-    """Return the reductions that were privatised, or reversed, on the way from `source` to `program`."""
+    """Return the reductions that were privatised, or reordered, on the way from `source` to `program`."""
     split = (_regrouping(source, program, made, made.array) for made in program.privatised)
     turned = (_regrouping(source, program, made, _accumulator(program, made)) for made in program.backwards)
     return (*split, *turned)
 
 
-def _accumulator(program: Scop, made: Reversed) -> str:
-    written = {a.array for a in program.statement(made.update).accesses if a.writes}
+def _accumulator(program: Scop, made: Reordered) -> str:
+    written = {a.array for name, _ in made.steps for a in program.statement(name).accesses if a.writes}
     if len(written) != 1:
-        raise InternalError(f"{program.name}: {made.update} runs backwards and is no reduction")
+        raise InternalError(f"{program.name}: {made.update} runs in another order and is no reduction")
     return written.pop()
 
 
-def _regrouping(source: Scop, program: Scop, made: Privatised | Reversed, array: str) -> Regrouping:
-    root, parts = program.array(array).root, program.statement(made.update).parts or (made.update,)
-    own = (source.statement(name) for name in parts)
-    writers = [s for s in own if any(a.writes and a.array == root for a in s.accesses)]
-    last = program.statement(made.last or made.update)
+def _adding(made: Privatised | Reordered) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the statements that add to the array, with their iterators that index the results."""
+    if isinstance(made, Privatised):
+        return ((made.last, made.keys),) if made.last else ((made.update, made.keys),)
+    return made.steps
+
+
+def _regrouping(source: Scop, program: Scop, made: Privatised | Reordered, array: str) -> Regrouping:
+    root, name = program.array(array).root, f"{made.update}_result"
+    steps = ((made.update, made.group),) if isinstance(made, Privatised) else made.steps
+    parts = [(part, group) for step, group in steps for part in program.statement(step).parts or (step,)]
+    own = [(source.statement(part), group) for part, group in parts]
+    writers = [(s, group) for s, group in own if any(a.writes and a.array == root for a in s.accesses)]
     if not writers:
         raise InternalError(f"{source.name}: no statement of the source is the reduction into {array}")
-    domains = [s.domain.intersect_params(source.context) for s in writers]
-    ours = union_of(
-        (isl.UnionMap.from_map(projection(d, made.group, f"{made.update}_result")) for d in domains),
-        source.context.get_space(),
-    )
-    theirs = projection(last.domain.intersect_params(source.context), made.keys, f"{made.update}_result")
-    return Regrouping(made, tuple(s.name for s in writers), array, root, ours, isl.UnionMap.from_map(theirs))
+    ours = _results_of(source, writers, name, source)
+    theirs = _results_of(source, [(program.statement(last), keys) for last, keys in _adding(made)], name, program)
+    return Regrouping(made, tuple(s.name for s, _ in writers), array, root, ours, theirs)
+
+
+def _results_of(
+    source: Scop, steps: Sequence[tuple[Statement, tuple[int, ...]]], name: str, scop: Scop
+) -> isl.UnionMap:
+    """Map the instances of statements to the results that they make up."""
+    found = (projection(s.domain.intersect_params(source.context), group, name) for s, group in steps)
+    return union_of(map(isl.UnionMap.from_map, found), scop.context.get_space())
 
 
 def comparable(
@@ -105,7 +117,7 @@ def comparable(
     """
     parts = frozenset(part for r in results for part in r.parts)
     certain = settled(with_reads_apart(source, parts), parts)
-    whole = with_reads_apart(program, {r.made.update for r in results if isinstance(r.made, Reversed)})
+    whole = with_reads_apart(program, {name for made in program.backwards for name, _ in made.steps})
     before = _values_of(source, certain, before, {r.root for r in results})
     return certain, before, whole, _values_of(program, whole, after, {r.array for r in results})
 
@@ -267,10 +279,11 @@ def _instances(program: Scop, roles: Mapping[str, str]) -> isl.UnionSet:
 
 def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterator[str]:
     """Yield why what adds to a result is not one uninterrupted chain, too."""
-    array, last = result.array, result.last
-    if not after.of(array).exact or own_element(program.statement(last), array) is None:
-        yield f"{last} uses other elements of {array}"
-        return
+    array = result.array
+    for last in result.last:
+        if not after.of(array).exact or own_element(program.statement(last), array) is None:
+            yield f"{last} uses other elements of {array}"
+            return
     broken = broken_chain(result.program.domain(), result.program, _values(program, after, array))
     if broken:
         yield f"in what adds the partial results up, {broken}"
@@ -310,7 +323,8 @@ def _same_updates(source: Scop, program: Scop, result: Regrouping, element: CTyp
     the other."""
     made, theirs = result.made, [accumulated(source.statement(part)) for part in result.parts]
     wanted = [found for own in theirs for _, found in own]
-    given = [found for _, found in accumulated(program.statement(made.update))]
+    names = (made.update,) if isinstance(made, Privatised) else (name for name, _ in made.steps)
+    given = [found for name in names for _, found in accumulated(program.statement(name))]
     if not all(theirs) or [(f.op, f.inverse) for f in wanted] != [(f.op, f.inverse) for f in given]:
         return False
     return {partial_type(found) for found in wanted} == {element} and {found.op for found in wanted} == {made.op}

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.partial_results import Reversed
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.candidate import Problem
@@ -44,7 +45,7 @@ def further_expansion(problem: Problem, *, backwards: bool = False) -> Expanded 
 
 def _turned_round(scop: Scop) -> Iterator[str]:
     """Yield a note for each reduction that runs backwards."""
-    for made in scop.backwards:
+    for made in (one for one in scop.backwards if isinstance(one, Reversed)):
         statement = scop.statement(made.update)
         loops = ", ".join(statement.iterators[k] for k in made.loops)
         array = next(a.array for a in statement.accesses if a.writes)

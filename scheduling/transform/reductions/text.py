@@ -1,6 +1,7 @@
 """Reductions in schedule files: which ones were split, or turned round, before the tree was made, a line each.
 
     # S1 runs backwards through j
+    # S3 begins with { S3[i, j, k] : ... }
     # partial results of S2: chunks of i by 64, lanes of i by 8, tiles of j by 64 x 2, added up by 8 x 32 threads
     domain: "{ S1[i, j] : ...; S2_update[i, j] : ... }"
 
@@ -14,17 +15,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+import islpy as isl
+
 from polytile.diagnostics import UserError
-from polytile.ir.partial_results import Privatised, Reversed, Split
+from polytile.ir.partial_results import EarlyTerms, Privatised, Reordered, Reversed, Split
 from polytile.ir.scop import Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.dependences import Dependences, analyse
+from polytile.scheduling.transform.reductions.early_terms import accumulating, with_early_terms
 from polytile.scheduling.transform.reductions.loop_reversal import turned, upwards
 from polytile.scheduling.transform.reductions.privatise import privatised
 from polytile.scheduling.transform.reductions.term_order import reversible
 
 _LINE = r"(?m)^# partial results of (\w+): ([^\n]*)$"
 _BACKWARDS = r"(?m)^# (\w+) runs backwards through (\w+(?:, \w+)*)$"
+_EARLY = r"(?m)^# (\w+) begins with ([^\n]*)$"
 _PART = r"(chunks|lanes|tiles) of (\w+) by (\d+(?: x \d+)*)"
 _ADDERS = r", added up by (\d+(?: x \d+)*) threads$"
 _WHOLE = "only loops can that carry nothing but sums"
@@ -33,13 +38,16 @@ _HINT = "for example `# partial results of S2: chunks of i by 64, lanes of i by 
 
 def with_reductions(scop: Scop, tree: str) -> str:
     """Format a tree after a line for each reduction of the Scop that was split or reversed."""
-    turned = (f"# {made.update} runs backwards through {_loops(scop, made)}" for made in scop.backwards)
+    turned = (_order(scop, made) for made in scop.backwards)
     split = (_line(scop, made) for made in scop.privatised)
     return "".join(f"{line}\n" for line in (*turned, *split)) + tree
 
 
-def _loops(scop: Scop, made: Reversed) -> str:
-    return ", ".join(scop.statement(made.update).iterators[k] for k in made.loops)
+def _order(scop: Scop, made: Reordered) -> str:
+    if isinstance(made, EarlyTerms):
+        return f"# {made.update} begins with {made.first}"
+    loops = ", ".join(scop.statement(made.update).iterators[k] for k in made.loops)
+    return f"# {made.update} runs backwards through {loops}"
 
 
 def _line(scop: Scop, made: Privatised) -> str:
@@ -60,7 +68,7 @@ def with_reductions_of(scop: Scop, dependences: Dependences, text: str) -> tuple
 
     Raises UserError where a line is not one, or a reduction cannot be split so.
     """
-    turned = _turned_as_in(scop, dependences, text)
+    turned = _with_early_terms_of(_turned_as_in(scop, dependences, text), text)
     if turned is not scop:
         scop, dependences = turned, analyse(turned, MAX_OPERATIONS, (scop, dependences))
     lines = list(_lines(scop, text))
@@ -82,7 +90,7 @@ def with_reductions_of(scop: Scop, dependences: Dependences, text: str) -> tuple
         if result is None:
             raise _refused(scop, f"{name} has no such partial results", "only reductions over whole loops can be split")
         scop, dependences = result
-    return scop, dependences, re.sub(f"{_LINE}|{_BACKWARDS[4:]}", "", text).lstrip("\n")
+    return scop, dependences, re.sub(f"{_LINE}|{_BACKWARDS[4:]}|{_EARLY[4:]}", "", text).lstrip("\n")
 
 
 def _turned_as_in(scop: Scop, dependences: Dependences, text: str) -> Scop:
@@ -99,6 +107,20 @@ def _turned_as_in(scop: Scop, dependences: Dependences, text: str) -> Scop:
     if found is None or found.backwards != (*scop.backwards, *wanted):
         raise _refused(scop, "a loop that is to run backwards carries more than sums", _WHOLE)
     return found
+
+
+def _with_early_terms_of(scop: Scop, text: str) -> Scop:
+    """Let reductions begin with the steps that a schedule's text names."""
+    for match in re.finditer(_EARLY, text):
+        made = next((one for one in accumulating(scop) if one.update == match[1]), None)
+        try:
+            known = isl.UnionSet(match[2]).is_subset(scop.domain)
+        except isl.Error:
+            known = False
+        if made is None or not known:
+            raise _refused(scop, f"{match[1]} cannot begin with {match[2]}", "only steps of reductions can come first")
+        scop = with_early_terms(scop, replace(made, first=match[2]))
+    return scop
 
 
 def _statement(scop: Scop, name: str, what: str) -> Statement:
