@@ -57,7 +57,7 @@ class Coordinates:
             for piece, name in zip(pieces, self.names, strict=True):
                 here = piece.fixed(here, name)
             named = list(zip(pieces, self.names, strict=True))
-            for part in here.get_basic_sets():
+            for part in here.compute_divs().get_basic_sets():
                 found = found.union(_without_quotients(part, named))
         return found.coalesce()
 

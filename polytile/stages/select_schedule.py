@@ -29,6 +29,7 @@ from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.staged_reads import widened, with_widened
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
+from polytile.scheduling.strategies.tiled_recurrences import tiled_recurrence
 from polytile.stage_times import each_in_stage, stage
 from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells, with_small_grids
 from polytile.stages.place_data import realised
@@ -268,7 +269,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     chosen = _with_small_grids(problem, large, over_time)
     over_time = [chosen if one is large else one for one in over_time]
     whole = _with_exhausted(problem, chosen)
-    chosen = _with_parallel_sums(problem, whole)
+    chosen = _with_tiled_recurrence(problem, _with_parallel_sums(problem, whole))
     compared = [*found, best, *([tiled] if tiled else []), *over_time, whole, chosen]
     yield _explained(_distinct(compared), chosen)
     if whole is not chosen and whole is not best:
@@ -332,6 +333,13 @@ def _with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate:
     made = with_parallel_sums(problem, candidate)
     made = None if made is None else _estimated(problem, made)
     return candidate if made is None or made.microseconds >= candidate.microseconds else made
+
+
+def _with_tiled_recurrence(problem: Problem, candidate: Candidate) -> Candidate:
+    """Return the candidate, or tiles of a reduction over elements of its own array, where these are clearly faster."""
+    made = None if candidate.schedule is None else tiled_recurrence(problem)
+    made = None if made is None else _estimated(problem, made)
+    return made if made is not None and _is_better(made, candidate) else candidate
 
 
 def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:

@@ -6,7 +6,7 @@ Tiles and points of one loop (floor(i/32) and i mod 32) belong together: they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 from fractions import Fraction
@@ -126,10 +126,13 @@ class _Band:
     unrolled: tuple[bool, ...]
     points: bool = False
 
-    def parts(self, depth: int, statement: str) -> Iterator[tuple[Vector, Part]]:
-        """Yield what the members do with loops of a statement; `depth` is the number of bands around this one."""
+    def parts(self, depth: int, statement: str, others: Collection[Vector]) -> Iterator[tuple[Vector, Part]]:
+        """Yield what the members do with loops of a statement; `depth` is the number of bands around this one.
+
+        A diagonal of tiles, floor(i/32) + floor(j/32), is the loop that is none of `others`.
+        """
         for i, member in enumerate(self.members):
-            read = _read(member, statement)
+            read = _read(member, statement, others)
             if read is not None:
                 form, tile, rest = read
                 threads, dimension = (self.sizes[i], i) if self.sizes else (1, -1)
@@ -193,12 +196,32 @@ def _band(node: isl.ScheduleNode, inside: bool, path: tuple[int, ...]) -> _Band:
 
 
 def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoop, ...]:
+    blocks = {form for band in bands if band.role is Role.BLOCK for form, _ in band.parts(0, statement, ())}
     found: dict[Vector, list[Part]] = {}
     for depth, band in enumerate(bands):
-        for form, part in band.parts(depth, statement):
+        for form, part in band.parts(depth, statement, blocks if band.role is Role.HOST else ()):
             found.setdefault(form, []).append(part)
+    found = _with_diagonals(found)
     loops = [MappedLoop(f, tuple(found.get(f, [Part(Role.SERIAL)])), s) for f, s in _steps(tuple(found), rank)]
     return tuple(sorted(loops, key=_place))
+
+
+def _with_diagonals(found: dict[Vector, list[Part]]) -> dict[Vector, list[Part]]:
+    """Let a serial loop over diagonals of a block's tile stand for the one of its loops that has no threads.
+
+    before: i in blocks, j in threads, i - j serial          i - j is no loop beside these two
+    after:  i - j in blocks and serial, j in threads         neighbouring threads have neighbouring i and j
+    """
+    forms = list(found)
+    for at, form in enumerate(forms):
+        before = [f for f in forms[:at] if f in found]
+        if _rank([*before, form]) > len(before) or any(p.role is not Role.SERIAL for p in found[form]):
+            continue
+        free = [f for f in before if {p.role for p in found[f]} == {Role.BLOCK}]
+        free = [f for f in free if _rank([*(g for g in before if g != f), form]) == len(before)]
+        if len(free) == 1:
+            found[form] = found.pop(free[0]) + found[form]
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -226,7 +249,9 @@ def _place(loop: MappedLoop) -> tuple[int, int]:
     return (1, -1) if loop.part(Role.BLOCK) else (2, 0)
 
 
-def _read(member: isl.UnionPwAff, statement: str) -> tuple[Vector, int, bool] | None:
+def _read(
+    member: isl.UnionPwAff, statement: str, others: Collection[Vector]
+) -> tuple[Vector, int, bool] | None:
     """Read a band member on one statement as (form, size of its tiles, whether it is what a division leaves).
 
     Returns None for a constant.
@@ -239,21 +264,19 @@ def _read(member: isl.UnionPwAff, statement: str) -> tuple[Vector, int, bool] | 
         affs: list[isl.Aff] = []
         piece.foreach_piece(lambda _domain, aff: affs.append(aff))  # noqa: B023 (runs at once)
         for aff in affs:
-            if (read := _linear(aff)) is not None:
+            if (read := _linear(aff, others)) is not None:
                 return read
     return None
 
 
-def _linear(aff: isl.Aff) -> tuple[Vector, int, bool] | None:
+def _linear(aff: isl.Aff, others: Collection[Vector]) -> tuple[Vector, int, bool] | None:
     terms = [k for k in range(aff.dim(isl.dim_type.div)) if not aff.get_coefficient_val(isl.dim_type.div, k).is_zero()]
     direct = _slopes(aff)
     if any(direct):
         return _normal(direct)[0], 1, bool(terms)
-    for k in terms:
-        inside = _slopes(aff.get_div(k))
-        if any(inside):
-            return (*_normal(inside), False)
-    return None
+    found = [_normal(inside) for k in terms if any(inside := _slopes(aff.get_div(k)))]
+    kept = [(form, tile) for form, tile in found if form not in others] or found
+    return (*min(kept, key=lambda one: one[1]), False) if kept else None
 
 
 def _slopes(aff: isl.Aff) -> list[Fraction]:

@@ -368,8 +368,8 @@ def _share(loop: MappedLoop, extent: float) -> LoopShare:
     if hosts := [part.tile for part in loop.parts if part.role is Role.HOST]:
         launches = _whole(extent / min(hosts))
         inside = within = min(extent, max(1.0, extent / launches))  # of a mean launch
-    if (block := loop.part(Role.BLOCK)) is not None:
-        blocks = _whole(inside / block.tile)
+    if tiles := [part.tile for part in loop.parts if part.role is Role.BLOCK]:
+        blocks = _whole(inside / min(tiles))
         inside = within = inside / blocks
     if threads := loop.threads:
         tile = min(part.tile for part in threads)

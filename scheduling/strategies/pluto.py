@@ -137,22 +137,29 @@ def _seconds(dependences: Dependences) -> int:
     return SECONDS if dependences.exact else SECONDS_INEXACT
 
 
-def _band_schedule(scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool) -> isl.Schedule:
+def permutable_tree(scop: Scop, dependences: Dependences) -> isl.Schedule:
+    """Schedule the Scop's main statements in bands as deep as possible, be their loops parallel or not: what may be
+    tiled. Every member counts as coincident."""
+    return _band_schedule(scop, dependences.all, dependences.flow, distribute=False, parallel=False)
+
+
+def _band_schedule(
+    scop: Scop, needed: isl.UnionMap, flow: isl.UnionMap, *, distribute: bool, parallel: bool = True
+) -> isl.Schedule:
     """Compute isl's schedule of everything but the prologue and the epilogue."""
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.main:
         main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
     needed, flow = (pairs.intersect_domain(main).intersect_range(main) for pairs in (needed, flow))
-    return _computed(main, needed, flow, scop.context, distribute)
+    return _computed(main, needed, flow, scop.context, distribute, parallel)
 
 
 @memoized
 def _computed(
-    main: isl.UnionSet, needed: isl.UnionMap, flow: isl.UnionMap, context: isl.Set, distribute: bool
+    main: isl.UnionSet, needed: isl.UnionMap, flow: isl.UnionMap, context: isl.Set, distribute: bool, parallel: bool
 ) -> isl.Schedule:
-    constraints = (
-        isl.ScheduleConstraints.on_domain(main).set_validity(needed).set_coincidence(needed).set_proximity(flow)
-    )
+    constraints = isl.ScheduleConstraints.on_domain(main).set_validity(needed).set_proximity(flow)
+    constraints = constraints.set_coincidence(needed) if parallel else constraints
     with _scheduler_options(distribute=distribute):
         try:
             return constraints.set_context(context).compute_schedule()
