@@ -12,7 +12,7 @@ import islpy as isl
 import pytest
 
 import polytile
-from polytile.check.checker import _check_values, problems
+from polytile.check.checker import check_values, problems
 from polytile.check.source import differences
 
 Scop = dict[str, Any]
@@ -97,7 +97,7 @@ def test_their_values_alone_are_wrong(genuine: Scop, name: str) -> None:
     """Whatever else does not fit any more."""
     scop = copy.deepcopy(genuine["scops"][0])
     TAMPERED[name](scop["program"])
-    assert list(_check_values(scop["source"], scop["program"], scop["visible"], isl.Set(scop["context"]))) != []
+    assert list(check_values(scop["source"], scop["program"], scop["visible"], isl.Set(scop["context"]))) != []
 
 
 def test_a_statement_that_computes_is_not_left_out(genuine: Scop) -> None:
