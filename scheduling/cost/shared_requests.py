@@ -11,22 +11,44 @@ from collections.abc import Sequence
 from math import prod
 
 from polytile.ir.plan import Placement
-from polytile.machine import SECTOR_BYTES, WARP_SIZE
+from polytile.machine import SECTOR_BYTES, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference
-from polytile.scheduling.cost.addresses import Along, warp_points
+from polytile.scheduling.cost.addresses import Along, Vector, warp_points
 
 BANKS, BANK_BYTES = 32, 4
+WIDE_TURNS = 1.5  # of a load of more than a bank's word for each lane, at least (H200: 109 shapes of a product's tiles)
 
 
-def wavefronts(placement: Placement, reference: Reference, along: Sequence[Along], rank: int) -> float:
-    """Compute the wavefronts of one request, where neighbours in a tile are neighbours in its rows."""
+def vector_elements(reference: Reference, placement: Placement, steps: Sequence[Vector]) -> int:
+    """Return how many elements a thread loads with one instruction: neighbours in a row of the tile, where one of these
+    steps of its loops leads from one to the next and rows are aligned."""
+    forms = reference.subscripts
+    wide = max(1, VECTOR_BYTES[-1] // reference.array.element.size)
+    if not forms or any(form is None for form in forms) or placement.layout.pad % wide or placement.extents[-1] % wide:
+        return 1
+    moved = ([int(form.along(step)) for form in forms if form is not None] for step in steps)
+    return wide if any(own[-1] == 1 and not any(own[:-1]) for own in moved) else 1
+
+
+def wavefronts(
+    placement: Placement, reference: Reference, along: Sequence[Along], rank: int, vector: int = 1
+) -> float:
+    """Compute the wavefronts of a warp for an element of each lane, of which `vector` come at once.
+
+    Neighbours in a tile are neighbours in its rows.
+    """
     forms = [form for form in reference.subscripts if form is not None]
     if len(forms) != len(placement.extents) or len(forms) < len(reference.subscripts):
         return 1.0
     pitches = row_pitches(placement)
     points = warp_points(tuple(along), rank) if along else []
     cells = {sum(int(f.along(p)) * pitch for f, pitch in zip(forms, pitches, strict=True)) for p in points}
-    return float(turns(cells or {0}, reference.array.element.size))
+    return of_request({cell + k for cell in cells or {0} for k in range(vector)}, vector, reference.array.element.size)
+
+
+def of_request(cells: set[int], vector: int, size: int) -> float:
+    """Compute the wavefronts for each of the `vector` elements that lanes load at once, of so many bytes."""
+    return max(WIDE_TURNS if vector * size > BANK_BYTES else 1.0, turns(cells, size)) / vector
 
 
 def row_pitches(placement: Placement) -> tuple[int, ...]:

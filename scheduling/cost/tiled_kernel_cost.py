@@ -35,7 +35,7 @@ from polytile.scheduling.cost.multiprocessor import (
     resident_blocks,
     thread_registers,
 )
-from polytile.scheduling.cost.shared_requests import fill_cycles, wavefronts
+from polytile.scheduling.cost.shared_requests import fill_cycles, vector_elements, wavefronts
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.cost.warp_coverage import warp_shapes
 
@@ -193,7 +193,9 @@ class TiledKernelCost(KernelCost):
 
     def _shared_access(self, work: Work, reference: Reference, placement: Placement) -> AccessTime:
         shapes, rank = warp_shapes(work.dimensions), len(work.statement.iterators)
-        turns = sum(weight * wavefronts(placement, reference, along, rank) for weight, along in shapes)
+        steps = [work.thread_step(i) for i in work.serial_loops if not work.mapped.loops[i].threads]
+        vector = vector_elements(reference, placement, steps)
+        turns = sum(weight * wavefronts(placement, reference, along, rank, vector) for weight, along in shapes)
         times = work.warps * work.padding / self._held(work, reference)
         access = reference.access
         where = access.location.short

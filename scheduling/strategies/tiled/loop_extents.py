@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 
 import islpy as isl
 
+from polytile.ir.isl_util import sets
+from polytile.scheduling.cost.point_count import counts
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.loop_nest import on_domain
 
@@ -28,6 +31,18 @@ def most_iterations(
         return 0
     (last,) = [apart.dim_max_val(k) for k in range(apart.dim(isl.dim_type.set))]
     return int(last.to_python()) + 1 if last.is_int() else None
+
+
+def mean_iterations(
+    loops: Sequence[Member], domain: isl.UnionSet, values: Mapping[str, int]
+) -> tuple[float, ...]:
+    """Compute the mean iterations of each of these loops, outermost first, for the statement that runs most often."""
+    most: tuple[float, ...] = (0.0,) * (len(loops) + 1)
+    for own in sets(domain):
+        union = isl.UnionSet.from_set(own)
+        times = reduce(lambda all_, one: all_.flat_range_product(_values(one, union)), loops, _nowhere(union))
+        most = max(most, counts(isl.Set.from_union_set(times.range()), values), key=lambda found: found[-1])
+    return tuple(inner / around if around else 0.0 for around, inner in pairwise(most))
 
 
 def _known(parameters: Mapping[str, int]) -> isl.Set:

@@ -33,8 +33,10 @@ def may_share_reads(scop: Scop) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """A read in serial loops, the parallel loops that it does not occur in by number, and how often it runs."""
+    """A read of a statement in serial loops, the parallel loops that it does not occur in by number, and how often it
+    runs."""
 
+    statement: str
     loops: frozenset[int]
     weight: int
 
@@ -50,7 +52,7 @@ def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], insid
             if not any(_moves(touched, len(loops), len(around) + k) for k in range(len(serial))):
                 continue
             same = (i for i in range(len(parallel)) if not _moves(touched, len(loops), len(outer) + i))
-            found.append(Reuse(frozenset(same), DEPTH_WEIGHT ** len(serial)))
+            found.append(Reuse(domain.get_tuple_name(), frozenset(same), DEPTH_WEIGHT ** len(serial)))
     return tuple(one for one in found if one.loops)
 
 
@@ -91,3 +93,13 @@ def _moves(touched: isl.Map, depth: int, loop: int) -> bool:
     for k in range(apart.dim(isl.dim_type.set)):
         zero = zero.fix_val(isl.dim_type.set, k, isl.Val(0))
     return bool(apart.is_empty() or not apart.is_subset(zero))
+
+
+def operands(reads: Sequence[Reuse], loops: Sequence[int]) -> tuple[int, ...]:
+    """Count the reads of a statement that move along each of these loops alone, one at least: of the statement with
+    most."""
+    found = [(1,) * len(loops)]
+    for name in {read.statement for read in reads}:
+        own = [frozenset(loops) - read.loops for read in reads if read.statement == name]
+        found.append(tuple(max(1, own.count(frozenset({i}))) for i in loops))
+    return max(found, key=lambda counted: (sum(counted), counted))

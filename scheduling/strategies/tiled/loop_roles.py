@@ -17,11 +17,12 @@ from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
 from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.cost.array_layout import element_size
+from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.strides import strided_accesses
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.loop_nest import Nest, domain_of
-from polytile.scheduling.strategies.tiled.loop_extents import most_iterations
-from polytile.scheduling.strategies.tiled.loop_reuse import Reuse, reuse
+from polytile.scheduling.strategies.tiled.loop_extents import mean_iterations, most_iterations
+from polytile.scheduling.strategies.tiled.loop_reuse import Reuse, operands, reuse
 from polytile.scheduling.strategies.tiled.parallel_loops import Known
 from polytile.scheduling.strategies.tiled.tile_shapes import TiledLoops
 from polytile.tuning import Tuning
@@ -71,9 +72,12 @@ def roles(
         return tuple(parallel[i] for i in chosen)
 
     assumed = tuning.sharing.assumed_iterations
+    mean = mean_iterations([*outer, *parallel], domain, fix_parameters(scop.context, known))[len(outer) :]
     shapes = TiledLoops(
         tuple(extents[i] for i in tiled),
+        tuple(mean[i] for i in tiled),
         tuple(i in shared for i in tiled),
+        operands(reads, tiled),
         prod(extents[i] or 1 for i in points),
         prod(assumed if (n := extents[i]) is None else n for i in blocks),
         _element(scop, domain),

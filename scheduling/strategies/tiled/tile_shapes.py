@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import prod
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import ceil, inf, prod
 
 from polytile.dataclass import dataclass
-from polytile.machine import Machine
-from polytile.scheduling.cost.point_count import DEFAULT_SIZE
-from polytile.scheduling.cost.tile_shape_cost import TileShape, serial_step
+from polytile.machine import REGISTER_BYTES, Machine
+from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, spread_inner
+from polytile.tuning import TileTuning
+
+_ROUNDING = 1e-6  # of mean iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,59 +43,77 @@ class TileSizes:
 
 @dataclass(frozen=True, slots=True)
 class TiledLoops:
-    """The tiled parallel loops of a kernel: their iterations where known, whether a thread gains by several `points`
-    along each, the points along others that a thread runs all of, the blocks along its other loops, and the bytes of
-    an element."""
+    """The tiled parallel loops of a kernel: their most iterations where known, and `mean` ones, whether a thread gains
+    by several `points` along each, what a product reads that moves along each, the points along others that a thread
+    runs all of, the blocks along its other loops, and the bytes of an element."""
 
     iterations: tuple[int | None, ...]
+    mean: tuple[float, ...]
     points: tuple[bool, ...]
+    operands: tuple[int, ...]
     other_points: int
     other_blocks: int
     element: int
 
 
-def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[TileSizes, ...]:
-    """Return sizes in order of preference: those first with which products of tiles' operands take least time.
+def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser, rank: int = 0) -> tuple[TileSizes, bool]:
+    """Return the sizes at a rank in the order of preference, and whether there are less preferred ones.
 
-    Of equal ones the larger comes first. What was asked for is the only choice.
+    First comes the first shape of the menu for which products of tiles' operands take about the least time, then, again
+    and again, the fastest one with at most half of the points. What was asked for is the only choice.
     """
-    serial = max(1, chooser.machine.tuning.tiles.serial_bytes // loops.element)
-    found = dict.fromkeys(_defaults(loops, serial, chooser.machine))
-    sorted_ = tuple(sorted(found, key=lambda sizes: _time(loops, sizes, chooser.machine)))
-    asked = _asked(chooser, kernel, sorted_[0])
-    return (asked,) if asked else sorted_
+    machine, tuning = chooser.machine, chooser.machine.tuning.tiles
+    serial = max(1, tuning.serial_bytes // loops.element)
+    menu = _fitting(loops, tuple(dict.fromkeys(_menu(loops, serial, tuning))), machine)
+    chosen = _fastest(loops, menu, machine)
+    asked = _asked(chooser, kernel, chosen)
+    if asked:
+        return asked, False
+    for _ in range(rank):
+        menu = _smaller(menu, chosen) or menu
+        chosen = _fastest(loops, menu, machine)
+    return chosen, bool(_smaller(menu, chosen))
 
 
-def _time(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> float:
+def _fitting(loops: TiledLoops, menu: Sequence[TileSizes], machine: Machine) -> tuple[TileSizes, ...]:
+    """Return the shapes whose sums find place in registers, or that with fewest."""
+    most = machine.tuning.promotion.tile_registers * REGISTER_BYTES // (loops.other_points * loops.element)
+    fitting = tuple(sizes for sizes in menu if prod(sizes.points) <= most)
+    return fitting or (min(menu, key=lambda sizes: prod(sizes.points)),)
+
+
+def _smaller(menu: Sequence[TileSizes], than: TileSizes) -> tuple[TileSizes, ...]:
+    return tuple(sizes for sizes in menu if 2 * prod(sizes.points) <= prod(than.points))
+
+
+def _fastest(loops: TiledLoops, menu: Sequence[TileSizes], machine: Machine) -> TileSizes:
+    """Return the first shape that takes about the least time; those that cannot by their arithmetic have no price."""
+    prices: dict[TileSizes, float] = {}
+    about, most = machine.tuning.tiles.clearly, inf
+    for sizes in menu:
+        shape = _shape(loops, sizes)
+        if least_step(shape, machine) <= most:
+            prices[sizes] = serial_step(shape, machine)
+            most = min(most, about * prices[sizes])
+    return next(sizes for sizes, price in prices.items() if price <= most)
+
+
+def _shape(loops: TiledLoops, sizes: TileSizes) -> TileShape:
     exact = None not in loops.iterations
-    along = [
-        max(1, -(-n // tile)) if n is not None else DEFAULT_SIZE / tile
-        for n, tile in zip(loops.iterations, sizes.tile, strict=True)
-    ]
-    shape = TileShape(
-        sizes.tile,
-        sizes.points,
-        prod(sizes.threads),
-        sizes.serial,
-        loops.other_points,
-        loops.other_blocks * prod(along),
-        exact,
-        loops.element,
-    )
-    return serial_step(shape, machine)
+    along = [n / tile for n, tile in zip(loops.mean, sizes.tile, strict=True)]
+    blocks = loops.other_blocks * prod(ceil(n - _ROUNDING) if exact else n for n in along)
+    own = sizes.points, sizes.threads, sizes.serial
+    return TileShape(*own, loops.operands, loops.other_points, blocks, exact, loops.element)
 
 
-def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[TileSizes]:
-    """Yield all shapes, the largest first."""
-    tuning = machine.tuning.tiles
+def _menu(loops: TiledLoops, serial: int, tuning: TileTuning) -> Iterator[TileSizes]:
+    """Yield all shapes: those that were measured first, then the larger ones before the smaller."""
     rank = len(loops.iterations)
-    threads = tuning.threads[rank - 1]
-    shapes = tuning.points[rank - 1]
-    for points in shapes:
-        kept = tuple(p if gains else 1 for p, gains in zip(points, loops.points, strict=True))
-        kept = tuple(map(_no_more, kept, threads, loops.iterations))
-        bytes_kept = loops.other_points * prod(kept) * loops.element
-        if bytes_kept <= tuning.thread_bytes or points == shapes[-1]:
+    others = sorted(product(tuning.counts, repeat=rank), key=lambda points: -prod(points))
+    for threads in tuning.threads[rank - 1]:
+        for points in (*tuning.points[rank - 1], *others):
+            kept = tuple(p if gains else 1 for p, gains in zip(points, loops.points, strict=True))
+            kept = tuple(map(_no_more, kept, threads, loops.iterations))
             yield TileSizes(tuple(p * t for p, t in zip(kept, threads, strict=True)), threads, serial)
 
 

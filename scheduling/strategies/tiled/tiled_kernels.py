@@ -68,10 +68,9 @@ class TiledKernels:
         found = roles(problem.scop, band, outer, parallel, inside, known, tuning)
         if found is None:
             return None
-        sizes = preferred(found.shapes, number, self.chooser)
         self.repeats |= bool(found.repeated)
-        self.more |= len(sizes) > self.rank + 1
-        self.sizes[number] = sizes[min(self.rank, len(sizes) - 1)]
+        self.sizes[number], more = preferred(found.shapes, number, self.chooser, self.rank)
+        self.more |= more
         labels = Labels(problem.scop)
         kernel = KernelTree(found, self.sizes[number], labels, self.distribution, known, tuning.tiles.few_iterations)
         return replaced(band, kernel.build(outer, inside))

@@ -17,9 +17,9 @@ from polytile.machine import machine_of
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost.addresses import Along
 from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached, resident_blocks
-from polytile.scheduling.cost.shared_requests import turns, wavefronts
+from polytile.scheduling.cost.shared_requests import turns, vector_elements, wavefronts
 from polytile.scheduling.cost.thread_reuse import shares_reads
-from polytile.scheduling.cost.tile_shape_cost import TileShape, serial_step
+from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step
 from tests.benchmarks import compiled
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench" / "polybench"
@@ -103,14 +103,18 @@ def test_requests_to_a_shared_tile() -> None:
     cell = "{ [[b0, l0] -> A[i, k]] -> [i - 64 b0, k - 16 l0] }"
     rows = Placement("A_tile", "A", (("S0", 1),), "k0", Space.SHARED, Owner.BLOCK, cell, (64, 16))
     assert wavefronts(rows, found["A"], along, 3) == 2  # two rows, in the same banks
-    assert wavefronts(replace(rows, layout=Layout(pad=1)), found["A"], along, 3) == 1
+    assert wavefronts(replace(rows, layout=Layout(pad=1)), found["A"], along, 3) == 1.5  # of 64 bits for each lane
     columns = Placement("B_tile", "B", (("S0", 2),), "k0", Space.SHARED, Owner.BLOCK, cell.replace("A", "B"), (16, 64))
-    assert wavefronts(columns, found["B"], along, 3) == 1
+    assert wavefronts(columns, found["B"], along, 3) == 1.5
+    steps = [(0, 0, 1)]  # along k
+    assert vector_elements(found["A"], rows, steps) == 2 and wavefronts(rows, found["A"], along, 3, 2) == 1
+    assert vector_elements(found["A"], replace(rows, layout=Layout(pad=1)), steps) == 1  # rows are not aligned
+    assert vector_elements(found["B"], columns, steps) == 1
 
 
 def shape(tile: tuple[int, int], points: tuple[int, int], n: int, exact: bool = True) -> TileShape:
     blocks = -(-n // tile[0]) * -(-n // tile[1]) if exact else n * n / tile[0] / tile[1]
-    return TileShape(tile, points, 128, 16, 1, blocks, exact, 8)
+    return TileShape(points, (8, 16), 16, (1, 1), 1, blocks, exact, 8)
 
 
 def test_small_problems_have_smaller_tiles() -> None:
@@ -118,6 +122,11 @@ def test_small_problems_have_smaller_tiles() -> None:
     assert serial_step(shape(*large, 2300), H200) < serial_step(shape(*small, 2300), H200)
     assert serial_step(shape(*large, 2000, exact=False), H200) < serial_step(shape(*small, 2000, exact=False), H200)
     assert serial_step(shape(*small, 500), H200) < serial_step(shape(*large, 500), H200)
+
+
+def test_the_arithmetic_is_a_lower_bound() -> None:
+    shapes = [shape(*large, n) for large in (((64, 96), (8, 6)), ((32, 32), (4, 2))) for n in (500, 2300)]
+    assert all(0 < least_step(one, H200) < serial_step(one, H200) for one in shapes)
 
 
 def test_no_blocks_take_no_time() -> None:
