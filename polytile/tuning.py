@@ -94,16 +94,16 @@ class SharingTuning:
 class TileTuning:
     """Tiles in the tiled strategy: shapes by the number of tiled loops, outermost first."""
 
-    threads: tuple[tuple[tuple[int, ...], ...], ...] = (  # of a block; others than the first where these are clearly
-        ((128,), (64,), (256,)),  # faster by estimate
-        ((8, 16), (4, 32), (16, 8), (8, 8), (4, 16), (16, 16), (8, 32), (32, 8)),
-    )
-    points: tuple[tuple[tuple[int, ...], ...], ...] = (  # that each thread runs, first
+    threads: tuple[tuple[int, ...], ...] = ((128,), (8, 16))
+    points: tuple[tuple[tuple[int, ...], ...], ...] = (  # that each thread runs, the largest first
         ((4,), (2,), (1,)),
         ((8, 6), (8, 4), (4, 4), (4, 2), (2, 2)),
     )
-    counts: tuple[int, ...] = (8, 6, 4, 3, 2, 1)  # of points along a loop
-    clearly: float = 1.05  # times the least time by estimate, up to which a shape that comes earlier is taken
+    further_threads: tuple[tuple[tuple[int, ...], ...], ...] = (  # with any points, where clearly faster by estimate
+        ((128,), (64,), (256,)),
+        ((8, 16), (4, 32), (16, 8), (8, 8), (4, 16), (16, 16), (8, 32), (32, 8)),
+    )
+    further_points: tuple[int, ...] = (8, 6, 4, 3, 2)  # along a loop
     serial_bytes: int = 128  # of the elements of a row of a tile of the serial loop: a line
     few_iterations: int = 12  # of a loop that stays inside tiles, such as a filter's
     few_points: int = 4  # iterations of a parallel loop that one thread runs all of

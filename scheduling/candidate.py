@@ -86,10 +86,10 @@ class Candidate:
     --explain. `given` are plans that a file has (None: they are found). Once somebody asked, `run` is what kernels are
     made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
     time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
-    depends on sizes then. The kernels of a `stream` run the first iterations of the time loop, the schedule the rest.
-    Those of `split` run what the tree says, with the values of its tiles in registers. `small_grids` is another
-    candidate that is faster for these, where sizes are not known. It is the `unstaged` one with tiles of what threads
-    do not read along rows, if any.
+    depends on sizes then. The next candidate may be the same with `further_sizes` of its tiles. The kernels of a
+    `stream` run the first iterations of the time loop, the schedule the rest. Those of `split` run what the tree says,
+    with the values of its tiles in registers. `small_grids` is another candidate that is faster for these, where sizes
+    are not known. It is the `unstaged` one with tiles of what threads do not read along rows, if any.
     """
 
     strategy: str
@@ -104,6 +104,7 @@ class Candidate:
     plans: Plans | None = None
     estimate: Estimate | None = None
     repeats: bool = False
+    further_sizes: bool = False
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
     small_grids: SmallGrids | None = None

@@ -29,6 +29,7 @@ from polytile.scheduling.strategies.pluto import is_unscheduled
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.scheduling.strategies.staged_reads import widened, with_widened
 from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
+from polytile.scheduling.strategies.tiled.tile_shapes import CLEARLY_FASTER
 from polytile.scheduling.strategies.tiled_recurrences import tiled_recurrence
 from polytile.stage_times import each_in_stage, stage
 from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells, with_small_grids
@@ -375,14 +376,16 @@ def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
 
 
 def _of_best_sizes(problem: Problem) -> Candidate | None:
-    """Return the tiled strategy's first candidate, or a later one, where kernels of the first wait for more than their
-    arithmetic, as when what threads add up finds no place in registers."""
+    """Return the tiled strategy's first candidate, or a later one that is clearly faster: one with further sizes, or
+    another one where kernels of the first wait for more than their arithmetic, as when what threads add up finds no
+    place in registers."""
     best: Candidate | None = None
     for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
         one = _estimated(problem, one)
-        if best is None or one.microseconds < best.microseconds:
+        if best is None or CLEARLY_FASTER * one.microseconds < best.microseconds:
             best = one
-        if one.estimate is None or not any(k.residency and k.bound != "arithmetic" for k in one.estimate.kernels):
+        waits = one.estimate and any(k.residency and k.bound != "arithmetic" for k in one.estimate.kernels)
+        if not one.further_sizes and not waits:
             break
     return best
 

@@ -8,10 +8,10 @@ which wait for each other on 60 multiprocessors, and 48 x 96 with 6 x 6 take thr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, prod
+from math import ceil, isqrt, prod
 
 from polytile.dataclass import dataclass
-from polytile.machine import L1_BYTES_PER_CYCLE, VECTOR_BYTES, WARP_SIZE, Machine
+from polytile.machine import L1_BYTES_PER_CYCLE, REGISTER_BYTES, VECTOR_BYTES, WARP_SIZE, Machine
 from polytile.scheduling.cost.multiprocessor import (
     REACHED,
     in_rounds,
@@ -29,13 +29,15 @@ _TOGETHER = 8  # loads of a thread for a tile that are on their way together
 @dataclass(frozen=True, slots=True)
 class TileShape:
     """What a thread takes of each tiled loop, and a tile of the serial one; the threads of a block, and how many blocks
-    there are: about, where that is not `exact`. A product reads so many `operands` that move along each loop. A thread
-    runs `other_points` iterations of other loops, too; elements have `element` bytes."""
+    there are: about, where that is not `exact`. A product reads so many `operands` that move along each loop, and adds
+    to `sums` at each point. A thread runs `other_points` iterations of other loops, too; elements have `element`
+    bytes."""
 
     points: Sequence[int]
     threads: Sequence[int]
     serial: int
     operands: Sequence[int]
+    sums: int
     other_points: int
     blocks: float
     exact: bool
@@ -85,8 +87,7 @@ def serial_step(shape: TileShape, machine: Machine) -> float:
     points = prod(shape.points) * shape.other_points
     most = shape.blocks / machine.sms
     shared = sum(copied) * element
-    registers = thread_registers(points * element, max(shape.loaded * element, shared // threads))
-    resident = min(ceil(most), resident_blocks(machine, threads, registers, shared))
+    resident = min(ceil(most), _resident(shape, machine, shared))
     warps = ceil(threads / WARP_SIZE)
     rate = speed.float_rate if element <= _FLOATS else speed.double_rate
     products = max(1, *shape.operands)
@@ -99,3 +100,14 @@ def serial_step(shape: TileShape, machine: Machine) -> float:
     if shape.exact:
         return in_rounds(ceil(most), resident, each, waiting)
     return most / resident * in_rounds(resident, resident, each, waiting)
+
+
+def _resident(shape: TileShape, machine: Machine, shared: int) -> int:
+    """Estimate the blocks of a multiprocessor at a time: between those that there is room for, and those that launch
+    bounds ask for, whose compiler loads ahead (TiledKernelCost.resident)."""
+    threads = prod(shape.threads)
+    kept, read = prod(shape.points) * shape.other_points * shape.sums, shape.loaded
+    registers = thread_registers(kept * shape.element, max(read * shape.element, shared // threads))
+    room = resident_blocks(machine, threads, registers, shared)
+    wanted = machine.tuning.promotion.spare_registers + (kept + read) * shape.element // REGISTER_BYTES
+    return max(1, isqrt(room * min(room, machine.registers_per_sm // (wanted * threads))))

@@ -78,6 +78,7 @@ def roles(
         tuple(mean[i] for i in tiled),
         tuple(i in shared for i in tiled),
         operands(reads, tiled),
+        len({a.array for read in reads for a in scop.statement(read.statement).accesses if a.writes}),
         prod(extents[i] or 1 for i in points),
         prod(assumed if (n := extents[i]) is None else n for i in blocks),
         _element(scop, domain),

@@ -95,15 +95,10 @@ def _up_to_a_good_one(problem: Problem, trees: Iterable[BandTree]) -> list[_Tile
 
 
 def _all_sizes(found: _Tiled) -> Iterator[Candidate]:
-    one, rank = found.first, 0
-    yield _candidate(found.problem, found.bands, one)
-    while one.more:
-        rank += 1
-        next_sizes = _tiled(found.problem, found.bands.tree, rank)
-        if next_sizes is None:
-            return
-        one = next_sizes
-        yield _candidate(found.problem, found.bands, one)
+    yield _candidate(found.problem, found.bands, found.first)
+    further = _tiled(found.problem, found.bands.tree, 1) if found.first.more else None
+    if further is not None:
+        yield _candidate(found.problem, found.bands, further)
 
 
 def _loop_tree(problem: Problem) -> list[BandTree]:
@@ -134,4 +129,4 @@ def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate
     schedule = MappedSchedule(found.tree, strategy)
     notes = (*problem.notes, *bands.notes)
     made = Candidate("tiled", problem.scop, problem.dependences, schedule, notes, reasons)
-    return replace(made, repeats=found.repeats)
+    return replace(made, repeats=found.repeats, further_sizes=found.more)

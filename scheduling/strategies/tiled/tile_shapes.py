@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import ceil, inf, prod
 
@@ -10,8 +10,8 @@ from polytile.dataclass import dataclass
 from polytile.machine import REGISTER_BYTES, Machine
 from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, spread_inner
-from polytile.tuning import TileTuning
 
+CLEARLY_FASTER = 1.05  # times as fast by estimate is a shape that replaces a measured one
 _ROUNDING = 1e-6  # of mean iterations
 
 
@@ -44,58 +44,49 @@ class TileSizes:
 @dataclass(frozen=True, slots=True)
 class TiledLoops:
     """The tiled parallel loops of a kernel: their most iterations where known, and `mean` ones, whether a thread gains
-    by several `points` along each, what a product reads that moves along each, the points along others that a thread
-    runs all of, the blocks along its other loops, and the bytes of an element."""
+    by several `points` along each, what a product reads that moves along each and what it adds to, the points along
+    others that a thread runs all of, the blocks along its other loops, and the bytes of an element."""
 
     iterations: tuple[int | None, ...]
     mean: tuple[float, ...]
     points: tuple[bool, ...]
     operands: tuple[int, ...]
+    sums: int
     other_points: int
     other_blocks: int
     element: int
 
 
-def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser, rank: int = 0) -> tuple[TileSizes, bool]:
-    """Return the sizes at a rank in the order of preference, and whether there are less preferred ones.
+def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[TileSizes, ...]:
+    """Return the fastest of the shapes that were measured, by the time of products of tiles' operands, and after it the
+    fastest of all, where that takes clearly less.
 
-    First comes the first shape of the menu for which products of tiles' operands take about the least time, then, again
-    and again, the fastest one with at most half of the points. What was asked for is the only choice.
+    What was asked for is the only choice, and where sizes are not known measured shapes are.
     """
     machine, tuning = chooser.machine, chooser.machine.tuning.tiles
-    serial = max(1, tuning.serial_bytes // loops.element)
-    menu = _fitting(loops, tuple(dict.fromkeys(_menu(loops, serial, tuning))), machine)
-    chosen = _fastest(loops, menu, machine)
-    asked = _asked(chooser, kernel, chosen)
-    if asked:
-        return asked, False
-    for _ in range(rank):
-        menu = _smaller(menu, chosen) or menu
-        chosen = _fastest(loops, menu, machine)
-    return chosen, bool(_smaller(menu, chosen))
+    rank = len(loops.iterations)
+    threads, points = tuning.threads[rank - 1], tuning.points[rank - 1]
+    *_, (measured, time) = _faster(loops, _fitting(loops, product((threads,), points), machine), machine, inf)
+    asked = _asked(chooser, kernel, measured)
+    if asked or None in loops.iterations:  # how many blocks are left for the last round decides
+        return (asked or measured,)
+    further = product(tuning.further_threads[rank - 1], product(tuning.further_points, repeat=rank))
+    found = _faster(loops, _fitting(loops, further, machine), machine, time / CLEARLY_FASTER)
+    return (measured, found[-1][0]) if found else (measured,)
 
 
-def _fitting(loops: TiledLoops, menu: Sequence[TileSizes], machine: Machine) -> tuple[TileSizes, ...]:
-    """Return the shapes whose sums find place in registers, or that with fewest."""
-    most = machine.tuning.promotion.tile_registers * REGISTER_BYTES // (loops.other_points * loops.element)
-    fitting = tuple(sizes for sizes in menu if prod(sizes.points) <= most)
-    return fitting or (min(menu, key=lambda sizes: prod(sizes.points)),)
-
-
-def _smaller(menu: Sequence[TileSizes], than: TileSizes) -> tuple[TileSizes, ...]:
-    return tuple(sizes for sizes in menu if 2 * prod(sizes.points) <= prod(than.points))
-
-
-def _fastest(loops: TiledLoops, menu: Sequence[TileSizes], machine: Machine) -> TileSizes:
-    """Return the first shape that takes about the least time; those that cannot by their arithmetic have no price."""
-    prices: dict[TileSizes, float] = {}
-    about, most = machine.tuning.tiles.clearly, inf
+def _faster(
+    loops: TiledLoops, menu: Iterable[TileSizes], machine: Machine, most: float
+) -> list[tuple[TileSizes, float]]:
+    """Return the shapes with their prices, each of them less than `most` and than those before it; one that cannot be
+    less by its arithmetic has no price."""
+    found: list[tuple[TileSizes, float]] = []
     for sizes in menu:
         shape = _shape(loops, sizes)
-        if least_step(shape, machine) <= most:
-            prices[sizes] = serial_step(shape, machine)
-            most = min(most, about * prices[sizes])
-    return next(sizes for sizes, price in prices.items() if price <= most)
+        if least_step(shape, machine) < most and (time := serial_step(shape, machine)) < most:
+            found.append((sizes, time))
+            most = time
+    return found
 
 
 def _shape(loops: TiledLoops, sizes: TileSizes) -> TileShape:
@@ -103,18 +94,25 @@ def _shape(loops: TiledLoops, sizes: TileSizes) -> TileShape:
     along = [n / tile for n, tile in zip(loops.mean, sizes.tile, strict=True)]
     blocks = loops.other_blocks * prod(ceil(n - _ROUNDING) if exact else n for n in along)
     own = sizes.points, sizes.threads, sizes.serial
-    return TileShape(*own, loops.operands, loops.other_points, blocks, exact, loops.element)
+    return TileShape(*own, loops.operands, loops.sums, loops.other_points, blocks, exact, loops.element)
 
 
-def _menu(loops: TiledLoops, serial: int, tuning: TileTuning) -> Iterator[TileSizes]:
-    """Yield all shapes: those that were measured first, then the larger ones before the smaller."""
-    rank = len(loops.iterations)
-    others = sorted(product(tuning.counts, repeat=rank), key=lambda points: -prod(points))
-    for threads in tuning.threads[rank - 1]:
-        for points in (*tuning.points[rank - 1], *others):
-            kept = tuple(p if gains else 1 for p, gains in zip(points, loops.points, strict=True))
-            kept = tuple(map(_no_more, kept, threads, loops.iterations))
-            yield TileSizes(tuple(p * t for p, t in zip(kept, threads, strict=True)), threads, serial)
+def _fitting(
+    loops: TiledLoops, menu: Iterable[tuple[Sequence[int], Sequence[int]]], machine: Machine
+) -> Iterator[TileSizes]:
+    """Yield the shapes of these threads and points, the larger before the smaller, whose sums find place in registers;
+    that with fewest where none does."""
+    tuning = machine.tuning
+    serial = max(1, tuning.tiles.serial_bytes // loops.element)
+    most = tuning.promotion.tile_registers * REGISTER_BYTES // (loops.sums * loops.other_points * loops.element)
+    found: dict[TileSizes, None] = {}
+    for threads, points in menu:
+        kept = (p if gains else 1 for p, gains in zip(points, loops.points, strict=True))
+        limited = tuple(map(_no_more, kept, threads, loops.iterations))
+        tile = tuple(p * t for p, t in zip(limited, threads, strict=True))
+        found[TileSizes(tile, tuple(threads), serial)] = None
+    ordered = sorted(found, key=lambda sizes: -prod(sizes.points))
+    yield from [sizes for sizes in ordered if prod(sizes.points) <= most] or ordered[-1:]
 
 
 def _no_more(points: int, threads: int, iterations: int | None) -> int:

@@ -69,8 +69,9 @@ class TiledKernels:
         if found is None:
             return None
         self.repeats |= bool(found.repeated)
-        self.sizes[number], more = preferred(found.shapes, number, self.chooser, self.rank)
-        self.more |= more
+        sizes = preferred(found.shapes, number, self.chooser)
+        self.more |= len(sizes) > self.rank + 1
+        self.sizes[number] = sizes[min(self.rank, len(sizes) - 1)]
         labels = Labels(problem.scop)
         kernel = KernelTree(found, self.sizes[number], labels, self.distribution, known, tuning.tiles.few_iterations)
         return replaced(band, kernel.build(outer, inside))

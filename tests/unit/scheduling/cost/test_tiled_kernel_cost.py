@@ -114,7 +114,7 @@ def test_requests_to_a_shared_tile() -> None:
 
 def shape(tile: tuple[int, int], points: tuple[int, int], n: int, exact: bool = True) -> TileShape:
     blocks = -(-n // tile[0]) * -(-n // tile[1]) if exact else n * n / tile[0] / tile[1]
-    return TileShape(points, (8, 16), 16, (1, 1), 1, blocks, exact, 8)
+    return TileShape(points, (8, 16), 16, (1, 1), 1, 1, blocks, exact, 8)
 
 
 def test_small_problems_have_smaller_tiles() -> None:

@@ -26,7 +26,7 @@ from polytile.tuning import TileTuning
 
 # The trees and plans below are of these tiles, whatever measurements say of others.
 POINTS = (((4,), (2,), (1,)), ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)))
-TILES = TileTuning(threads=(((128,),), ((16, 16),)), points=POINTS, counts=(), serial_bytes=128)
+TILES = TileTuning(threads=((128,), (16, 16)), points=POINTS, further_points=(), serial_bytes=128)
 MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
 OTHER, UNSET = "another value arrives", "what is read was never written there"

@@ -20,7 +20,7 @@ from polytile.scheduling.strategies.tiled.tiled_kernels import TiledKernels
 from polytile.tuning import TileTuning
 
 # The trees and plans below are of these tiles, whatever measurements say of others.
-TILES = TileTuning(threads=(((128,),), ((16, 16),)), points=(((1,),), ((4, 4),)), counts=(), serial_bytes=128)
+TILES = TileTuning(threads=((128,), (16, 16)), points=(((1,),), ((4, 4),)), further_points=(), serial_bytes=128)
 MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
 ARGUMENTS = "int n, " + ", ".join(f"double {name}[n][n]" for name in "ABCDE")

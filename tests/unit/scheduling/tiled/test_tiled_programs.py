@@ -23,7 +23,7 @@ from polytile.tuning import TileTuning
 
 # The trees and plans below are of these tiles, whatever measurements say of others.
 POINTS = (((1,),), ((4, 4),))
-TILES = TileTuning(threads=(((128,),), ((16, 16),)), points=POINTS, counts=(), serial_bytes=128)
+TILES = TileTuning(threads=((128,), (16, 16)), points=POINTS, further_points=(), serial_bytes=128)
 MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench/polybench"
