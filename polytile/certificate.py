@@ -2,9 +2,9 @@
 
 A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
 scheduled (statements may be joined, arrays renamed or expanded), what runs in its place where threads combine partial
-results, the mapped schedule, the plans of kernels (where arrays live inside them), which updates are atomic operations,
-what the user promises of loops and functions (`assumed`), the dependences that were proven, and the sets of violations,
-which are empty.
+results, the mapped schedule, the plans of kernels (where arrays live inside them, and time tiles), which updates are
+atomic operations, what the user promises of loops and functions (`assumed`), the dependences that were proven, and the
+sets of violations, which are empty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from polytile.scheduling.proof.atomics import indivisible
 from polytile.version import __version__
 
 FORMAT = "polytile certificate"
-VERSION = 2
+VERSION = 3
 
 
 def certificate(
@@ -130,8 +130,6 @@ def _scop(state: Compilation) -> dict[str, Any]:
         "strategy": schedule.strategy,
         "mapped": schedule.to_text(),
         "plans": [to_json(plan) for plan in state.kernel_plans],
-        **({"stream": to_json(state.stream)} if state.stream else {}),
-        **({"split": to_json(state.split)} if state.split else {}),
         **({"atomic": [list(pair) for pair in sorted(atomic)]} if atomic else {}),
         **_promised(state.run.scop),
         **({"checked": scop.checked} if scop.checked else {}),

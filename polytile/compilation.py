@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from itertools import pairwise
-from textwrap import indent
 
 from polytile.codegen.passes.driver import After
 from polytile.dataclass import dataclass
@@ -14,12 +13,12 @@ from polytile.ir.expr import For, While
 from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
-from polytile.ir.plan import KernelPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.plan import KernelPlan, time_tile
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import SplitPlan
+from polytile.ir.split_tiles import SplitTiles
 from polytile.ir.statement_names import quoted
-from polytile.ir.stream_plan import StreamPlan
 from polytile.ir.version_conditions import FewerCells, NearSizes
 from polytile.machine import Machine
 from polytile.options import Options
@@ -44,9 +43,8 @@ class Compilation:
     `unexpanded` is the same of the Scop before its storage was expanded, and `notes` are what is said of that.
     Once a candidate is taken, `scop` and `dependences` are its own. `executions` are what kernels are made of, once it
     is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
-    looked at for this. The kernels of `stream` run the first iterations of a time loop, those of `split`
-    what the tree says, with the values of its tiles in registers.
-    `given` are plans that a schedule file has, which are obeyed. `reasons` are lines on what
+    looked at for this. `given` are plans that are obeyed, of time tiles or, `all_given`, of a schedule file, which has
+    all. `reasons` are lines on what
     schedules were compared, `estimate` is the time of the chosen one where that was asked for.
     `program` stays None when nothing is parallel: the SCoP then stays on the host. `versions` are others, which the
     host takes in place of it where they are faster; the last one is asked first. `steps` are its own kernels after
@@ -64,10 +62,9 @@ class Compilation:
     schedule: MappedSchedule | None = None
     executions: Executions | None = None
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
-    given: tuple[KernelPlan, ...] | None = None
+    given: tuple[KernelPlan, ...] = ()
+    all_given: bool = False
     plans: Plans | None = None
-    stream: StreamPlan | None = None
-    split: SplitPlan | None = None
     reasons: tuple[Reason, ...] = ()
     estimate: Estimate | None = None
     proof: Proof | None = None
@@ -87,9 +84,8 @@ class Compilation:
             executions=candidate.run,
             known_homes=candidate.known_homes,
             given=candidate.given,
+            all_given=candidate.all_given,
             plans=candidate.plans,
-            stream=candidate.stream,
-            split=candidate.split,
             reasons=candidate.reasons,
             estimate=candidate.estimate,
         )
@@ -124,9 +120,9 @@ class Compilation:
         return f"{choices_line(self.options)}{text}" if text else ""
 
     def _schedule_with_plans(self) -> str:
-        from polytile.ir.plan_text import plan_lines, split_line, stream_line
+        from polytile.ir.plan_text import plan_lines
 
-        own = self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
+        own = self.schedule_text() + plan_lines(self.kernel_plans)
         return own + "".join(version.saved() for version in self.versions)
 
     def schedule_text(self) -> str:
@@ -141,10 +137,20 @@ class Compilation:
         """Return the plans of kernels, for a person."""
         return "\n".join(line for plan in self.kernel_plans for line in plan.lines())
 
-    def time_tile_text(self) -> str:
-        """Return the plan of time tiles, for a person; empty where there is none."""
-        found = [("stream", self.stream), ("split tiles", self.split)]
-        return "\n".join(f"{what}:\n" + indent("\n".join(plan.lines()), "  ") for what, plan in found if plan)
+    @property
+    def time_tile(self) -> OverlappedTiles | SplitTiles | None:
+        """The time tile of the kernels, if any."""
+        return time_tile(self.plans.kernels if self.plans else self.given)
+
+    @property
+    def overlapped(self) -> OverlappedTiles | None:
+        """The overlapped tiles that run the first iterations of the time loop, the schedule the rest."""
+        return self.time_tile if isinstance(self.time_tile, OverlappedTiles) else None
+
+    @property
+    def split(self) -> SplitTiles | None:
+        """The split tiles in registers that run all that the schedule does."""
+        return self.time_tile if isinstance(self.time_tile, SplitTiles) else None
 
     @property
     def run(self) -> Executions:
@@ -204,7 +210,6 @@ class Compilation:
             lines.append(f"  sizes: kernels run where {' && '.join(map(str, self.program.limits))}, the C elsewhere")
         if self.program:
             lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
-        lines += [f"  {line}" for line in self.time_tile_text().splitlines()]
         for version in self.versions:
             lines += version.lines()
         if self.schedule:
@@ -232,7 +237,7 @@ class Compilation:
         changed = [a.name for a, b in zip(plain, roots, strict=True) if a is not b]
         if changed:
             yield f"divisions by square roots are multiplications by reciprocal roots in {', '.join(changed)}"
-        fused = self.stream is not None and not self.options.strict
+        fused = self.overlapped is not None and not self.options.strict
         sums = begin_with_addends(self.source).statements if fused else plain
         changed = [a.name for a, b in zip(plain, sums, strict=True) if a is not b]
         if changed:
@@ -263,7 +268,7 @@ class Version:
         state = self.compilation
         assert state.schedule is not None and state.program is not None
         lines = [f"{state.schedule.strategy}: {state.proof}"]
-        lines += [line for plan in (state.stream, state.split) if plan for line in plan.lines()]
+        lines += state.time_tile.lines() if state.time_tile else ()
         lines += _resources(state.program, state.machine)
         return [f"  {self.where}:", *(f"    {line}" for line in lines)]
 

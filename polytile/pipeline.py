@@ -293,7 +293,7 @@ def _with_small_grids(
 ) -> Compilation:
     """Add another version for small grids, proven like any, where that was proposed and is not
     refused."""
-    if asked is None or large.program is None or large.stream is None:
+    if asked is None or large.program is None or large.overlapped is None:
         return large
     from polytile.stages.versions import for_small_grids  # for few programs
 

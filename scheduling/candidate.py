@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from math import inf
 from typing import Any, Protocol
 
@@ -11,11 +11,11 @@ from polytile.choices import Choices
 from polytile.dataclass import dataclass
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
-from polytile.ir.plan import KernelPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.plan import KernelPlan, overlapped_tiles, split_tiles, with_time_tile
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import SplitPlan
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.split_tiles import SplitTiles
 from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
@@ -83,13 +83,12 @@ class Candidate:
     """A schedule that a strategy proposes, of a Scop that the strategy may have changed.
 
     `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
-    --explain. `given` are plans that a file has (None: they are found). Once somebody asked, `run` is what kernels are
-    made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
-    time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
-    depends on sizes then. The next candidate may be the same with `further_sizes` of its tiles. The kernels of a
-    `stream` run the first iterations of the time loop, the schedule the rest. Those of `split` run what the tree says,
-    with the values of its tiles in registers. `small_grids` is another candidate that is faster for these, where sizes
-    are not known. It is the `unstaged` one with tiles of what threads do not read along rows, if any.
+    --explain. `given` are plans that are decided: a strategy's time tile, or, `all_given`, all plans, of a file; others
+    are found. Once somebody asked, `run` is what kernels are made of, `known_homes` are homes that were looked at for
+    this, `plans` where data live then, and `estimate` is the time of that. It `repeats` where blocks run parallel loops
+    one iteration after another: how many blocks there are depends on sizes then. The next candidate may be the same
+    with `further_sizes` of its tiles. `small_grids` is another candidate that is faster for these, where sizes are not
+    known. It is the `unstaged` one with tiles of what threads do not read along rows, if any.
     """
 
     strategy: str
@@ -100,15 +99,29 @@ class Candidate:
     reasons: tuple[Reason, ...] = ()
     run: Executions | None = None
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
-    given: tuple[KernelPlan, ...] | None = None
+    given: tuple[KernelPlan, ...] = ()
+    all_given: bool = False
     plans: Plans | None = None
     estimate: Estimate | None = None
     repeats: bool = False
     further_sizes: bool = False
-    stream: StreamPlan | None = None
-    split: SplitPlan | None = None
     small_grids: SmallGrids | None = None
     unstaged: Candidate | None = None
+
+    @property
+    def overlapped(self) -> OverlappedTiles | None:
+        """Return the overlapped tiles that run the first iterations of the time loop, the schedule the rest."""
+        return overlapped_tiles(self.given)
+
+    @property
+    def split(self) -> SplitTiles | None:
+        """Return the split tiles in registers that run all that the schedule does."""
+        return split_tiles(self.given)
+
+    def with_time_tile(self, tile: OverlappedTiles | SplitTiles | None) -> Candidate:
+        """Return the candidate with another time tile, or without one."""
+        plans = self.plans and replace(self.plans, kernels=with_time_tile(self.plans.kernels, tile))
+        return replace(self, given=with_time_tile(self.given, tile), plans=plans)
 
     @property
     def microseconds(self) -> float:

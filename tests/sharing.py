@@ -27,9 +27,9 @@ from polytile.scheduling.candidate import Candidate, Problem, Strategy
 from polytile.stages import select_schedule
 
 KEPT = 4  # Scops
-_PARTS = ("scop", "dependences", "schedule", "run", "known_homes", "given", "plans", "estimate", "stream", "split")
+_PARTS = ("scop", "dependences", "schedule", "run", "known_homes", "given", "all_given", "plans", "estimate")
 _SAID = {Compilation: ("remarks", "reasons"), Candidate: ("notes", "reasons")}
-_FROM = ("scop", "dependences", "schedule", "executions", "known_homes", "given", "plans", "stream", "split")
+_FROM = ("scop", "dependences", "schedule", "executions", "known_homes", "given", "all_given", "plans")
 
 
 class Shared:
@@ -101,7 +101,7 @@ def _of(options: Options, one: Candidate | Compilation) -> tuple[Any, ...]:
 def _as_estimated(shared: Shared, state: Compilation) -> Compilation:
     """The state of a candidate of which no estimate was asked for, with what one for another schedule has found."""
     found = shared.realised.get(_of(state.options, state))
-    if found is None or any(part is not None for part in (state.executions, state.given, state.split, state.stream)):
+    if found is None or state.executions is not None or state.given or state.all_given:
         return state
     before, after = found
     reasons = (*state.reasons, *after.reasons[len(before.reasons) :])

@@ -18,7 +18,8 @@ from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
 from polytile.choices import OVERLAPPED, Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep
+from polytile.ir.time_tile import Exchange
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -62,7 +63,7 @@ class Tile:
 
 def overlapped_space(compilation: Compilation) -> Subspace:
     """Build the space around the overlapped tiles that the compiler chose by itself."""
-    plan = compilation.stream
+    plan = compilation.overlapped
     assert plan is not None
     limits = StreamLimits.of(compilation, plan)
     values = _values(plan, limits)
@@ -87,7 +88,7 @@ def overlapped_space(compilation: Compilation) -> Subspace:
     )
 
 
-def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
+def overlapped_point(plan: OverlappedTiles, chosen: int) -> dict[str, Value]:
     """Return the point with the sizes of a plan; `chosen` is the chunk of those that the cost model chose."""
     found: dict[str, Value] = {TIME_TILE: plan.iterations, WARPS: plan.warps, COLUMN: plan.points[-1]}
     if plan.dims > 2:
@@ -95,7 +96,7 @@ def overlapped_point(plan: StreamPlan, chosen: int) -> dict[str, Value]:
     return {**found, CHUNK: 0 if plan.chunk == chosen else plan.chunk}
 
 
-def _values(plan: StreamPlan, limits: StreamLimits) -> dict[str, tuple[int, ...]]:
+def _values(plan: OverlappedTiles, limits: StreamLimits) -> dict[str, tuple[int, ...]]:
     """List the values of each parameter, a single one where there is nothing to choose."""
     warps = _with(plan.warps, TILES if plan.exchange is Exchange.BLOCK else STRIPS)
     rows, columns = _with(plan.points[0], ROWS) if plan.dims > 2 else (1,), COLUMNS[plan.dims - 1]
@@ -117,7 +118,7 @@ def _with(chosen: int, values: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({*values, chosen}))
 
 
-def _chunks(plan: StreamPlan, planes: float) -> Iterator[int]:
+def _chunks(plan: OverlappedTiles, planes: float) -> Iterator[int]:
     """Yield 0, for the cost model's own, then planes for half and twice as many tiles, which all have as many."""
     yield 0
     tiles = max(1, round(planes / plan.chunk)) if plan.chunk else 1
@@ -126,12 +127,12 @@ def _chunks(plan: StreamPlan, planes: float) -> Iterator[int]:
             yield ceil(planes / count)
 
 
-def _tile(plan: StreamPlan, point: Mapping[str, Value]) -> Tile:
+def _tile(plan: OverlappedTiles, point: Mapping[str, Value]) -> Tile:
     points = (int(point[ROW]), int(point[COLUMN]))[-len(plan.points) :]
     return Tile(int(point[TIME_TILE]), int(point[WARPS]), points, plan.exchange)
 
 
-def _choices(plan: StreamPlan, point: Mapping[str, Value]) -> Choices:
+def _choices(plan: OverlappedTiles, point: Mapping[str, Value]) -> Choices:
     tile, chunk = _tile(plan, point), int(point[CHUNK])
     block = (tile.warps * WARP_SIZE,) if tile.exchange is Exchange.WARP else tile.threads
     sizes = (chunk, *tile.cells) if chunk else tile.cells
@@ -150,7 +151,7 @@ class StreamLimits:
     known: dict[int, tuple[StreamSteps, StreamFigures] | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, compilation: Compilation, plan: StreamPlan) -> StreamLimits:
+    def of(cls, compilation: Compilation, plan: OverlappedTiles) -> StreamLimits:
         """Return the limits of the stencils that a plan is for."""
         scop, options, machine = compilation.scop, compilation.options, compilation.machine
         assert compilation.dependences is not None

@@ -132,8 +132,8 @@ def _sizes_of(part: Subspace, compilation: Compilation) -> Mapping[str, Value]:
     """Return the sizes of a compilation as a part names them, and the choices beside these."""
     graphs = compilation.program is not None and compilation.program.graphs
     beside: Mapping[str, Value] = {GRAPHS: graphs, SHARED: compilation.options.max_shared_memory or 0}
-    if compilation.stream is not None:
-        return {**overlapped_point(compilation.stream, compilation.stream.chunk), **beside}
+    if compilation.overlapped is not None:
+        return {**overlapped_point(compilation.overlapped, compilation.overlapped.chunk), **beside}
     if part.schedule == SPLIT:
         return {**split_point(compilation), **beside}
     shape = main_kernel(compilation)

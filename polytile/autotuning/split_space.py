@@ -17,7 +17,8 @@ from polytile.autotuning.space import Constraint, Parameter, Subspace, Value
 from polytile.choices import SPLIT, Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
-from polytile.ir.split_plan import SplitBlock, SplitPlan
+from polytile.ir.split_tiles import SplitTiles, tile_threads
+from polytile.ir.time_tile import TileThreads
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import StencilForm, iterated_stencil
 from polytile.scheduling.candidate import Problem
@@ -69,31 +70,31 @@ def split_point(compilation: Compilation) -> dict[str, Value]:
     plan = compilation.split
     if plan is None:
         return {}
-    found: dict[str, Value] = {TIME_TILE: plan.height, WARPS: plan.warps, COLUMN: plan.points[-1]}
+    found: dict[str, Value] = {TIME_TILE: plan.iterations, WARPS: plan.warps, COLUMN: plan.points[-1]}
     return {**found, ROW: plan.points[0]} if plan.dims == 2 else found
 
 
 # Tiles in registers ---------------------------------------------------------------------------------------
-def _register_tiles(compilation: Compilation, plan: SplitPlan) -> Subspace:
+def _register_tiles(compilation: Compilation, plan: SplitTiles) -> Subspace:
     limits = RegisterLimits.of(compilation, plan)
     values = {
-        TIME_TILE: around(min(plan.height, limits.steps), limits.heights),
+        TIME_TILE: around(min(plan.iterations, limits.steps), limits.heights),
         WARPS: BLOCK_WARPS[plan.dims - 1],
         **({ROW: ROWS} if plan.dims == 2 else {}),
         COLUMN: COLUMNS[plan.dims - 1],
     }
     names = tuple(values)
 
-    def block(point: Mapping[str, Value]) -> SplitBlock:
+    def block(point: Mapping[str, Value]) -> TileThreads:
         warps, columns = int(point[WARPS]), int(point[COLUMN])
         points = (int(point[ROW]), columns) if ROW in point else (columns,)
-        return SplitBlock(warps, points, together=plan.dims == 1 and warps > 1)
+        return tile_threads(warps, points, together=plan.dims == 1 and warps > 1)
 
     def choices(point: Mapping[str, Value]) -> Choices:
         height, own = int(point[TIME_TILE]), block(point)
         tile = tuple(cut.width for cut in limits.cuts(height, own) or ())
         shared = None if limits.has_room(own, asked=False) else limits.compilation.machine.shared_per_block
-        return Choices(SPLIT, tile, height, block=own.threads, max_shared_memory=shared)
+        return Choices(SPLIT, tile, height, block=own.block_shape, max_shared_memory=shared)
 
     def is_wide(*given: Value) -> bool:
         point = dict(zip(names, given, strict=True))
@@ -113,14 +114,14 @@ class RegisterLimits:
     """Which blocks hold tiles of some height, and how wide these are."""
 
     compilation: Compilation
-    plan: SplitPlan
+    plan: SplitTiles
     cones: tuple[Cone, ...]
     figures: SplitFigures
     steps: int  # of the time loop
-    known: dict[tuple[int, SplitBlock], tuple[Cut, ...] | None] = field(default_factory=dict)
+    known: dict[tuple[int, TileThreads], tuple[Cut, ...] | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, compilation: Compilation, plan: SplitPlan) -> RegisterLimits:
+    def of(cls, compilation: Compilation, plan: SplitTiles) -> RegisterLimits:
         """Return the limits of a plan's statements, which it takes from there, whatever its sizes."""
         assert compilation.dependences is not None
         scop, options, machine = compilation.scop, compilation.options, compilation.machine
@@ -136,7 +137,7 @@ class RegisterLimits:
         """List heights of bands, within the time loop, after which values are in the same registers again."""
         return [height for height in HEIGHTS if height % self.plan.period == 0 and height <= self.steps]
 
-    def has_room(self, block: SplitBlock, *, asked: bool = True) -> bool:
+    def has_room(self, block: TileThreads, *, asked: bool = True) -> bool:
         """Return whether the strategy takes such blocks; if `asked`, with all shared memory a block can have."""
         if WARP_SIZE * block.warps > MAX_BLOCK_THREADS:
             return False
@@ -144,24 +145,24 @@ class RegisterLimits:
         shared = machine.shared_per_block if asked else options.shared_memory
         return has_room(BlockFigures(self.figures, block), machine, shared)
 
-    def cuts(self, height: int, block: SplitBlock) -> tuple[Cut, ...] | None:
+    def cuts(self, height: int, block: TileThreads) -> tuple[Cut, ...] | None:
         """Return the widest tiles that such a block holds; None where not even the narrowest find room."""
         key = height, block
         if key not in self.known:
             narrowest = tuple(box_cut(cone, 1, height) for cone in self.cones)
-            tops = [1 + have - size for size, have in zip(touched(self.plan, narrowest), block.cells, strict=True)]
+            tops = [1 + have - size for size, have in zip(touched(self.plan, narrowest), block.tile, strict=True)]
             pairs = zip(self.cones, tops, strict=True)
             self.known[key] = tuple(box_cut(cone, top, height) for cone, top in pairs) if min(tops) > 0 else None
         return self.known[key]
 
-    def is_wide(self, height: int, block: SplitBlock) -> bool:
+    def is_wide(self, height: int, block: TileThreads) -> bool:
         """Return whether there are such tiles, which compute enough of the cells that threads compute for them."""
         cuts = self.cuts(height, block)
         if cuts is None:
             return False
         colours = 2 ** sum(cut.base > 0 for cut in cuts)
         own = prod(int(cut.period) for cut in cuts)
-        return bool(own >= OWN_SHARE * colours * prod(block.cells))
+        return bool(own >= OWN_SHARE * colours * prod(block.tile))
 
 
 # Slabs ----------------------------------------------------------------------------------------------------

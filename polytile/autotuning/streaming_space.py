@@ -47,7 +47,7 @@ class Template:
     def of(cls, compilation: Compilation, planes: str) -> Template | None:
         """Return the template of kernels of one step which were asked to load through the read-only path; None for
         others. A plane more that spares a barrier is not counted."""
-        plan, scop = compilation.stream, compilation.scop
+        plan, scop = compilation.overlapped, compilation.scop
         if plan is None or not plan.exchange.is_one_step or plan.dims != MOST_DIMENSIONS:
             return None
         place = 0

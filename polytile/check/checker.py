@@ -68,7 +68,7 @@ def problems(scop: Check) -> Iterator[str]:
             yield from _disorder(scop, program, tree, [p for p in placed if p["array"] == array], uses, first)
     if scop.get("run"):
         yield from run_problems(scop["program"], scop["run"], tree, context)
-    for tile in (scop[shape] for shape in ("stream", "split") if scop.get(shape)):
+    for tile in (plan["time_tile"] for plan in scop.get("plans", ()) if plan.get("time_tile")):
         yield from time_tile_problems(scop["program"], tile, scop["visible"], context)
     yield from check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)

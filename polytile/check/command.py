@@ -17,7 +17,7 @@ from polytile.check.source import differences
 from polytile.cli.option_parser import OptionParser
 from polytile.diagnostics import EXIT_DONE, EXIT_USER, UserError
 
-FORMAT, VERSIONS = "polytile certificate", (1, 2)
+FORMAT, VERSIONS = "polytile certificate", (1, 2, 3)
 HINT = "write one with polytile INPUT.c --certificate FILE"
 
 
@@ -108,7 +108,9 @@ def _read(name: str) -> Any:
     if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("scops"), list):
         raise UserError(f"{name} is not a certificate", hint=HINT)
     if content.get("version") not in VERSIONS:
-        known = " and ".join(map(str, VERSIONS))
+        known = ", ".join(map(str, VERSIONS))
         message = f"{name} is a certificate of version {content.get('version')}, known are {known}"
         raise UserError(message, hint="write it anew")
+    if any(isinstance(scop, dict) and scop.keys() & {"stream", "split"} for scop in content["scops"]):
+        raise UserError(f"{name} has time tiles as before version 3", hint="write it anew")
     return content

@@ -31,7 +31,7 @@ def dump(stage: str, result: object) -> str:
         case Compilation() if stage == "schedule":
             return result.schedule_text() or in_block_style(result.scop.schedule)
         case Compilation() if stage == "plan":
-            return "\n".join(text for text in (result.time_tile_text(), result.plan_text()) if text)
+            return result.plan_text()
         case Compilation(program=program) if stage == "ast" and program is not None:
             return "\n".join(_program(program))
         case Compilation():

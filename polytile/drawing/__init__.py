@@ -59,6 +59,6 @@ def _attempt(state: Compilation, make: Callable[[], Svg]) -> tuple[Svg | None, U
 def tiles(state: Compilation, parameters: Mapping[str, int]) -> Svg:
     """Draw the tiles of a schedule, the overlapped ones where there are some: the tree has only the iterations that
     they leave. Raises UserError where there is none."""
-    if state.stream is not None:
+    if state.overlapped is not None:
         return overlapped.to_svg(overlapped.drawing_of(state, parameters))
     return picture.to_svg(build.drawing_of(state, parameters))

@@ -17,8 +17,7 @@ from polytile.ir.scop import Array, Scop
 from polytile.ir.struct_fields import spelt
 from polytile.scheduling.cost.estimate import AccessTime, Estimate, KernelTime
 from polytile.scheduling.cost.schedule_cost import timed
-from polytile.scheduling.cost.split_time import split_estimate
-from polytile.scheduling.cost.stream_time import stream_estimate
+from polytile.scheduling.cost.time_tile_cost import time_tile_estimate
 
 
 def estimate_of(state: Compilation) -> Estimate | None:
@@ -33,10 +32,8 @@ def schedule_estimate(state: Compilation) -> Estimate | None:
     if state.estimate is not None:
         return state.estimate
     known = state.options.parameters
-    if state.split is not None:
-        return split_estimate(state.split, state.scop, state.machine, known)
-    if state.stream is not None:
-        return stream_estimate(state.stream, state.scop, state.machine, known)
+    if state.time_tile is not None:
+        return time_tile_estimate(state.time_tile, state.scop, state.machine, known)
     run = state.run
     return timed(run.scop, run.schedule, state.kernel_plans, state.machine, known)
 
@@ -57,7 +54,7 @@ def _times(state: Compilation, estimate: Estimate | None) -> dict[str, tuple[Ker
     if estimate is None:
         return {}
     names = tuple(versions[0] for versions in kernel_versions(state))
-    if state.stream is not None:
+    if state.overlapped is not None:
         names = (state.program.kernels[0].name, *names[:1])
     found: dict[str, tuple[KernelTime, ...]] = {}
     for time in estimate.kernels:

@@ -18,8 +18,8 @@ from polytile.facts.model import LoopMapping, Place, Where
 from polytile.facts.transformed import instances_of, origins
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.iterator_values import iterator_names
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.ir.scop import SourceLoop, Statement
-from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.cost.mapped_loops import MappedStatement, Part, Role, is_one_thread, kernels, statements
 
 WHERE = {Role.HOST: Where.HOST, Role.BLOCK: Where.GRID, Role.THREAD: Where.BLOCK, Role.SERIAL: Where.THREAD}
@@ -39,7 +39,7 @@ def kernel_versions(state: Compilation) -> tuple[tuple[str, ...], ...]:
             found[-1] = (*found[-1], name)
         else:
             found.append((name,))
-    if state.stream is not None and len(found) == state.stream.kernels:
+    if state.overlapped is not None and len(found) == state.overlapped.kernels:
         return ()
     marks = len(list(kernels(state.run.schedule.tree)))
     return tuple(found[:1] * marks) if state.split is not None else tuple(found[len(found) - marks :])
@@ -72,7 +72,7 @@ def mapped_kernels(state: Compilation) -> tuple[MappedKernel, ...]:
     if state.program is None or state.schedule is None:
         return ()
     versions = kernel_versions(state)
-    if state.stream is not None and not versions:
+    if state.overlapped is not None and not versions:
         return ()
     return tuple(
         MappedKernel(versions[k] if k < len(versions) else (f"kernel {k}",), tuple(statements(mark)))
@@ -95,7 +95,7 @@ def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]
     """Return where each kernel that runs statements of a loop runs the loop."""
     if state.program is None or state.schedule is None:
         return ()
-    found = list(_of_stream(state, state.stream, loop)) if state.stream is not None else []
+    found = list(_of_stream(state, state.overlapped, loop)) if state.overlapped is not None else []
     instances = instances_of(state.run)
     for kernel in mapped_kernels(state):
         for mapped in kernel.statements:
@@ -149,7 +149,7 @@ def _steps(places: Sequence[Place]) -> int:
     return first.tile if first is not None and first.where is Where.HOST and first.tile > 1 and inside else 0
 
 
-def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterator[LoopMapping]:
+def _of_stream(state: Compilation, plan: OverlappedTiles, loop: SourceLoop) -> Iterator[LoopMapping]:
     """Yield where overlapped tiles run a loop: blocks of iterations are launches, warps have strips, the stream's
     planes come one by one."""
     assert state.program is not None
@@ -167,7 +167,7 @@ def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterat
         yield LoopMapping(kernel.name, places, steps)
 
 
-def _in_space(plan: StreamPlan, statement: Statement, position: int) -> tuple[Place, ...]:
+def _in_space(plan: OverlappedTiles, statement: Statement, position: int) -> tuple[Place, ...]:
     """Return where the loop along a dimension of space runs: planes come one after another, the other dimensions lie
     across threads."""
     dimension = _dimension(plan, statement, position)
@@ -180,7 +180,7 @@ def _in_space(plan: StreamPlan, statement: Statement, position: int) -> tuple[Pl
     return (*places, Place(Where.THREAD)) if plan.points[across] > 1 else places
 
 
-def _dimension(plan: StreamPlan, statement: Statement, position: int) -> int | None:
+def _dimension(plan: OverlappedTiles, statement: Statement, position: int) -> int | None:
     """Return the dimension of space along which an iterator moves what a statement writes, or None."""
     written = next(a for a in statement.accesses if a.writes)
     elements = isl.PwMultiAff.from_map(written.relation.intersect_domain(statement.domain))

@@ -32,7 +32,7 @@ def shared_out(state: Compilation) -> frozenset[str]:
     """Return the statements of the source whose iterations blocks or threads share out."""
     if state.program is None or state.schedule is None:
         return frozenset()
-    if state.stream is not None or state.split is not None:
+    if state.time_tile is not None:
         return frozenset(s.name for s in state.source.statements)
     instances = instances_of(state.run)
     return frozenset(

@@ -14,7 +14,8 @@ that plans can be compared, saved and read. All records check themselves when th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
@@ -25,6 +26,8 @@ from polytile.ir.cell_layout import ROW_MAJOR, Layout, require
 from polytile.ir.gpu_ops import CACHES, FRAGMENTS
 from polytile.ir.isl_util import unbounded
 from polytile.ir.memory import Space
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.split_tiles import SplitTiles
 
 WHOLE_KERNEL = "kernel"  # the level of what lives as long as a block, and where its copies are
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -214,7 +217,8 @@ PLAIN_LAUNCH = LaunchPlan()
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
     """The plan of one kernel, by its number in the tree. Outer placements stand before inner ones. `cache` are hints
-    for arrays, `products` shapes of matrix products by the label of their mark."""
+    for arrays, `products` shapes of matrix products by the label of their mark. The kernels of a `time_tile` run the
+    time loop that begins with this kernel: its first iterations, or, split tiles, all of it."""
 
     kernel: int
     placements: tuple[Placement, ...] = ()
@@ -222,6 +226,7 @@ class KernelPlan:
     launch: LaunchPlan = PLAIN_LAUNCH
     cache: tuple[tuple[str, str], ...] = ()
     products: tuple[tuple[str, str], ...] = ()
+    time_tile: OverlappedTiles | SplitTiles | None = None
 
     def __post_init__(self) -> None:
         require(self.kernel >= 0, f"there is no kernel {self.kernel}")
@@ -253,9 +258,38 @@ class KernelPlan:
             yield f"  {self.launch}"
         yield from (f"  {array} is cached: {hint}" for array, hint in self.cache)
         yield from (f"  product {label}: {shape}" for label, shape in self.products)
+        if self.time_tile is not None:
+            yield f"  time tile, {self.time_tile.shape}:"
+            yield from (f"    {line}" for line in self.time_tile.lines())
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def time_tile(plans: Iterable[KernelPlan]) -> OverlappedTiles | SplitTiles | None:
+    """Return the time tile in some plans; None where there is none."""
+    return next((plan.time_tile for plan in plans if plan.time_tile is not None), None)
+
+
+def overlapped_tiles(plans: Iterable[KernelPlan]) -> OverlappedTiles | None:
+    """Return the time tile in some plans if it is of this shape."""
+    found = time_tile(plans)
+    return found if isinstance(found, OverlappedTiles) else None
+
+
+def split_tiles(plans: Iterable[KernelPlan]) -> SplitTiles | None:
+    """Return the time tile in some plans if it is of this shape."""
+    found = time_tile(plans)
+    return found if isinstance(found, SplitTiles) else None
+
+
+def with_time_tile(plans: Iterable[KernelPlan], tile: OverlappedTiles | SplitTiles | None) -> tuple[KernelPlan, ...]:
+    """Return the plans with another time tile, or with none, in the first kernel's."""
+    rest = (replace(plan, time_tile=None) for plan in plans)
+    found = {plan.kernel: plan for plan in rest if tile is not None or plan != KernelPlan(plan.kernel)}
+    if tile is not None:
+        found[0] = replace(found.get(0, KernelPlan(0)), time_tile=tile)
+    return tuple(found[number] for number in sorted(found))
 
 
 @lru_cache(maxsize=4096)

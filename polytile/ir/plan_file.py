@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from enum import Enum
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from polytile.choices import Choices
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.plan import KernelPlan
-from polytile.ir.split_plan import SplitPlan
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.time_tile import TimeTile
 
-Record = TypeVar("Record", Choices, KernelPlan, StreamPlan, SplitPlan)
+Record = TypeVar("Record", Choices, KernelPlan)
 
 
 def to_json(record: Any) -> Any:
     """Convert a plan, or a part of it, to what JSON has; what has its default is left out."""
     if dataclasses.is_dataclass(record):
         fields = ((f, getattr(record, f.name)) for f in dataclasses.fields(record))
-        return {f.name: to_json(value) for f, value in fields if value != f.default}
+        shape = {"shape": record.shape} if isinstance(record, TimeTile) else {}
+        return {**shape, **{f.name: to_json(value) for f, value in fields if value != f.default}}
     if isinstance(record, Enum):
         return record.value
     return [to_json(item) for item in record] if isinstance(record, tuple) else record
@@ -42,7 +42,7 @@ def _read(kind: Any, content: Any) -> Any:
     if get_origin(kind) is tuple:
         return _tuple(get_args(kind), content)
     if get_origin(kind) is UnionType:
-        return None if content is None else _read(get_args(kind)[0], content)
+        return None if content is None else _shape(get_args(kind), content)
     if isinstance(kind, type) and issubclass(kind, Enum):
         known = {member.value: member for member in kind}
         return known[content] if content in known else _refuse(kind, content)
@@ -59,6 +59,16 @@ def _record(kind: Any, content: Any) -> Any:
     if missing:
         _refuse(kind, content)
     return kind(**{name: _read(hints[name], value) for name, value in content.items()})
+
+
+def _shape(kinds: tuple[Any, ...], content: Any) -> Any:
+    """Return the record of an optional kind, or of the shape that the content names."""
+    if kinds[1:] == (NoneType,):
+        return _read(kinds[0], content)
+    shapes = {kind.shape: kind for kind in kinds[:-1]}
+    if not isinstance(content, dict) or content.get("shape") not in shapes:
+        _refuse(TimeTile, content)
+    return _record(shapes[content["shape"]], {name: value for name, value in content.items() if name != "shape"})
 
 
 def _tuple(kinds: tuple[Any, ...], content: Any) -> Any:

@@ -4,8 +4,7 @@
     # placement {"name": "t", "array": "t", "uses": [], "level": "kernel", "memory": "private", "owner": "thread", ...}
     # loop {"label": "k", "loads_first": 8}
     # cache ["A", "streaming"]
-    # stream {"name": "smooth", "iterations": 8, ...}                of the first iterations of a time loop
-    # split {"name": "smooth", "height": 8, ...}                     of tiles in registers
+    # time_tile {"shape": "overlapped", "iterations": 8, ...}        of the time loop that begins with the kernel
     # for grids of fewer than 2792241 cells:                         another tree with its plans follows
 
 What has no line is not done; a file without such lines leaves all plans to be found.
@@ -16,27 +15,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.split_plan import SplitPlan
-from polytile.ir.stream_plan import StreamPlan
 
 _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product": "products"}  # one line each
-_WHOLE = ("launch",)
+_WHOLE = ("launch", "time_tile")
 _LINE = rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))"
-_STREAM = r"(?m)# stream (\{.*)\n?"
+_OLD = r"# (?:stream|split) \{.*"  # of time tiles before these stood in plans
 _SMALL_GRIDS = r"(?m)^# for grids of (?:at least (\d{1,18}) and )?fewer than (\d{1,18}) cells:[ \t]*$"
-_SPLIT = r"(?m)# split (\{.*)\n?"
-_Plan = TypeVar("_Plan", StreamPlan, SplitPlan)
 _KERNEL = r"of kernel (\d{1,9})"
 HINT = "start from a file that --save-schedule wrote; without its lines `# plan of kernel N` plans are found"
-
-SPLIT_HINT = "start from a file that --save-schedule wrote; without its line `# split` tiles are in device memory"
-STREAM_HINT = "start from a file that --save-schedule wrote; without its line `# stream` iterations run one by one"
+OLD_HINT = "save the schedule anew: a time tile stands in a line `# time_tile`, below `# plan of kernel 0`"
 
 
 def plan_lines(plans: Iterable[KernelPlan]) -> str:
@@ -60,6 +53,8 @@ def split_plans(text: str) -> tuple[str, tuple[KernelPlan, ...] | None]:
     kept: list[str] = []
     found: list[dict[str, Any]] = []
     for line in text.splitlines(keepends=True):
+        if re.match(_OLD, line):
+            raise UserError(f"a line `{line[: line.index(' {')]}` is of an older polytile", hint=OLD_HINT)
         match = re.fullmatch(_LINE, line.rstrip())
         if match is None:
             kept.append(line)
@@ -99,16 +94,6 @@ def _plan(content: dict[str, Any]) -> KernelPlan:
         raise UserError(f"the plan of kernel {content['kernel']}: {error.message}", hint=HINT) from None
 
 
-def stream_line(plan: StreamPlan | None) -> str:
-    """Return the line of a stream plan; empty where there is none."""
-    return "" if plan is None else f"# stream {json.dumps(to_json(plan))}\n"
-
-
-def split_line(plan: SplitPlan | None) -> str:
-    """Return the line of a split plan; empty where there is none."""
-    return "" if plan is None else f"# split {json.dumps(to_json(plan))}\n"
-
-
 @dataclass(frozen=True, slots=True)
 class GridVersions:
     """The texts of two schedules: for grids of `least` to fewer than `cells` cells, and for others."""
@@ -123,30 +108,3 @@ def split_small_grids(text: str) -> GridVersions | None:
     """Return the schedules of a text with two of them; None where it has one."""
     parts = re.split(_SMALL_GRIDS, text)
     return GridVersions(parts[0], int(parts[1] or 0), int(parts[2]), parts[3]) if len(parts) == 4 else None
-
-
-def split_stream(text: str) -> tuple[str, StreamPlan | None]:
-    """Split a schedule into its text and the stream plan of its line; raises UserError for a wrong line."""
-    return _without_line(text, StreamPlan, _STREAM, "stream", STREAM_HINT)
-
-
-def split_tiles(text: str) -> tuple[str, SplitPlan | None]:
-    """Split a schedule into its text and the split plan of its line; raises UserError for a wrong line."""
-    return _without_line(text, SplitPlan, _SPLIT, "split", SPLIT_HINT)
-
-
-def _without_line(
-    text: str, kind: type[_Plan], line: str, word: str, hint: str
-) -> tuple[str, _Plan | None]:
-    found = re.search(line, text)
-    if found is None:
-        return text, None
-    try:
-        content = json.loads(found[1])
-    except ValueError:
-        raise UserError(f"cannot read {found[0].strip()!r}: no JSON behind `# {word}`", hint=hint) from None
-    try:
-        plan = from_json(kind, content)
-    except UserError as error:
-        raise UserError(error.message, hint=hint) from None
-    return text[: found.start()] + text[found.end() :], plan

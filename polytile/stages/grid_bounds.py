@@ -15,7 +15,7 @@ from functools import cache
 from math import isqrt, prod
 from statistics import fmean
 
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
@@ -39,13 +39,13 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     """Give a candidate the number of cells from which its blocks of iterations are faster than kernels of one; return
     it as it is where it has no blocks, where all sizes are known, or where blocks are not faster for any grid that
     fits into memory."""
-    plan = candidate.stream
+    plan = candidate.overlapped
     if plan is None or plan.once:
         return candidate
     sized, largest = _sizes(problem, plan.dims)
     if largest <= LEAST:
         return candidate
-    single = estimated(problem, replace(candidate, stream=None))
+    single = estimated(problem, candidate.with_time_tile(None))
 
     @cache
     def share(size: int) -> float:
@@ -63,17 +63,17 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
     while high > NEAR_SIZE * low:
         middle = isqrt(low * high)
         low, high = (low, middle) if pays(middle) else (middle, high)
-    return replace(candidate, stream=replace(plan, least_cells=_cells(sized(high), candidate)))
+    return candidate.with_time_tile(replace(plan, least_cells=_cells(sized(high), candidate)))
 
 
 def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, estimated: Estimated) -> Candidate:
     """Give a candidate with overlapped tiles the numbers of cells between which another one is faster; return it as it
     is where that is not notably faster for any grid, or faster for the largest that fits into memory. Kernels of one
     iteration run what is smaller still, where they are faster."""
-    plan = candidate.stream
+    plan = candidate.overlapped
     assert plan is not None
     sized, largest = _sizes(problem, plan.dims)
-    blocks, single = replace(candidate, stream=replace(plan, least_cells=0)), replace(candidate, stream=None)
+    blocks, single = candidate.with_time_tile(replace(plan, least_cells=0)), candidate.with_time_tile(None)
 
     @cache
     def other(size: int) -> float:
@@ -100,9 +100,8 @@ def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, e
         return candidate
     cells, least = (_cells(sized(size), candidate) if size else 0 for size in (high, low))
     others = cells if least else (0 if plan.least_cells <= cells else plan.least_cells)
-    return replace(
-        candidate, stream=replace(plan, least_cells=others), small_grids=SmallGrids(split, cells, least)
-    )
+    bounded = candidate.with_time_tile(replace(plan, least_cells=others))
+    return replace(bounded, small_grids=SmallGrids(split, cells, least))
 
 
 def _ratio(time: float, other: float) -> float:
@@ -121,7 +120,8 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
 def is_better_for_large_grids(candidate: Candidate, best: Candidate) -> bool:
     """Say whether it is faster than kernels of one iteration where sizes are larger than those that are assumed, and
     about as fast with these."""
-    bounded = candidate.stream is not None and candidate.stream.least_cells > 0
+    tiles = candidate.overlapped
+    bounded = tiles is not None and tiles.least_cells > 0
     return bounded and NOTABLY * candidate.microseconds <= best.microseconds
 
 
@@ -129,7 +129,7 @@ def is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool
     """Say whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are
     assumed, and they are not that much faster with these, nor for larger grids; or they run one step as others do, and
     are hardly faster."""
-    plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
+    plan, most = candidate.overlapped, problem.machine.tuning.stream.redundancy
     if plan is None or plan.exchange is not Exchange.BLOCK:
         return False
     close = not plan.least_cells and candidate.microseconds >= MUCH_FASTER * best.microseconds
@@ -154,6 +154,6 @@ def _cells(problem: Problem, candidate: Candidate) -> int:
     """Count those of the space of a plan."""
     from polytile.scheduling.cost.stream_time import stream_sizes
 
-    assert candidate.stream is not None
+    assert candidate.overlapped is not None
     values = fix_parameters(candidate.scop.context, problem.options.parameters)
-    return int(prod(stream_sizes(candidate.scop, candidate.stream.dims, values).cells))
+    return int(prod(stream_sizes(candidate.scop, candidate.overlapped.dims, values).cells))

@@ -10,10 +10,11 @@ from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import PolytileError, UserError
 from polytile.ir.memory import Storage
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.ir.placed_storage import tile_plans
-from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan
+from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan, time_tile, with_time_tile
 from polytile.ir.schedule import MappedSchedule, loop_label, nodes
-from polytile.ir.split_plan import SplitPlan
+from polytile.ir.split_tiles import SplitTiles
 from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
@@ -37,11 +38,17 @@ class _Placed:
     plans: Plans
     lines: tuple[str, ...] = ()
 
+    def with_time_tile(self, tile: OverlappedTiles | SplitTiles | None) -> _Placed:
+        """Return the same with a time tile in the plans."""
+        kernels = with_time_tile(self.plans.kernels, tile) if tile else self.plans.kernels
+        return replace(self, plans=replace(self.plans, kernels=kernels))
+
 
 def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Candidate, Executions, Plans]:
     """Return a candidate with what would run of it, which later stages then leave alone."""
     assert candidate.schedule is not None
     known, found = _realisation(candidate, shared_memory, machine)
+    found = found.with_time_tile(time_tile(candidate.given))
     schedule = _with_barriers(candidate.schedule, found)
     reasons = (*candidate.reasons, *found.lines)
     ready = replace(candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons)
@@ -51,12 +58,13 @@ def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tupl
 def _realisation(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Known, _Placed]:
     """Compute what runs of a candidate, once for estimates with different sizes."""
     assert candidate.schedule is not None
-    asked = (candidate.scop, candidate.dependences, candidate.given, candidate.split, machine)
+    given = candidate.given if candidate.all_given else None
+    asked = (candidate.scop, candidate.dependences, given, candidate.split, machine)
     before = candidate.schedule.remembered.get("realisation")
     if before is not None and before[1] == shared_memory and all(map(is_, before[0], asked)):
         return before[2], before[3]
     run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given, candidate.split)
+    found = _placed(run, candidate.schedule, shared_memory, machine, known, given, candidate.split)
     candidate.schedule.remembered["realisation"] = asked, shared_memory, known, found
     return known, found
 
@@ -79,8 +87,9 @@ def choose_storage(state: Compilation) -> Compilation:
     """Choose which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    known, given = state.known_homes, state.given
+    known, given = state.known_homes, state.given if state.all_given else None
     found = _placed(state.run, state.schedule, state.shared_memory, state.machine, known, given, state.split)
+    found = found.with_time_tile(state.time_tile)
     schedule = _with_barriers(state.schedule, found)
     reasons = (*state.reasons, *found.lines)
     return replace(state, schedule=schedule, executions=found.run, plans=found.plans, reasons=reasons)
@@ -111,7 +120,7 @@ def _placed(
     machine: Machine,
     known: Known,
     given: Given,
-    split: SplitPlan | None,
+    split: SplitTiles | None,
 ) -> _Placed:
     """Return plans that were given, or what is found to be good."""
     copied = transfers(run.scop, run.dependences)
@@ -137,7 +146,7 @@ def _placed(
 def without_kernel_tiles(state: Compilation) -> Compilation:
     """Return the state with its arrays in memory, in place of tiles that blocks keep for whole kernels: the order is
     proven for that. The same state where plans were given, or have no such tiles."""
-    if state.given is not None or state.plans is None or state.proof is None:
+    if state.all_given or state.plans is None or state.proof is None:
         return state
     left, lines = [], []
     for plan in state.plans.kernels:
@@ -168,8 +177,6 @@ def prove_legality(state: Compilation) -> Compilation:
         state.run,
         state.kernel_plans,
         state.transfers,
-        state.stream,
-        state.split,
     )
     try:
         proof = prove_all(claim, operations)
@@ -186,10 +193,10 @@ def prove_legality(state: Compilation) -> Compilation:
 
 def _of_given_plans(state: Compilation, error: WrongStorageError | WrongTimeTileError) -> PolytileError:
     """Return a UserError where the plans that are wrong were given; else the error itself."""
+    if not state.all_given:
+        return error
     if isinstance(error, WrongTimeTileError):
-        given, line = state.options.load_schedule is not None, "# split" if state.split else "# stream"
-        hint = f"change its line `{line}`, or take it out: iterations are then as the schedule has them"
+        hint = "change its line `# time_tile`, or take it out: iterations are then as the schedule has them"
     else:
-        given = state.given is not None
         hint = "change its placement in the plan, or take it out: the array then stays in device memory"
-    return UserError(f"the plans given: {error.message}", location=state.scop.location, hint=hint) if given else error
+    return UserError(f"the plans given: {error.message}", location=state.scop.location, hint=hint)

@@ -21,11 +21,11 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import shadow_arrays
 from polytile.ir.placed_storage import is_home
 from polytile.ir.schedule import MappedSchedule, Path
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import SplitPlan
-from polytile.ir.stream_plan import shadow_arrays
+from polytile.ir.split_tiles import SplitTiles
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.proof.atomics import indivisible
@@ -58,7 +58,7 @@ def plain_program(state: Compilation, *, promote: bool) -> PlainProgram:
     return replace(plain, program=with_constant_parameters(plain.program, state.run.scop.context))
 
 
-def _split(state: Compilation, plan: SplitPlan) -> PlainProgram:
+def _split(state: Compilation, plan: SplitTiles) -> PlainProgram:
     """Return the program of tiles in registers, which needs no loops of isl's."""
     from polytile.codegen.lowering.time_tiles.split.split_program import split_program
 
@@ -85,8 +85,8 @@ def _tree(state: Compilation, first: StreamProgram | None, *, promote: bool) -> 
     lowered = lower(scop, schedule, LoweringInput(memory, barriers, plans, indivisible(run)))
     tuning, asked = state.machine.tuning.loads, state.options
     decided = Decisions(
-        plans if state.given is None else state.given,
-        state.given is not None,
+        state.given if state.all_given else plans,
+        state.all_given,
         last_reads(scop, schedule),
         _sums_of_few(state.scop, tuning),
         "" if asked.order == "source" else asked.order,
@@ -117,13 +117,13 @@ def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ..
 # Kernels for the first iterations -------------------------------------------------------------------------------------
 def _first_iterations(state: Compilation) -> StreamProgram | None:
     """Return the kernels of a stream plan, and the host's loop around them."""
-    if state.stream is None:
+    if state.overlapped is None:
         return None
     from polytile.codegen.lowering.time_tiles.overlapped.stream_program import stream_kernels
 
     scop = state.run.scop
-    scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.stream)))
-    return stream_kernels(scop, state.stream, Names.of(scop), index_type(scop))
+    scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.overlapped)))
+    return stream_kernels(scop, state.overlapped, Names.of(scop), index_type(scop))
 
 
 def _left_over(state: Compilation, first: StreamProgram) -> tuple[Scop, MappedSchedule]:
@@ -133,17 +133,17 @@ def _left_over(state: Compilation, first: StreamProgram) -> tuple[Scop, MappedSc
     scop, schedule = state.run.scop, state.run.schedule
     if first.leaves_none:
         return without_any(scop, schedule)
-    once = state.stream is not None and state.stream.once
+    once = state.overlapped is not None and state.overlapped.once
     return (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
 
 
 def _behind(rest: PlainProgram, first: StreamProgram, state: Compilation) -> PlainProgram:
     """Return the program of the iterations that are left, after the first ones, which it starts from."""
-    assert state.stream is not None
+    assert state.overlapped is not None
     scop, program = state.run.scop, rest.program
     homes = {t.array.name: t for t in state.transfers}
-    pairs = zip(state.stream.shadows, shadow_arrays(scop, state.stream), strict=True)
-    shadows = (second_buffer(scop, array, homes[state.stream.steps[k].array]) for (k, _), array in pairs)
+    pairs = zip(state.overlapped.shadows, shadow_arrays(scop, state.overlapped), strict=True)
+    shadows = (second_buffer(scop, array, homes[state.overlapped.steps[k].array]) for (k, _), array in pairs)
     program = replace(
         program,
         parameters=tuple(p for p in program.parameters if p.name != first.rest.name),

@@ -12,6 +12,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import is_home
+from polytile.ir.plan import time_tile
 from polytile.ir.version_conditions import FewerCells
 from polytile.options import STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem, each_line_once
@@ -82,9 +83,9 @@ def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
     options, name = problem.options, problem.scop.name
     if options.load_schedule is not None:
         for loaded_one in _loaded(problem):
-            if loaded_one.stream is not None or loaded_one.split is not None:
+            if time_tile(loaded_one.given) is not None:
                 message = f"{name}: the plan given keeps arrays elsewhere that functions get addresses of"
-                raise UsageError(message, hint="leave its lines `# stream` and `# split` out")
+                raise UsageError(message, hint="leave its line `# time_tile` out")
             yield loaded_one
         return
     if options.schedule not in ("auto", CLASSIC) or options.points:
@@ -204,8 +205,8 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
 def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
     """Return the candidate with tiles of what threads do not read along rows, in kernels that are faster so by
     estimate."""
-    of_time = candidate.split is not None or candidate.stream is not None
-    found = {} if of_time else widened(candidate, as_asked=bool(problem.options.block or problem.options.sizes))
+    as_asked = bool(problem.options.block or problem.options.sizes)
+    found = {} if time_tile(candidate.given) else widened(candidate, as_asked=as_asked)
     if not found:
         return candidate
     plain, wide = (_with_estimate(problem, one) for one in (candidate, with_widened(candidate, found)))
@@ -231,7 +232,8 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     if found is not None:
         yield replace(found, reasons=(*found.reasons, *fusion))
         if found.split is not None:  # the same tiles, with values in memory
-            yield replace(found, split=None, run=None, plans=None, known_homes={}, estimate=None)
+            plain = found.with_time_tile(None)
+            yield replace(plain, run=None, plans=None, known_homes={}, estimate=None)
     others = _by_estimate(problem) if name in OVER_TIME else _pointed(problem, _proposed(problem, reversed(simpler)))
     for other in others:
         yield replace(other, notes=(*other.notes, *notes), reasons=(*other.reasons, *fusion))
@@ -312,7 +314,7 @@ def _with_small_grids(problem: Problem, chosen: Candidate, over_time: Sequence[C
     """Return the candidate with split tiles for small grids, where it has overlapped ones, sizes are not known, and
     these are faster then."""
     split = [one for one in over_time if one.split is not None]
-    if chosen.stream is None or chosen.stream.once or not split or not problem.has_unknown_sizes:
+    if chosen.overlapped is None or chosen.overlapped.once or not split or not problem.has_unknown_sizes:
         return chosen
     return with_small_grids(problem, chosen, split[0], _estimated)
 
@@ -425,16 +427,13 @@ def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
 def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
     """Add the time of what would run, where each launch is from the host."""
     known = problem.options.parameters
-    if candidate.split is not None:
-        from polytile.scheduling.cost.split_time import split_estimate
+    tile = time_tile(candidate.given)
+    if tile is not None:
+        from polytile.scheduling.cost.time_tile_cost import runs_none, time_tile_estimate
 
-        return replace(candidate, estimate=split_estimate(candidate.split, candidate.scop, problem.machine, known))
-    if candidate.stream is not None:
-        from polytile.scheduling.cost.stream_time import has_few_cells, stream_estimate
-
-        if has_few_cells(candidate.stream, candidate.scop, known):
-            return replace(candidate, estimate=_by_kind(problem, replace(candidate, stream=None)).estimate)
-        return replace(candidate, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
+        if runs_none(tile, candidate.scop, known):
+            return replace(candidate, estimate=_by_kind(problem, candidate.with_time_tile(None)).estimate)
+        return replace(candidate, estimate=time_tile_estimate(tile, candidate.scop, problem.machine, known))
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     return replace(ready, estimate=timed(run.scop, run.schedule, plans.kernels, problem.machine, known))
 

@@ -21,7 +21,7 @@ from functools import cached_property
 from math import ceil, prod
 
 from polytile.dataclass import dataclass
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.stream_resources import TileFigures
 
@@ -44,7 +44,7 @@ BESIDE_MEMORY = 1.83  # the same for that of planes and of device memory
 class BlockTiles:
     """Tiles of blocks, on multiprocessors that have room for `resident` of them each."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     figures: TileFigures
     machine: Machine
     resident: int

@@ -16,8 +16,9 @@ from functools import cached_property
 from math import ceil, prod
 
 from polytile.dataclass import dataclass
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep, owned_planes
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStep, owned_planes
+from polytile.ir.time_tile import Exchange
 from polytile.machine import REGISTER_FILE_PARTITIONS, THREAD_REGISTER_UNIT, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BESIDE_MEMORY, INSTRUCTION_CYCLES, ISSUE_CYCLES, PLANE_CYCLES
 from polytile.scheduling.cost.estimate import KernelTime, Residency
@@ -35,7 +36,7 @@ STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store plane
 class PlaneTiles:
     """The tiles of the kernel that makes step number `made` of a plan, with what they take."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     all_figures: StreamFigures
     machine: Machine
     made: int
@@ -113,8 +114,8 @@ class PlaneTiles:
 
 @dataclass(frozen=True)
 class PlaneCost:
-    """One kernel with such tiles, each of which owns so many planes (`StreamPlan.chunk`), over so many cells along each
-    dimension, launched so often."""
+    """One kernel with such tiles, each of which owns so many planes (`OverlappedTiles.chunk`), over so many cells along
+    each dimension, launched so often."""
 
     tiles: PlaneTiles
     cells: tuple[float, ...]
@@ -202,7 +203,7 @@ class PlaneCost:
         return max(alone, blocks * slots)
 
 
-def plane_tiles(plan: StreamPlan, scop: Scop, machine: Machine) -> tuple[PlaneTiles, ...]:
+def plane_tiles(plan: OverlappedTiles, scop: Scop, machine: Machine) -> tuple[PlaneTiles, ...]:
     """Return the tiles of each kernel."""
     figures = stream_figures(plan, scop)
     return tuple(PlaneTiles(plan, figures, machine, step.index) for step in plan.made)

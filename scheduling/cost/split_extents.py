@@ -8,7 +8,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop, Statement
-from polytile.ir.split_plan import SplitPlan
+from polytile.ir.split_tiles import SplitTiles
 from polytile.machine import Machine
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
@@ -24,7 +24,7 @@ class SplitExtents:
     written: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, plan: SplitPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> SplitExtents:
+    def of(cls, plan: SplitTiles, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> SplitExtents:
         assumed = assumed_sizes(scop, machine.tuning.tiles.assumed_elements)
         values = fix_parameters(scop.context, {**assumed, **parameters})
         known = " and ".join(f"{name} = {value}" for name, value in values.items())

@@ -8,7 +8,8 @@ from math import ceil, prod
 from polytile.dataclass import dataclass
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import Scop, Statement
-from polytile.ir.split_plan import Field, SplitBlock, SplitPlan, SplitRead, SplitWrite
+from polytile.ir.split_tiles import Field, SplitRead, SplitTiles, SplitWrite
+from polytile.ir.time_tile import TileThreads
 from polytile.machine import (
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
@@ -76,14 +77,14 @@ class SplitFigures:
         return tuple((array, tuple(offsets)) for (_, array), offsets in found.items())
 
 
-def split_figures(plan: SplitPlan, scop: Scop, machine: Machine) -> SplitFigures:
+def split_figures(plan: SplitTiles, scop: Scop, machine: Machine) -> SplitFigures:
     size = {array: int(element_size(scop.array(array))) for array, _ in plan.versions}
     writes = tuple(_figures(plan, scop.statement(w.statement), w, size, machine) for w in plan.writes)
     return SplitFigures(writes, size, plan.fields, plan.transient, len(plan.levels), len(plan.phases), machine)
 
 
 def _figures(
-    plan: SplitPlan, statement: Statement, write: SplitWrite, size: dict[str, int], machine: Machine
+    plan: SplitTiles, statement: Statement, write: SplitWrite, size: dict[str, int], machine: Machine
 ) -> WriteFigures:
     """Return the registers and operations of a write.
 
@@ -102,7 +103,7 @@ class BlockFigures:
     """The same in blocks of some warps and cells, whatever the height of bands and the widths of tiles."""
 
     of_plan: SplitFigures
-    block: SplitBlock
+    block: TileThreads
 
     @property
     def _dims(self) -> int:
@@ -163,7 +164,7 @@ class BlockFigures:
         block = self.block
         if self._dims == 1:
             return (block.warps + 2) * (max(0, *offsets) - min(0, *offsets))
-        return EdgeRows.of(block.warps, block.points[0], offsets).height * block.cells[1]
+        return EdgeRows.of(block.warps, block.points[0], offsets).height * block.tile[1]
 
     @cached_property
     def at_once(self) -> int:
@@ -208,4 +209,4 @@ class BlockFigures:
         """Return the bytes that a tile reads and writes of device memory."""
         size, transient = self.of_plan.size, self.of_plan.transient
         each = (size[a] * (0.8 if a in transient else 2.0) for a, _ in self.of_plan.fields)
-        return float(sum(each) * prod(self.block.cells))
+        return float(sum(each) * prod(self.block.tile))

@@ -13,7 +13,8 @@ from math import ceil, prod, sqrt
 
 from polytile.dataclass import dataclass
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import SplitBlock, SplitPlan
+from polytile.ir.split_tiles import SplitTiles
+from polytile.ir.time_tile import TileThreads
 from polytile.machine import CACHE_LINE_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
 from polytile.scheduling.cost.split_extents import SplitExtents
@@ -21,17 +22,17 @@ from polytile.scheduling.cost.split_resources import BlockFigures, split_figures
 from polytile.tuning import SplitTuning
 
 
-def split_estimate(plan: SplitPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
+def split_estimate(plan: SplitTiles, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
     """Estimate the time of the whole SCoP: a kernel, launched for each phase of each band."""
     extents = SplitExtents.of(plan, scop, machine, parameters)
     figures = BlockFigures(split_figures(plan, scop, machine), plan.block)
-    cost = SplitCost(figures, plan.height, tuple(cut.period for cut in plan.cuts), extents)
+    cost = SplitCost(figures, plan.iterations, tuple(cut.period for cut in plan.cuts), extents)
     values = tuple(sorted(extents.values.items()))
     phases = len(plan.phases)
-    each = 1e6 / phases * plan.height
+    each = 1e6 / phases * plan.iterations
     kernel = KernelTime(
         number=0,
-        launches=phases * ceil(extents.steps / plan.height),
+        launches=phases * ceil(extents.steps / plan.iterations),
         blocks=cost.tiles * 2**plan.dims / phases / plan.block.tiles,
         threads=WARP_SIZE * plan.warps,
         requests=0.0,
@@ -57,7 +58,7 @@ class SplitCost:
     extents: SplitExtents
 
     @property
-    def _block(self) -> SplitBlock:
+    def _block(self) -> TileThreads:
         return self.figures.block
 
     @property
@@ -190,4 +191,4 @@ class SplitCost:
         if block.tile_warps == 1:
             return 1.0
         of_warp = block.points[0] * (WARP_SIZE if len(self.periods) == 1 else 1)
-        return min(1.0, (self.periods[0] / 2 + of_warp) / block.cells[0])
+        return min(1.0, (self.periods[0] / 2 + of_warp) / block.tile[0])

@@ -15,8 +15,9 @@ from typing import Protocol
 from polytile.dataclass import dataclass
 from polytile.ir.arith import known
 from polytile.ir.edge_rows import EdgeRows
+from polytile.ir.overlapped_tiles import StreamRead, StreamStep, planes_behind, read_when
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind, read_when
+from polytile.ir.time_tile import Exchange
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 
@@ -49,7 +50,7 @@ Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset acros
 
 
 class PlannedSteps(Protocol):
-    """Steps and how they read one another: a StreamPlan, or one that is thought of."""
+    """Steps and how they read one another: a OverlappedTiles, or one that is thought of."""
 
     @property
     def steps(self) -> tuple[StreamStep, ...]: ...

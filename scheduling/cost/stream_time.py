@@ -22,8 +22,9 @@ from math import ceil, prod
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.overlapped_tiles import MOST_OF_A_SIDE, OverlappedTiles, owned_planes
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import MOST_OF_A_SIDE, Exchange, StreamPlan, owned_planes
+from polytile.ir.time_tile import Exchange
 from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
@@ -56,11 +57,11 @@ class StreamSizes:
     cells: tuple[float, ...]
     once: bool = False
 
-    def remaining(self, plan: StreamPlan) -> float:
+    def remaining(self, plan: OverlappedTiles) -> float:
         """Return the iterations that are no whole pair of blocks."""
         return self.iterations - plan.iterations * self.launches(plan)
 
-    def launches(self, plan: StreamPlan) -> int:
+    def launches(self, plan: OverlappedTiles) -> int:
         """Count the kernels: pairs of them, if there is a time loop, and blocks that are not in place."""
         return 1 if self.once else plan.blocks * int(self.iterations // (plan.blocks * plan.iterations))
 
@@ -110,7 +111,7 @@ def _cells(statement: Statement, dims: int, once: bool) -> isl.Set:
     return cell.project_out(IN, 1, inner).wrap().flatten()
 
 
-def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
+def stream_estimate(plan: OverlappedTiles, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
     """Estimate the time of the whole SCoP: its pairs of blocks, and the remaining iterations.
 
     Each remaining iteration takes as long as its arrays need from memory.
@@ -128,8 +129,8 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
     return Estimate((kernel, tiles.one_step(speed)), tuple(sorted(values.items())))
 
 
-def has_few_cells(plan: StreamPlan, scop: Scop, parameters: Mapping[str, int]) -> bool:
-    """Return whether space has fewer cells than the plan has tiles for (StreamPlan.least_cells)."""
+def has_few_cells(plan: OverlappedTiles, scop: Scop, parameters: Mapping[str, int]) -> bool:
+    """Return whether space has fewer cells than the plan has tiles for (OverlappedTiles.least_cells)."""
     if not plan.least_cells:
         return False
     cells = stream_sizes(scop, plan.dims, fix_parameters(scop.context, parameters)).cells
@@ -141,7 +142,7 @@ class TileCost:
     """The tiles of a plan, whatever planes they own, for sizes. Waits for memory are asked for by its speed, in which
     parts of one machine differ."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     figures: TileFigures
     machine: Machine
     sizes: StreamSizes
@@ -283,7 +284,7 @@ class TileCost:
 
 @dataclass(frozen=True)
 class StreamCost:
-    """The kernels of such tiles, each of which owns so many planes of the stream (`StreamPlan.chunk`)."""
+    """The kernels of such tiles, each of which owns so many planes of the stream (`OverlappedTiles.chunk`)."""
 
     tiles: TileCost
     chunk: int

@@ -21,7 +21,7 @@ from functools import cached_property
 from math import ceil, prod
 
 from polytile.dataclass import dataclass
-from polytile.ir.stream_plan import ROOMY_PLANES, StreamPlan
+from polytile.ir.overlapped_tiles import ROOMY_PLANES, OverlappedTiles
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, VECTOR_ELEMENTS, Machine
 from polytile.scheduling.cost.multiprocessor import value_cycles
 from polytile.scheduling.cost.stream_resources import TileFigures
@@ -39,7 +39,7 @@ BESIDE_MEMORY = 2.7  # the same of these and device memory
 class Strips:
     """Strips of warps of their own, on multiprocessors that have room for `resident` of them each."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     figures: TileFigures
     machine: Machine
     resident: int
@@ -97,7 +97,7 @@ class Strips:
         return kept <= REGISTER_BYTES * ROOMY_PLANES
 
 
-def stored_bytes(plan: StreamPlan, figures: TileFigures) -> Iterator[int]:
+def stored_bytes(plan: OverlappedTiles, figures: TileFigures) -> Iterator[int]:
     """Yield the bytes of a cell, for each array that a kernel stores."""
     stores = (s for s in plan.stores if s.becomes is not None or plan.blocks == 1)
     return (figures.steps[s.step].size for s in stores)

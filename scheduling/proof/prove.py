@@ -16,10 +16,8 @@ from polytile.ir.host import Transfer
 from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space
 from polytile.ir.placed_storage import forwarded, homes, is_home, is_tile, tile_plans
-from polytile.ir.plan import KernelPlan
+from polytile.ir.plan import KernelPlan, time_tile
 from polytile.ir.scop import Origin, Scop
-from polytile.ir.split_plan import SplitPlan
-from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.renamed_statements import renaming
@@ -35,8 +33,8 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Everything that must hold of one SCoP: `scop` computes what `source` does, `run` does what the instances of
-    `scop` do, and the placements of `plans` and `transfers` realise it; the kernels of `stream` do what its first
-    iterations do, those of `split` what all of it does."""
+    `scop` do, and the placements of `plans` and `transfers` realise it; the kernels of time tiles in `plans` do what
+    iterations of `scop` do."""
 
     source: Scop
     scop: Scop
@@ -44,8 +42,6 @@ class Claim:
     run: Executions
     plans: tuple[KernelPlan, ...] = ()
     transfers: tuple[Transfer, ...] = ()
-    stream: StreamPlan | None = None
-    split: SplitPlan | None = None
 
 
 class WrongStorageError(InternalError):
@@ -146,11 +142,11 @@ def _check_storage(claim: Claim, max_operations: int) -> None:
 
 def _time_tile_facts(claim: Claim) -> Iterator[str]:
     """Yield what was shown of the kernels of time tiles."""
-    for tile in (claim.stream, claim.split):
-        if tile is not None:
-            from polytile.scheduling.proof.time_tiles.prove import prove_time_tile
+    tile = time_tile(claim.plans)
+    if tile is not None:
+        from polytile.scheduling.proof.time_tiles.prove import prove_time_tile
 
-            yield from prove_time_tile(claim.source, claim.scop, claim.dependences, tile)
+        yield from prove_time_tile(claim.source, claim.scop, claim.dependences, tile)
 
 
 def _broken(claim: Claim, message: str, pairs: isl.UnionMap) -> InternalError:

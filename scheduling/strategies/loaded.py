@@ -9,12 +9,10 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.diagnostics import UserError
-from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import GridVersions, split_plans, split_small_grids, split_stream, split_tiles
+from polytile.ir.plan import KernelPlan, overlapped_tiles
+from polytile.ir.plan_text import GridVersions, split_plans, split_small_grids
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import SplitPlan
-from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
 from polytile.scheduling.proof.legality import prove, require_mapped
 from polytile.scheduling.strategies.classic import inexact, mapped
@@ -52,7 +50,7 @@ def _beside(scop: Scop, candidate: Candidate, versions: GridVersions, small: Can
 
     Raises UserError where these two are not overlapped and split tiles.
     """
-    if candidate.stream is None or small.split is None:
+    if candidate.overlapped is None or small.split is None:
         raise UserError(
             f"the schedules of {scop.name} for small and large grids are not split and overlapped tiles",
             location=scop.location,
@@ -83,7 +81,8 @@ def _without_copies_back(problem: Problem) -> Problem:
 
 def _loaded(problem: Problem) -> Candidate:
     assert problem.options.load_schedule is not None
-    text, given, stream, split = _plans(problem)
+    text, plans = _plans(problem)
+    given, stream = plans or (), overlapped_tiles(plans or ())
     if problem.options.strict and stream is not None and any(step.retimed for step in stream.steps):
         raise UserError(
             f"the schedule of {problem.scop.name} adds up the terms of sums in another order",
@@ -96,20 +95,17 @@ def _loaded(problem: Problem) -> Candidate:
     tree = read_schedule(scop, text)
     if not is_mapped(tree):
         found = mapped("loaded", problem, [BandTree("loaded", tree)])
-        return replace(found, given=given, stream=stream, split=split)
+        return replace(found, given=given, all_given=plans is not None)
     require_mapped(scop, tree)
     notes = (*problem.notes, *inexact(problem))
     schedule = MappedSchedule(tree, "loaded")
-    found = Candidate("loaded", scop, dependences, schedule, notes, given=given, stream=stream)
-    return replace(found, split=split)
+    return Candidate("loaded", scop, dependences, schedule, notes, given=given, all_given=plans is not None)
 
 
-def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None, StreamPlan | None, SplitPlan | None]:
+def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None]:
     """Split the schedule's text into the text of the tree alone and the plans in it; raises UserError."""
     try:
-        text, stream = split_stream(problem.options.load_schedule or "")
-        text, split = split_tiles(text)
-        return *split_plans(text), stream, split
+        return split_plans(problem.options.load_schedule or "")
     except UserError as error:
         message = f"the schedule of {problem.scop.name}: {error.message}"
         raise UserError(message, location=problem.scop.location, hint=error.hint) from None

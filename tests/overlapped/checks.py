@@ -7,7 +7,7 @@ from typing import Any
 
 import polytile
 from polytile.api import CompiledScop
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from tests.reading import shared
 
 NAME = "f.c"
@@ -22,14 +22,14 @@ def compiled(text: str, name: str = NAME, **settings: Any) -> CompiledScop:
     return scop
 
 
-def plan_of(scop: CompiledScop) -> StreamPlan:
-    assert scop.compilation.stream is not None, refusal(scop)
-    return scop.compilation.stream
+def plan_of(scop: CompiledScop) -> OverlappedTiles:
+    assert scop.compilation.overlapped is not None, refusal(scop)
+    return scop.compilation.overlapped
 
 
 def refusal(scop: CompiledScop) -> str | None:
     """Why there are no overlapped tiles; None where there are."""
-    if scop.compilation.stream is not None:
+    if scop.compilation.overlapped is not None:
         return None
     notes = [r.message.partition(REFUSED)[2] for r in scop.compilation.remarks if REFUSED in r.message]
     return notes[0] if notes else f"no reason: {[r.message for r in scop.compilation.remarks]}"
@@ -41,7 +41,7 @@ def counts(iterations: int) -> list[int]:
     return sorted({0, 1, t - 1, t, t + 1, 2 * t - 1, 2 * t, 2 * t + 1, 4 * t + 1})
 
 
-def extents(plan: StreamPlan) -> Iterator[tuple[int, ...]]:
+def extents(plan: OverlappedTiles) -> Iterator[tuple[int, ...]]:
     """Of the arrays: a single cell, fewer than a halo, an odd number below a tile, and over more than two tiles."""
     sides = tuple(a + b for a, b in zip(plan.lower, plan.upper, strict=True))
     owned = (plan.chunk or 2, *plan.owned) if plan.streamed else plan.owned

@@ -11,8 +11,9 @@ import pytest
 
 import polytile
 from polytile.check.checker import problems
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 from tests.bitwise import same_as_c
+from tests.time_tiles import tile_of
 
 from .checks import compiled, plan_of, refusal
 
@@ -97,7 +98,7 @@ def program(arguments: str, arrays: str, stencils: str) -> str:
 def test_results_are_those_of_c(name: str) -> None:
     result = polytile.compile(program(*PROGRAMS[name]), schedule="overlapped", strict=True, raise_bugs=True)
     (scop,) = json.loads(result.certificate)["scops"]
-    assert scop["stream"]["once"] and not list(problems(scop))
+    assert tile_of(scop)["once"] and not list(problems(scop))
     same_as_c(result.scops[0], SIZES)
 
 
@@ -143,4 +144,4 @@ def test_iterations_that_are_asked_for() -> None:
 
 
 def test_other_schedules_are_as_before() -> None:
-    assert compiled(program(*BLUR), schedule="auto").compilation.stream is None
+    assert compiled(program(*BLUR), schedule="auto").compilation.overlapped is None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from tests.bitwise import same_as_c
 
 from .checks import compiled, counts, extents, plan_of, refusal
@@ -44,7 +44,7 @@ FLAT = {  # file: iterations of a block, planes that a tile owns and its columns
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
-def sizes(plan: StreamPlan, every: bool) -> Iterator[dict[str, int]]:
+def sizes(plan: OverlappedTiles, every: bool) -> Iterator[dict[str, int]]:
     """Pairs of iterations and extents: all, or each of both at least once, and the widest with most iterations."""
     steps, widths = counts(plan.iterations), list(extents(plan))
     pairs = [(count, width) for count in steps for width in widths]

@@ -16,10 +16,11 @@ import polytile
 from polytile.api import CompiledScop
 from polytile.cli.main import main
 from polytile.diagnostics import UserError
-from polytile.ir.stream_plan import MOST_OF_A_SIDE
+from polytile.ir.overlapped_tiles import MOST_OF_A_SIDE
 from polytile.ir.version_conditions import FewerCells
 from polytile.runtime.launches import each_version, launches_of
 from tests.bitwise import same_as_c
+from tests.time_tiles import tile_of
 
 from .checks import compiled, plan_of
 
@@ -126,9 +127,11 @@ def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     command = [str(source), "-o", str(tmp_path), "--certificate", str(file), "--no-cache", "--fp", "strict"]
     assert main(command) == 0
     small, large = (content := json.loads(file.read_text()))["scops"]
-    assert re.fullmatch(r"grids of fewer than \d+ cells", small["for"]) and "split" in small and "stream" in large
+    assert re.fullmatch(r"grids of fewer than \d+ cells", small["for"])
+    of_small, of_large = (tile_of(scop) for scop in (small, large))
+    assert (of_small["shape"], of_large["shape"]) == ("split", "overlapped")
     assert main(["check", str(file), "--source", str(source)]) == 0
-    small["split"]["cuts"][0]["lower"] = 0  # tiles that do not shrink with what they read
+    of_small["cuts"][0]["lower"] = 0  # tiles that do not shrink with what they read
     file.write_text(json.dumps(content))
     assert main(["check", str(file)]) == 1
 
@@ -168,7 +171,7 @@ def test_sides_longer_than_any_array_do_not_overflow() -> None:
 @pytest.mark.parametrize("known", [{"N": 4000, "M": 4000}, {"N": 40, "M": 40}], ids=["large", "small"])
 def test_known_sizes_need_no_bound(known: dict[str, int]) -> None:
     scop = typed(PLANE, parameters={**known, "T": 100})
-    assert scop.compilation.stream is None or plan_of(scop).least_cells == 0
+    assert scop.compilation.overlapped is None or plan_of(scop).least_cells == 0
     assert not scop.compilation.versions
 
 
@@ -199,7 +202,8 @@ def test_small_grids_show_that_tiles_for_large_ones_are_right(text: str) -> None
 def test_both_sides_of_the_bound_are_right(least: int) -> None:
     """14 x 17 cells: the program runs as it is, bound and all."""
     saved = compiled(PLANE, time_tile=2, tile=(5, 32)).saved_schedule
-    marked = saved.replace('# stream {"name"', f'# stream {{"least_cells": {least}, "name"')
+    line = '# time_tile {"shape": "overlapped"'
+    marked = saved.replace(line, f'{line}, "least_cells": {least}')
     scop = compiled(PLANE, schedule="auto", load_schedule=BOUND.sub(f'"least_cells": {least}', marked))
     assert plan_of(scop).least_cells == least
     assert blocks(scop, T=5, N=17, M=18) == [least <= 240, True]
@@ -213,10 +217,10 @@ def test_both_sides_of_the_bound_are_right(least: int) -> None:
 @pytest.mark.parametrize("least", [-1, 2**63])
 def test_a_bound_that_is_none_is_refused(least: int) -> None:
     saved = compiled(PLANE, time_tile=2, tile=(5, 32)).saved_schedule
-    line = next(line for line in saved.splitlines() if line.startswith("# stream "))
-    wrong = json.loads(line.removeprefix("# stream ")) | {"least_cells": least}
+    line = next(line for line in saved.splitlines() if line.startswith("# time_tile "))
+    wrong = json.loads(line.removeprefix("# time_tile ")) | {"least_cells": least}
     with pytest.raises(UserError, match=f"least_cells is a number of cells, not {least}"):
-        compiled(PLANE, schedule="auto", load_schedule=saved.replace(line, f"# stream {json.dumps(wrong)}"))
+        compiled(PLANE, schedule="auto", load_schedule=saved.replace(line, f"# time_tile {json.dumps(wrong)}"))
 
 
 def test_programs_for_large_grids_are_as_they_were() -> None:
@@ -238,4 +242,4 @@ def test_split_tiles_stay_unless_overlapped_ones_are_much_faster_for_large_grids
 def test_grids_whose_tiles_are_few_have_blocks_as_the_host_shares_out_planes() -> None:
     """At 514^3, 200 tiles on 132 places would take two turns of all planes; five of a third take 15% less."""
     (scop,) = polytile.compile(PROGRAMS.parent / "an5d/box3d1r.c", defines=["DATA_TYPE_IS_FLOAT"]).scops
-    assert scop.compilation.stream is not None and plan_of(scop).tiles_at_once and plan_of(scop).least_cells
+    assert scop.compilation.overlapped is not None and plan_of(scop).tiles_at_once and plan_of(scop).least_cells

@@ -10,6 +10,7 @@ import pytest
 import polytile
 from polytile.check.checker import problems
 from tests.bitwise import same_as_c
+from tests.time_tiles import tile_of
 
 from .checks import compiled, plan_of
 from .test_retimed import CUBE, retimed
@@ -87,11 +88,12 @@ def test_a_block_that_would_overwrite_what_it_reads_has_second_buffers() -> None
 def test_certificates() -> None:
     """The independent checker takes the plan, and none that leaves values out or overwrites what it reads."""
     (found,) = json.loads(polytile.compile(LINE, schedule="overlapped", time_tile=1).certificate)["scops"]
-    assert found["stream"]["in_place"] and not list(problems(found))
-    found["stream"]["stores"] = []
+    plan = tile_of(found)
+    assert plan["in_place"] and not list(problems(found))
+    plan["stores"] = []
     assert any("does not leave what the program has in A" in line for line in problems(found))
     (found,) = json.loads(polytile.compile(COPY_BACK, schedule="overlapped", time_tile=1).certificate)["scops"]
-    plan = found["stream"]
+    plan = tile_of(found)
     assert plan["shadows"] and not list(problems(found))
     plan.update(in_place=True, shadows=[], stores=[{**s, "becomes": None} for s in plan["stores"]])
     assert any("overwrites what step 0 reads" in line for line in problems(found))

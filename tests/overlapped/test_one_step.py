@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 from tests.bitwise import same_as_c
 
 from .checks import compiled, plan_of

@@ -10,7 +10,7 @@ import pytest
 import polytile
 from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
@@ -169,7 +169,7 @@ def test_the_order_of_additions_is_kept_where_it_must_be(tmp_path: object) -> No
         polytile.compile(box(1), name="f.c", load_schedule=saved, strict=True, raise_bugs=True)
 
 
-def proven(scop: CompiledScop, plan: StreamPlan) -> tuple[str, ...]:
+def proven(scop: CompiledScop, plan: OverlappedTiles) -> tuple[str, ...]:
     chosen = scop.compilation
     return prove_overlapped(scop.scop, scop.scop, chosen.dependences, plan)
 

@@ -28,7 +28,7 @@ TEXT = """void f(int T, int N, int M, double A[N][M], double B[N][M])
 #pragma endscop
 }
 """
-MARK = "# stream "
+MARK = "# time_tile "
 
 
 Change = Callable[[dict[str, Any]], None]
@@ -97,7 +97,7 @@ WRONG = {
     "no cells": (_set("points", [0]), "all halo"),
     "negative chunks": (_set("chunk", -1), "tiles of a positive number of cells"),
     "no such exchange": (_set("exchange", "telepathy"), "'telepathy' is no Exchange"),
-    "an unknown field": (_set("speed", 1), "is no StreamPlan"),
+    "an unknown field": (_set("speed", 1), "is no OverlappedTiles"),
 }
 
 
@@ -107,18 +107,18 @@ def test_wrong_plans_are_refused(saved: CompiledScop, case: str) -> None:
     with pytest.raises(UserError) as found:
         load(changed(saved.saved_schedule, change))
     assert reason in found.value.message
-    assert "# stream" in (found.value.hint or "") or "--save-schedule" in (found.value.hint or "")
+    assert "# time_tile" in (found.value.hint or "") or "--save-schedule" in (found.value.hint or "")
 
 
 def test_a_line_that_is_no_json_is_refused(saved: CompiledScop) -> None:
-    with pytest.raises(UserError, match="no JSON behind `# stream`"):
+    with pytest.raises(UserError, match="no JSON behind `# time_tile`"):
         load(saved.saved_schedule.replace(MARK + "{", MARK + "{,"))
 
 
 def test_without_its_line_iterations_run_one_by_one(saved: CompiledScop) -> None:
     before, _, rest = saved.saved_schedule.partition(MARK)
     scop = load(before + rest.partition("\n")[2])
-    assert scop.compilation.stream is None
+    assert scop.compilation.overlapped is None
     same_as_c(scop, [{"T": 3, "N": 7, "M": 9}])
 
 
@@ -130,3 +130,9 @@ def test_other_sizes_are_no_error(saved: CompiledScop) -> None:
         plan["steps"][0]["lower"] = [-5, -5]
 
     same_as_c(load(changed(saved.saved_schedule, change)), [{"T": 9, "N": 13, "M": 50}])
+
+
+def test_a_file_of_an_older_version_is_refused_with_what_to_do(saved: CompiledScop) -> None:
+    with pytest.raises(UserError, match="a line `# stream` is of an older polytile") as found:
+        load(saved.saved_schedule.replace('# time_tile {"shape": "overlapped", ', '# stream {"name": "f", '))
+    assert "save the schedule anew" in (found.value.hint or "")

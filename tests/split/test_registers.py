@@ -15,12 +15,15 @@ from polytile.api import CompiledScop
 from polytile.certificate import certificate
 from polytile.check.time_tiles.problems import time_tile_problems
 from polytile.diagnostics import UserError
+from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.split_plan import SplitPlan
+from polytile.ir.split_tiles import SplitTiles
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.proof.time_tiles.split import prove_split
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 from polytile.scheduling.strategies.split import register_tile_sizes
 from tests.bitwise import same_as_c
+from tests.time_tiles import tile_of
 
 from .checks import compiled
 from .program import Array, Program, Read, Update, box, c_text, star
@@ -69,15 +72,15 @@ def in_registers(name: str, **settings: Any) -> CompiledScop:
     return compiled(text, file, **{"time_tile": height, "block": WARPS[dims - 1], **settings})
 
 
-def planned(scop: CompiledScop) -> SplitPlan:
+def planned(scop: CompiledScop) -> SplitTiles:
     plan = scop.compilation.split
     assert plan is not None, scop.compilation.considered
     return plan
 
 
-def sizes(plan: SplitPlan) -> Iterator[dict[str, int]]:
+def sizes(plan: SplitTiles) -> Iterator[dict[str, int]]:
     """No steps to several bands, on extents below a tile's width, no multiple of it, and over several."""
-    height, widths = plan.height, [cut.width for cut in plan.cuts]
+    height, widths = plan.iterations, [cut.width for cut in plan.cuts]
     for steps in sorted({0, 1, height - 1, height, height + 1, 3 * height + 2}):
         for extents in ([7] * plan.dims, [w + 3 for w in widths], [2 * cut.period + 5 for cut in plan.cuts]):
             first, last = extents[0], extents[-1]
@@ -102,9 +105,9 @@ def test_several_warps_in_a_tile_of_one_dimension(name: str) -> None:
     assert plan.tiles == 1
     same_as_c(scop, sizes(plan))
     known = json.loads(certificate("f.c", "", (), [scop.compilation]))["scops"][0]
-    alone = {**known["split"], "together": False}
+    alone = {**tile_of(known), "exchange": "shuffles", "threads": [3]}
     context = scop.compilation.scop.context
-    assert list(time_tile_problems(known["program"], known["split"], [], context)) == []
+    assert list(time_tile_problems(known["program"], tile_of(known), [], context)) == []
     assert any("more places than" in problem for problem in time_tile_problems(known["program"], alone, [], context))
 
 
@@ -113,7 +116,7 @@ def test_several_warps_in_a_tile_of_one_dimension(name: str) -> None:
 def test_split_barriers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = register_tile_sizes.with_sizes
 
-    def split(*given: Any, **named: Any) -> SplitPlan:
+    def split(*given: Any, **named: Any) -> SplitTiles:
         return replace(whole(*given, **named), split_barrier=True)
 
     monkeypatch.setattr(register_tile_sizes, "with_sizes", split)
@@ -159,9 +162,9 @@ def test_a_cell_is_filled_and_drained_by_one_comparison() -> None:
 def test_a_tile_of_one_dimension_for_each_warp(warps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = register_tile_sizes.with_sizes
 
-    def apart(*given: Any, **named: Any) -> SplitPlan:
+    def apart(*given: Any, **named: Any) -> SplitTiles:
         plan = whole(*given, **named)
-        return replace(plan, warps=warps, points=(3,), together=False)
+        return replace(plan, exchange=Exchange.WARP, threads=(warps,), points=(3,))
 
     monkeypatch.setattr(register_tile_sizes, "with_sizes", apart)
     scop = in_registers("jacobi-1d", block=(32,), tile=(80,))
@@ -191,7 +194,7 @@ def test_tiles_that_update_in_place_load_the_very_places_that_they_read() -> Non
     with pytest.raises(WrongTimeTileError, match="loads elements of A that another one of the launch writes"):
         prove_split(state.scop, state.dependences, boxes)
     known = json.loads(certificate("f.c", "", (), [state]))["scops"][0]
-    assert list(time_tile_problems(known["program"], known["split"], [], state.scop.context)) == []
+    assert list(time_tile_problems(known["program"], tile_of(known), [], state.scop.context)) == []
     (problem,) = time_tile_problems(known["program"], to_json(boxes), [], state.scop.context)
     assert "loads elements of A that its launch writes" in problem
 
@@ -215,7 +218,8 @@ def test_the_schedule_is_saved_and_loaded_with_its_plan() -> None:
     assert wrong != saved
     with pytest.raises(UserError, match="split tiles in registers: access 1 of S0 is not of the element"):
         polytile.compile(file.read_text(), name=str(file), load_schedule=wrong, strict=True)
-    assert from_json(SplitPlan, json.loads(json.dumps(to_json(planned(scop))))) == planned(scop)
+    written = KernelPlan(0, time_tile=planned(scop))
+    assert from_json(KernelPlan, json.loads(json.dumps(to_json(written)))) == written
 
 
 @pytest.mark.slow
@@ -228,7 +232,7 @@ def test_what_has_no_tiles_in_registers_says_why() -> None:
 
 
 # Planted errors -----------------------------------------------------------------------------------
-def _wrong(plan: SplitPlan) -> Iterator[SplitPlan]:
+def _wrong(plan: SplitTiles) -> Iterator[SplitTiles]:
     """Plans that would compute something else."""
     cut, write, read = plan.cuts[0], plan.writes[-1], plan.reads[0]
     steeper = replace(cut, lower=cut.lower - 1)
@@ -252,7 +256,7 @@ def test_planted_errors_are_refused_by_proof_and_checker(name: str) -> None:
     prove_split(state.scop, state.dependences, plan)
     known = json.loads(certificate("f.c", "", (), [state]))["scops"][0]
     context = state.scop.context
-    assert list(time_tile_problems(known["program"], known["split"], [], context)) == []
+    assert list(time_tile_problems(known["program"], tile_of(known), [], context)) == []
     for wrong in _wrong(plan):
         with pytest.raises(WrongTimeTileError):
             prove_split(state.scop, state.dependences, wrong)

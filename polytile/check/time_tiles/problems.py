@@ -14,11 +14,13 @@ from polytile.check.time_tiles.wrong_tile import WrongTileError
 
 def time_tile_problems(program: Check, tile: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
     """Yield what is wrong with a tile of a program, a line each; `visible` are arrays that are seen after it."""
-    is_split = "cuts" in tile
     try:
-        if is_split:
-            check_split(program, tile, context)
-        else:
-            yield from overlapped_problems(program, tile, visible, context)
+        match tile["shape"]:
+            case "split":
+                check_split(program, tile, context)
+            case "overlapped":
+                yield from overlapped_problems(program, tile, visible, context)
+            case shape:
+                yield f"there are no time tiles of the shape {shape}"
     except WrongTileError as error:
-        yield f"{'split tiles' if is_split else 'blocks of iterations'}: {error}"
+        yield f"{tile['shape']} tiles: {error}"

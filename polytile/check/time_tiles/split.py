@@ -75,7 +75,7 @@ class _Tiles:
         """Return the places of a statement in a tile at time t, or within `reach` of them, as conditions."""
         found = []
         for k, cut in enumerate(self.plan["cuts"]):
-            u, x = f"(t - {self.plan['height']}*b)", f"(x{k} - {cut['period']}*K{k})"
+            u, x = f"(t - {self.plan['iterations']}*b)", f"(x{k} - {cut['period']}*K{k})"
             left = f"{cut['lower']}*{u} + {write['lower'][k]}"  # the sides of a shrinking tile
             right = f"{cut['width'] - 1 - write['upper'][k]} - {cut['upper']}*{u}"
             first, last = reach[k]
@@ -90,7 +90,7 @@ class _Tiles:
         """Return `{ [t, x0, x1] -> [..] }` over all colours; `shrinking`: without conditions along dimensions that
         grow."""
         parts = []
-        band = f"0 <= t - {self.plan['height']}*b < {self.plan['height']}"
+        band = f"0 <= t - {self.plan['iterations']}*b < {self.plan['iterations']}"
         for phase, number, colour in self._colours():
             tests = self._between(write, colour, reach)
             kept = [test for test, grows in zip(tests, colour, strict=True) if not (shrinking and grows)]
@@ -142,7 +142,7 @@ class _Tiles:
     # Cells ---------------------------------------------------------------------------------------
     def check_cells(self) -> None:
         versions = dict(self.plan["versions"])
-        require(all(self.plan["height"] % n == 0 for n in versions.values()), "bands begin with other versions")
+        require(all(self.plan["iterations"] % n == 0 for n in versions.values()), "bands begin with other versions")
         for name, write in self.writes.items():
             reads = {r["access"]: r for r in self.plan["reads"] if r["statement"] == name}
             at = self._place(name).reverse()
@@ -169,9 +169,9 @@ class _Tiles:
 
     def _check_box(self) -> None:
         """Check that the cells that a tile touches at all of its steps are no more than its threads have."""
-        points, lanes, warps = self.plan["points"], WARP_SIZE * self.plan["points"][-1], self.plan["warps"]
-        beside = warps if self.plan.get("together", False) else 1
-        box = [lanes * beside] if self.dims == 1 else [points[0] * warps, lanes]
+        lanes = [WARP_SIZE] if self.plan["exchange"] == "shuffles" else self.plan["threads"]
+        box = [n * points for n, points in zip(lanes, self.plan["points"], strict=True)]
+        require(len(box) == self.dims and lanes[-1] % WARP_SIZE == 0, "a block has no whole warps along space")
         touched = union([self.touched(array) for array in {w["array"] for w in self.plan["writes"]}], isl.UnionMap)
         widths = touched.range_product(touched).range().unwrap().deltas()
         for k, size in enumerate(box):

@@ -81,7 +81,7 @@ def _elsewhere(state: Compilation) -> str:
     """Describe who runs instances that no kernel of the schedule tree runs."""
     if state.schedule is None:
         return "the host runs them one after another"
-    return "overlapped tiles run them" if state.stream is not None else "parts of other statements compute them"
+    return "overlapped tiles run them" if state.overlapped is not None else "parts of other statements compute them"
 
 
 def _check_bounded(scop: Scop) -> None:

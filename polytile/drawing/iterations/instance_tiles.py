@@ -77,7 +77,7 @@ class InstanceTiles:
 
 def instance_tiles_of(state: Compilation) -> InstanceTiles:
     empty = isl.UnionMap("{ }")
-    if state.schedule is None or (state.stream is not None and state.stream.once):
+    if state.schedule is None or (state.overlapped is not None and state.overlapped.once):
         return InstanceTiles((), empty)
     origin = empty
     for statement in state.scop.statements:

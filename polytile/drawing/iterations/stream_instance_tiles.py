@@ -27,7 +27,7 @@ class StreamInstanceTiles:
     @staticmethod
     def of(state: Compilation) -> StreamInstanceTiles | None:
         """Return the tiles of a compilation; None where there is no loop over time around the tiles."""
-        plan = state.stream
+        plan = state.overlapped
         if plan is None or plan.once:
             return None
         scop = state.run.scop

@@ -28,7 +28,7 @@ from polytile.drawing.overlapped.model import (
 )
 from polytile.drawing.overlapped.tiles import StreamTiles
 from polytile.drawing.sizes import choose_sizes
-from polytile.ir.stream_plan import StreamPlan, StreamStep
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep
 from polytile.runtime.parameters import point
 from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, time_loop
 
@@ -71,7 +71,7 @@ def drawing_of(state: Compilation, parameters: Mapping[str, int] | None = None) 
 class _Space:
     """What is drawn a part of: the cells that each statement makes in an iteration, and the tiles over them."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     loop: TimeLoop
     tiles: StreamTiles
     values: dict[str, int]
@@ -145,7 +145,7 @@ class _Space:
 
 
 def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
-    plan, scop = state.stream, state.run.scop
+    plan, scop = state.overlapped, state.run.scop
     assert plan is not None
     if plan.once:
         raise UserError(
@@ -180,7 +180,7 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
     return _Space(plan, loop, tiles, values, first, grid, _axis_names(loop, plan), cells)
 
 
-def _axis_names(loop: TimeLoop, plan: StreamPlan) -> tuple[str, ...]:
+def _axis_names(loop: TimeLoop, plan: OverlappedTiles) -> tuple[str, ...]:
     """Name the iterators along each dimension of space, in all statements."""
     of_statements = [names_along(loop.scop.statement(name), placed)[1:] for name, placed in loop.at.items()]
     named = (dict.fromkeys(names[k] for names in of_statements if names[k]) for k in range(plan.dims))

@@ -9,14 +9,16 @@ import islpy as isl
 from polytile.drawing.instances import points
 from polytile.drawing.model import Point
 from polytile.drawing.overlapped.model import StreamCone
-from polytile.ir.stream_plan import StreamPlan, StreamStep
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep
 from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, write_of
 
 Cell = tuple[int, Point]  # the index of a step, and the place
 Made = Mapping[tuple[str, Point], str]  # by array and place, the statement that makes the cell in each iteration
 
 
-def cone_of(plan: StreamPlan, loop: TimeLoop, made: Made, focus: tuple[StreamStep, Point], first: int) -> StreamCone:
+def cone_of(
+    plan: OverlappedTiles, loop: TimeLoop, made: Made, focus: tuple[StreamStep, Point], first: int
+) -> StreamCone:
     step, place = focus
     start = step.index, place
     reached: set[Cell] = set()
@@ -32,7 +34,7 @@ def cone_of(plan: StreamPlan, loop: TimeLoop, made: Made, focus: tuple[StreamSte
     return StreamCone(step.index, place, (name, iterators), frozenset(_sources(plan, made, start)), frozenset(reached))
 
 
-def _sources(plan: StreamPlan, made: Made, cell: Cell) -> Iterator[Cell]:
+def _sources(plan: OverlappedTiles, made: Made, cell: Cell) -> Iterator[Cell]:
     """Yield the cells that a cell is computed from: none where no statement writes it, as it keeps its value."""
     index, place = cell
     step = plan.steps[index]

@@ -8,7 +8,7 @@ from polytile.drawing.overlapped.model import StreamDrawing, TileIndex
 from polytile.drawing.overlapped.panel import DASHED, FAINT, KEPT, MADE, covering, fill, tile_name
 from polytile.drawing.overlapped.stripes import Area
 from polytile.drawing.svg import Svg, width_of
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 from polytile.machine import WARP_SIZE
 
 

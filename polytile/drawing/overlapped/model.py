@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from polytile.dataclass import dataclass
 from polytile.drawing.model import Instance, Point
-from polytile.ir.stream_plan import StreamPlan, StreamStep
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep
 
 Span = tuple[int, int]  # the first and the last
 TileIndex = Point  # along each dimension of space: which chunk of planes, which strip
@@ -100,7 +100,7 @@ class StreamDrawing:
 
     name: str
     parameters: dict[str, int]
-    plan: StreamPlan
+    plan: OverlappedTiles
     kernel: str
     time: str  # the iterator of the time loop
     first: int  # iteration of the block

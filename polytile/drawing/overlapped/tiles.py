@@ -18,8 +18,8 @@ from polytile.drawing.sizes import Extents, Values
 from polytile.ir.arith import lift
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import Expr
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import StreamPlan, StreamStep
 
 Sizes = Mapping[str, int]
 
@@ -29,12 +29,12 @@ class StreamTiles:
     """A plan with what lowering knows of its cells."""
 
     scop: Scop
-    plan: StreamPlan
+    plan: OverlappedTiles
     cells: Cells
     across: tuple[Axis, ...]  # the dimensions that do not stream
 
     @staticmethod
-    def of(scop: Scop, plan: StreamPlan) -> StreamTiles:
+    def of(scop: Scop, plan: OverlappedTiles) -> StreamTiles:
         cells = cells_of_plan(scop, plan, index_type(scop))
         return StreamTiles(scop, plan, cells, axes(plan, cells))
 

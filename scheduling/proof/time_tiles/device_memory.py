@@ -18,15 +18,16 @@ from math import prod
 import islpy as isl
 
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep
 from polytile.ir.scop import Origin, Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStep
+from polytile.ir.time_tile import Exchange
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.last_writers import is_seen
 from polytile.scheduling.proof.time_tiles.time_loop import TimeLoop, require
 from polytile.scheduling.proof.time_tiles.values import Group, versions_read
 
 
-def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[Group, ...]) -> Iterator[str]:
+def check_memory(plan: OverlappedTiles, source: Scop, loop: TimeLoop, groups: tuple[Group, ...]) -> Iterator[str]:
     """Check that the blocks leave in memory what as many iterations of the source do; yields lines that say what.
 
     Raises WrongTimeTileError unless they do.
@@ -54,7 +55,7 @@ def _is_seen(array: str, source: Scop, loop: TimeLoop) -> bool:
     return is_seen(loop.scop, array) or any(a.name == array and is_seen(source, array) for a in source.arrays)
 
 
-def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[str]:
+def _check_in_place(plan: OverlappedTiles, source: Scop, loop: TimeLoop) -> Iterator[str]:
     """Check that the kernel leaves all that is read later, or seen, and overwrites nothing that it reads."""
     stored = {plan.steps[s.step].array for s in plan.stores}
     require(len(stored) == len(plan.stores), "an array is stored twice in one iteration")
@@ -71,7 +72,7 @@ def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[
         require(meets.is_empty(), what)
 
 
-def _is_overwritten(plan: StreamPlan, source: StreamStep) -> bool:
+def _is_overwritten(plan: OverlappedTiles, source: StreamStep) -> bool:
     """Return whether kernels of one step overwrite an array that they read, except the cell that a thread computes.
 
     The kernels run one after another. The array of an input is written by the kernel that reads it, or one before it in
@@ -90,7 +91,7 @@ def _is_overwritten(plan: StreamPlan, source: StreamStep) -> bool:
     return False
 
 
-def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:
+def _check_steps(plan: OverlappedTiles, loop: TimeLoop) -> None:
     for step in plan.steps:
         constant = plan.exchange.is_one_step and step.is_input and loop.scop.array(step.array).rank == loop.dims
         written = step.array in loop.homes or (constant and step.iteration == 0)
@@ -112,7 +113,7 @@ def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:
     require(threads <= MAX_BLOCK_THREADS, f"a block has at most {MAX_BLOCK_THREADS} threads, not {threads}")
 
 
-def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
+def _check_shadows(plan: OverlappedTiles, scop: Scop) -> None:
     """Check that second buffers are memory of their own, with a cell for each that is stored."""
     names = [name for _, name in plan.shadows]
     require(len(set(names)) == len(names), "two inputs share a second buffer")
@@ -129,7 +130,7 @@ def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
             require(fits, f"{name} does not have the cells of {home.name}")
 
 
-def _check_handed_on(plan: StreamPlan) -> None:
+def _check_handed_on(plan: OverlappedTiles) -> None:
     """Check that each input of the next block is stored by this one."""
     for store in plan.stores:
         if store.becomes is None:
@@ -158,7 +159,7 @@ def _check_apart(one: StreamStep, other: StreamStep, loop: TimeLoop) -> None:
     require(meets.is_empty(), what)
 
 
-def _live_versions(plan: StreamPlan, array: str, loop: TimeLoop) -> int:
+def _live_versions(plan: OverlappedTiles, array: str, loop: TimeLoop) -> int:
     """Return how many of the last iterations have values in elements of their own, at any time."""
     for count in range(1, plan.iterations + 1):
         ends = _later(loop, 1).intersect(_later(loop, count + 1))  # where there is an iteration so long before

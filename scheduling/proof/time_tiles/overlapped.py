@@ -10,8 +10,8 @@ Sizes, the first iteration of a block and the owner box of a tile are any. Owner
 
 from __future__ import annotations
 
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.time_tiles.device_memory import check_memory
 from polytile.scheduling.proof.time_tiles.slot_order import check_order
@@ -19,7 +19,7 @@ from polytile.scheduling.proof.time_tiles.time_loop import single_iteration, tim
 from polytile.scheduling.proof.time_tiles.values import check_reads, check_sums
 
 
-def prove_overlapped(source: Scop, scop: Scop, dependences: Dependences, plan: StreamPlan) -> tuple[str, ...]:
+def prove_overlapped(source: Scop, scop: Scop, dependences: Dependences, plan: OverlappedTiles) -> tuple[str, ...]:
     """Prove that the blocks of a plan do what as many iterations of `scop` do, in which arrays of `source` are seen.
 
     Returns what was shown, in lines for a reader. Raises WrongTimeTileError, with the first reason against it.

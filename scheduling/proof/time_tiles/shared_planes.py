@@ -14,13 +14,14 @@ Zhang, Mueller: Auto-generation and auto-tuning of 3D stencil codes on GPU clust
 
 from __future__ import annotations
 
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, planes_behind
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep, planes_behind
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.proof.time_tiles.time_loop import require
 
 TWO = 2  # barriers: behind what is put, and behind what is read
 
 
-def check_shared_planes(plan: StreamPlan) -> None:
+def check_shared_planes(plan: OverlappedTiles) -> None:
     """Raise WrongTimeTileError unless each step finds in shared planes and registers what was put there for it."""
     for source in plan.inputs:
         reads = [read for read in plan.reads if read.source == source.index]
@@ -35,7 +36,7 @@ def check_shared_planes(plan: StreamPlan) -> None:
             _check_one_plane(plan, source, beside)
 
 
-def _check_kept(plan: StreamPlan, source: StreamStep, read: StreamRead, shared: bool) -> None:
+def _check_kept(plan: OverlappedTiles, source: StreamStep, read: StreamRead, shared: bool) -> None:
     """Check that the plane has arrived, and its slot is not taken before all threads have read it."""
     ahead = planes_behind(plan.steps, read, plan.streamed)
     what = f"step {read.step} reads plane z{read.offset[0]:+d} of step {source.index}"
@@ -46,7 +47,7 @@ def _check_kept(plan: StreamPlan, source: StreamStep, read: StreamRead, shared: 
     require(not shared or left > 1 or plan.barriers == TWO, f"{what}, {late}")
 
 
-def _check_one_plane(plan: StreamPlan, source: StreamStep, beside: list[StreamRead]) -> None:
+def _check_one_plane(plan: OverlappedTiles, source: StreamStep, beside: list[StreamRead]) -> None:
     """Check that all that is read beside the own column is of the plane in shared memory.
 
     Threads put the plane there, and it stays until all have read it.

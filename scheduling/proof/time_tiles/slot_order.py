@@ -12,12 +12,13 @@ Steps of one iteration alone (PLANES, COLUMNS) share planes of inputs in another
 
 from __future__ import annotations
 
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, read_when
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, read_when
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.proof.time_tiles.shared_planes import check_shared_planes
 from polytile.scheduling.proof.time_tiles.time_loop import require
 
 
-def check_order(plan: StreamPlan) -> None:
+def check_order(plan: OverlappedTiles) -> None:
     """Raise WrongTimeTileError unless each step finds in the slots of its sources what was made there for it."""
     for step in plan.steps:
         require(plan.streamed > 0 or step.lag == 0, f"step {step.index} lags behind in a stream of a single plane")
@@ -29,7 +30,7 @@ def check_order(plan: StreamPlan) -> None:
         check_shared_planes(plan)
 
 
-def _check_box(plan: StreamPlan, read: StreamRead) -> None:
+def _check_box(plan: OverlappedTiles, read: StreamRead) -> None:
     step, source = plan.steps[read.step], plan.steps[read.source]
     for k, away in enumerate(read.offset):
         below = step.lower[k] + away < source.lower[k]
@@ -39,7 +40,7 @@ def _check_box(plan: StreamPlan, read: StreamRead) -> None:
             require(False, f"step {step.index} reads a cell of {source.array} {where}")
 
 
-def _check_slots(plan: StreamPlan, read: StreamRead) -> None:
+def _check_slots(plan: OverlappedTiles, read: StreamRead) -> None:
     step, source = plan.steps[read.step], plan.steps[read.source]
     away = read.offset[0] if plan.streamed else 0
     ahead = read_when(plan.steps, read, plan.streamed, plan.exchange)

@@ -20,12 +20,12 @@ from collections.abc import Iterator, Mapping
 import islpy as isl
 
 from polytile.ir.scop import AccessKind, Array, Scop, Statement
-from polytile.ir.split_plan import Colour, Field, SplitPlan, SplitRead, SplitWrite, Window
+from polytile.ir.split_tiles import Colour, Field, SplitRead, SplitTiles, SplitWrite, Window
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.time_tiles.time_loop import OUT, first_iterator, iterations, placed, require
 
 
-def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[str, ...]:
+def prove_split(scop: Scop, dependences: Dependences, plan: SplitTiles) -> tuple[str, ...]:
     """Prove the kernels of a plan; returns what was shown, in lines for a reader.
 
     Raises WrongTimeTileError, with the first reason against it.
@@ -35,9 +35,9 @@ def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[
     _check_fills(plan)
     for array in plan.transient:
         _check_transient(scop, dependences, plan, array)
-    phases = f"{len(plan.phases)} launches a band of {plan.height} steps: dependences go to later launches, or stay in"
+    phases = f"{len(plan.phases)} launches a band of {plan.iterations} steps"
     return (
-        f"{phases} a tile, to later levels",
+        f"{phases}: dependences go to later launches, or stay in a tile, to later levels",
         f"{len(plan.reads)} reads of {len(plan.writes)} statements: in cells of their tile, filled or made before",
         "no tile loads what another one of its launch writes",
         *(f"{array} is made anew in each step: loaded and stored where other tiles go on" for array in plan.transient),
@@ -45,7 +45,7 @@ def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[
 
 
 # Parts --------------------------------------------------------------------------------------------
-def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
+def _parts(scop: Scop, plan: SplitTiles) -> dict[str, isl.Map]:
     """Return when and where statements write, `{ S[i] -> [t, x] }`, each at a place of one tile.
 
     Along each dimension and at each step, tiles that shrink and that grow follow one another, without places between
@@ -60,13 +60,13 @@ def _parts(scop: Scop, plan: SplitPlan) -> dict[str, isl.Map]:
             beside = window.high[0] + 1 == window.low[1] and window.high[1] + 1 == window.low[0] + cut.period
             require(beside, f"there are instances of {write.statement} in no tile")
             shrinking, growing = (high - low + 1 for low, high in zip(window.low, window.high, strict=True))
-            steeper = (cut.lower + cut.upper) * (plan.height - 1)  # what tiles lose, or gain, until the last step
+            steeper = (cut.lower + cut.upper) * (plan.iterations - 1)  # what tiles lose, or gain, until the last step
             apart = min(shrinking, shrinking - steeper, growing, growing + steeper) >= 0
             require(apart, f"there are instances of {write.statement} in two tiles")
     return instances
 
 
-def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
+def _placed(scop: Scop, statement: Statement, plan: SplitTiles) -> isl.Map:
     """Return `{ S[t, i] -> [t, x] }`: the first iterator, and the last subscripts of what is written."""
     require(len(statement.iterators) > 0, f"no loop over time is around {statement.name}")
     found = placed(scop, statement, first_iterator(statement), plan.dims)
@@ -74,10 +74,10 @@ def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
     return found
 
 
-def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
+def _sides(plan: SplitTiles, colour: Colour, windows: tuple[Window, ...]) -> str:
     """Format the places x of windows of tile K in band b at time t, as conditions."""
-    u = f"(t - {plan.height}*b)"
-    tests = [f"0 <= {u} < {plan.height}"]
+    u = f"(t - {plan.iterations}*b)"
+    tests = [f"0 <= {u} < {plan.iterations}"]
     for k, (cut, grows, window) in enumerate(zip(plan.cuts, colour, windows, strict=True)):
         low, high = (-cut.upper, cut.lower) if grows else (cut.lower, -cut.upper)
         place = f"(x{k} - {cut.period}*K{k})"
@@ -86,7 +86,7 @@ def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
 
 
 # Order --------------------------------------------------------------------------------------------
-def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, instances: Mapping[str, isl.Map]) -> None:
+def _check_order(dependences: Dependences, scop: Scop, plan: SplitTiles, instances: Mapping[str, isl.Map]) -> None:
     """Check that dependences go to later bands, later launches of a band, or in the same tile to later steps and
     levels.
 
@@ -103,14 +103,14 @@ def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, instance
         skewed = skewed.union(isl.UnionMap.from_map(times))
     sides = [f"s{k} >= 0" for k in range(2 * plan.dims)]
     names = ", ".join(["t", "folded", *(f"s{k}" for k in range(2 * plan.dims))])
-    forward = isl.UnionSet(f"{{ [{names}] : t >= {plan.height} or (folded > 0 and {' and '.join(sides)}) }}")
+    forward = isl.UnionSet(f"{{ [{names}] : t >= {plan.iterations} or (folded > 0 and {' and '.join(sides)}) }}")
     for relation in (one for d in dependences.by_array for one in (d.flow, d.false)):
         apart = relation.intersect_params(scop.context).apply_domain(skewed).apply_range(skewed).deltas()
         message = "instances that depend on one another are in tiles of one launch, or not in order"
         require(apart.is_subset(forward), message)
 
 
-def _skewed(plan: SplitPlan, write: SplitWrite) -> isl.Map:
+def _skewed(plan: SplitTiles, write: SplitWrite) -> isl.Map:
     """Return `{ [t, x] -> [t, levels t + level, a t + lo - x0, x0 + b t + hi, ..] }`."""
     sides = []
     for k, (cut, lo, hi) in enumerate(zip(plan.cuts, write.lower, write.upper, strict=True)):
@@ -120,7 +120,7 @@ def _skewed(plan: SplitPlan, write: SplitWrite) -> isl.Map:
 
 
 # Cells --------------------------------------------------------------------------------------------
-def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
+def _check_accesses(scop: Scop, plan: SplitTiles) -> None:
     """Check that each access is where the plan says that it is, and has a cell in the box."""
     versions = dict(plan.versions)
     for write in plan.writes:
@@ -142,7 +142,7 @@ def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
         require(not reads, f"{write.statement} reads what it does not in the source")
 
 
-def _element(array: Array, plan: SplitPlan, versions: int, one: SplitRead | SplitWrite) -> isl.Map:
+def _element(array: Array, plan: SplitTiles, versions: int, one: SplitRead | SplitWrite) -> isl.Map:
     """Return `{ [t, x] -> A[(t + version) mod versions, x + offset] }`."""
     require(array.rank == plan.dims + (versions > 1), f"{array.name} has no {versions} versions of each element")
     require(one.array == array.name, f"{one.statement} has another array than {array.name}")
@@ -154,7 +154,7 @@ def _element(array: Array, plan: SplitPlan, versions: int, one: SplitRead | Spli
 
 
 # Fills --------------------------------------------------------------------------------------------
-def _check_fills(plan: SplitPlan) -> None:
+def _check_fills(plan: SplitTiles) -> None:
     """Check that another tile of the launch does not write what a tile may load.
 
     Tiles of a colour are alike, whatever their band and their numbers: what the first of the first band writes stands
@@ -174,11 +174,11 @@ SAME_LAUNCH = isl.Map(
 )
 
 
-def _windows(plan: SplitPlan, write: SplitWrite) -> tuple[Window, ...]:
+def _windows(plan: SplitTiles, write: SplitWrite) -> tuple[Window, ...]:
     return tuple(plan.written(write, k) for k in range(plan.dims))
 
 
-def _loads(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], int]]:
+def _loads(plan: SplitTiles, array: str) -> Iterator[tuple[tuple[Window, ...], int]]:
     """Yield the places of an array that are loaded for what each statement reads of a version.
 
     They are around those that it writes as far as it reads, or the very places.
@@ -188,7 +188,7 @@ def _loads(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], in
             yield tuple(w.moved(*r) for w, r in zip(_windows(plan, write), reach, strict=True)), version
 
 
-def _reached(plan: SplitPlan, field: Field, found: list[tuple[tuple[Window, ...], int]]) -> isl.Map:
+def _reached(plan: SplitTiles, field: Field, found: list[tuple[tuple[Window, ...], int]]) -> isl.Map:
     """Return `{ [b, phase, colour, K0, K1] -> [x] }`: the places in windows at any step of which it is the version."""
     versions = dict(plan.versions)[field[0]]
     x = ", ".join(f"x{k}" for k in range(plan.dims))
@@ -204,7 +204,7 @@ def _reached(plan: SplitPlan, field: Field, found: list[tuple[tuple[Window, ...]
 
 
 # Arrays that are made anew in each step -----------------------------------------------------------
-def _check_transient(scop: Scop, dependences: Dependences, plan: SplitPlan, array: str) -> None:
+def _check_transient(scop: Scop, dependences: Dependences, plan: SplitTiles, array: str) -> None:
     writes = [w for w in plan.writes if w.array == array]
     versions = dict(plan.versions)[array]
     require(len(writes) == 1 and versions == 1, f"{array} is not made anew by one statement")
@@ -228,7 +228,7 @@ def _check_transient(scop: Scop, dependences: Dependences, plan: SplitPlan, arra
             _check_windows(plan, array, write, reader, k)
 
 
-def _check_windows(plan: SplitPlan, array: str, write: SplitWrite, reader: SplitWrite, k: int) -> None:
+def _check_windows(plan: SplitTiles, array: str, write: SplitWrite, reader: SplitWrite, k: int) -> None:
     """Check that shrinking tiles read what they make in the step, and growing ones have all readers of that."""
     own, of = plan.written(write, k), plan.written(reader, k)
     first, last = plan.hull([r for r in plan.reads_of(reader.statement) if r.array == array], k)

@@ -18,16 +18,16 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.access_boxes import taken_apart, united
 from polytile.ir.isl_util import maps
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, planes_behind, read_when
 from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.time_tiles.time_loop import OUT, TimeLoop, example, require
 
 Offset = tuple[int, ...]
 
 
-def check_sums(plan: StreamPlan, scop: Scop) -> Iterator[str]:
+def check_sums(plan: OverlappedTiles, scop: Scop) -> Iterator[str]:
     """Check that steps that are retimed are sums of terms that read a single plane each; yields which there are.
 
     Raises WrongTimeTileError unless they are.
@@ -57,7 +57,7 @@ class Group:
     accesses: frozenset[tuple[int, Offset]] = field(repr=False)
 
 
-def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> tuple[Group, ...]:
+def check_reads(plan: OverlappedTiles, loop: TimeLoop, dependences: Dependences) -> tuple[Group, ...]:
     """Check that each step reads what the source does; returns what is read, for all iterations.
 
     Raises WrongTimeTileError unless it does.
@@ -76,7 +76,9 @@ def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> t
     return tuple(found)
 
 
-def _groups(plan: StreamPlan, loop: TimeLoop, index: int, reads: dict[tuple[str, int], StreamRead]) -> Iterator[Group]:
+def _groups(
+    plan: OverlappedTiles, loop: TimeLoop, index: int, reads: dict[tuple[str, int], StreamRead]
+) -> Iterator[Group]:
     """Group the accesses of a step by what they read; removes those that it finds from `reads`."""
     step, scop = plan.steps[index], loop.scop
     for name in step.statements:
@@ -100,7 +102,7 @@ def _groups(plan: StreamPlan, loop: TimeLoop, index: int, reads: dict[tuple[str,
             yield Group(statement.name, array, back, frozenset(accesses))
 
 
-def _check_unwritten(plan: StreamPlan, loop: TimeLoop, statement: Statement, read: StreamRead) -> None:
+def _check_unwritten(plan: OverlappedTiles, loop: TimeLoop, statement: Statement, read: StreamRead) -> None:
     """Check an access of an array that no statement writes.
 
     Its values are the same at any time: a step has them in its planes, cell by cell.

@@ -20,8 +20,9 @@ from math import prod
 
 from polytile.dataclass import dataclass
 from polytile.ir.kernel import ceil_div
+from polytile.ir.overlapped_tiles import StreamRead, StreamStep, halo_units
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, halo_units
+from polytile.ir.time_tile import Exchange
 from polytile.machine import WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_dag import BEFORE, DagRead, Offset, StencilDag
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
@@ -136,7 +137,7 @@ class MacroNode:
                 if r.offset is not None:
                     source = self._position[r.source] if r.source in self._position else loaded[value_of(r)]
                     found.setdefault(
-                        (step, source, r.offset), StreamRead(step, r.statement, r.access, source, r.offset)
+                        (step, source, r.offset), StreamRead(r.statement, r.access, r.offset, step, source)
                     )
         return tuple(found.values())
 

@@ -16,7 +16,8 @@ from math import ceil, prod
 
 from polytile.diagnostics import UsageError
 from polytile.ir.expr import ULLONG
-from polytile.ir.stream_plan import Exchange, StreamPlan, planes_behind
+from polytile.ir.overlapped_tiles import OverlappedTiles, planes_behind
+from polytile.ir.time_tile import Exchange
 from polytile.machine import MAX_BLOCK_THREADS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.candidate import Problem
@@ -96,7 +97,7 @@ class _Search:
                 fast, slow = (sum(c.microseconds(s) for c in costs) for s in (speed, speed.with_slow_memory))
                 yield SizedPlan(chosen, fast, slow)
 
-    def _plan(self, threads: tuple[int, ...], points: tuple[int, ...], barriers: int) -> StreamPlan:
+    def _plan(self, threads: tuple[int, ...], points: tuple[int, ...], barriers: int) -> OverlappedTiles:
         """Build the plan of kernels of one step with one or two barriers.
 
         With one barrier, it keeps a plane more: who is late reads what the others do not overwrite yet.

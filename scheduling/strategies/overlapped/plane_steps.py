@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.dataclass import dataclass
+from polytile.ir.overlapped_tiles import StreamRead, StreamStep, StreamStore
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import StreamRead, StreamStep, StreamStore
 from polytile.scheduling.analysis.stencil_dag import StencilDag, stencil_dag
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
 from polytile.scheduling.analysis.stencil_values import StencilValues, stencil_values
@@ -109,7 +109,7 @@ def _steps(dims: int, fields: Sequence[OneStepField], once: bool) -> StreamSteps
         sources = list(dict.fromkeys((r.array, r.iteration) for r in field.reads))
         made = first + len(sources)
         index = {source: first + k for k, source in enumerate(sources)}
-        own = [StreamRead(made, r.statement, r.access, index[r.array, r.iteration], r.offset) for r in field.reads]
+        own = [StreamRead(r.statement, r.access, r.offset, made, index[r.array, r.iteration]) for r in field.reads]
         steps += _kernel_steps(dims, field, sources, own, first)
         reads += own
     stores = tuple(StreamStore(s.index) for s in steps if not s.is_input)

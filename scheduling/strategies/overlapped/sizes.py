@@ -13,7 +13,8 @@ from math import ceil, prod
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.kernel import ceil_div
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead
+from polytile.ir.time_tile import Exchange
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -34,7 +35,7 @@ class SizedPlan:
     """A plan, and the microseconds of the whole SCoP with it, and where memory is as slow as the architecture has it;
     `looked_at` are the former for each number of iterations."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     microseconds: float
     slow: float
     looked_at: tuple[tuple[int, float], ...] = ()
@@ -128,7 +129,7 @@ class _Search:
                     best = replace(sized, plan=self._whole(cost, chunk, at_once))
         return best
 
-    def _whole(self, cost: TileCost, chunk: int, at_once: int) -> StreamPlan:
+    def _whole(self, cost: TileCost, chunk: int, at_once: int) -> OverlappedTiles:
         """Return the plan with the planes that tiles own, and with what compilers are told."""
         unrolled, blocks = self._unrolls(cost.plan, cost.figures), self._min_blocks(cost)
         return replace(cost.plan, chunk=chunk, tiles_at_once=at_once, unrolled=unrolled, min_blocks=blocks)
@@ -166,14 +167,14 @@ class _Search:
         blocks = cost.resident // cost.plan.warps
         return blocks if blocks > 1 else 0
 
-    def _unrolls(self, plan: StreamPlan, figures: TileFigures) -> bool:
+    def _unrolls(self, plan: OverlappedTiles, figures: TileFigures) -> bool:
         """Return whether to unroll: not where threads of a block are short of registers.
 
         ptxas takes 25 to 50 more for several planes at once.
         """
         return plan.exchange is Exchange.WARP or figures.registers <= self._most_registers(plan)
 
-    def _fits(self, plan: StreamPlan, figures: TileFigures) -> bool:
+    def _fits(self, plan: OverlappedTiles, figures: TileFigures) -> bool:
         if self.choices.time_tile and self.choices.tile:
             return True
         if figures.instructions > self.tuning.instructions or figures.shared_bytes > self._shared_memory:
@@ -181,7 +182,7 @@ class _Search:
         most = self._most_registers(plan)
         return figures.registers <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
 
-    def _most_registers(self, plan: StreamPlan) -> int:
+    def _most_registers(self, plan: OverlappedTiles) -> int:
         """Return the most registers of a thread of a block that is alone on a multiprocessor."""
         warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
         return min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))

@@ -120,10 +120,6 @@ def _one_step(problem: Problem) -> Candidate:
 
 def _candidate(problem: Problem, found: SizedPlan, one_step: Candidate) -> Candidate:
     assert one_step.schedule is not None
-    return replace(
-        one_step,
-        strategy=NAME,
-        schedule=replace(one_step.schedule, strategy=NAME),
-        reasons=(*one_step.reasons, *(f"{NAME}: {line}" for line in found.lines())),
-        stream=found.plan,
-    )
+    reasons = (*one_step.reasons, *(f"{NAME}: {line}" for line in found.lines()))
+    schedule = replace(one_step.schedule, strategy=NAME)
+    return replace(one_step, strategy=NAME, schedule=schedule, reasons=reasons).with_time_tile(found.plan)

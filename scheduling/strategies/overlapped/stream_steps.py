@@ -16,9 +16,10 @@ from dataclasses import replace
 
 from polytile.dataclass import dataclass
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep, StreamStore, halo_units
 from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore, halo_units
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.strategies.overlapped.plane_schedule import Offset, Reach, boxes, lags, reach, slots
@@ -54,18 +55,17 @@ class StreamSteps:
     once: bool = False
     in_place: bool = False
 
-    def plan(self, tiles: StreamTiles) -> StreamPlan:
-        return StreamPlan(
-            NAME,
-            self.iterations,
-            self.dims,
-            self.steps,
-            self.reads,
-            self.stores,
-            self.shadows,
+    def plan(self, tiles: StreamTiles) -> OverlappedTiles:
+        return OverlappedTiles(
             tiles.exchange,
             tiles.threads,
             tiles.points,
+            self.iterations,
+            self.reads,
+            self.dims,
+            self.steps,
+            self.stores,
+            self.shadows,
             tiles.chunk,
             once=self.once,
             split_barrier=tiles.split_barrier,
@@ -206,7 +206,7 @@ class Block:
             of_field[self.values.field_of(r.statement)].append((r.statement, r.access, r.source, r.back, r.offset))
         for (time, k), step in self._index.items():
             for statement, access, source, back, offset in of_field[k] if time >= 0 else ():
-                yield StreamRead(step, statement, access, self._index[time - back, source], offset)
+                yield StreamRead(statement, access, offset, step, self._index[time - back, source])
 
     def stores(self) -> Iterator[StreamStore]:
         if self.is_in_place:

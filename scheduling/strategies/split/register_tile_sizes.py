@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polytile.dataclass import dataclass
-from polytile.ir.split_plan import SplitBlock, SplitPlan
+from polytile.ir.split_tiles import SplitTiles, tile_threads
+from polytile.ir.time_tile import TileThreads
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_form import StencilForm
 from polytile.scheduling.candidate import Problem
@@ -35,7 +36,7 @@ HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 40, 48, 6
 class RegisterTiles:
     """A plan, and how its dimensions are cut."""
 
-    plan: SplitPlan
+    plan: SplitTiles
     sizes: SplitSizes
 
 
@@ -53,7 +54,7 @@ def register_tiles(
         return None, str(error)
 
 
-def _sized(problem: Problem, plan: SplitPlan, cones: Sequence[Cone]) -> RegisterTiles:
+def _sized(problem: Problem, plan: SplitTiles, cones: Sequence[Cone]) -> RegisterTiles:
     choices = problem.choices
     threads = spread_sizes("--block", choices.block, plan.dims)
     tile = spread_sizes("--tile", choices.tile, plan.dims)
@@ -76,20 +77,20 @@ class _Priced:
     def step_seconds(self) -> float:
         return self.cost.step_seconds
 
-    def tiles(self, plan: SplitPlan, cones: Sequence[Cone]) -> RegisterTiles:
+    def tiles(self, plan: SplitTiles, cones: Sequence[Cone]) -> RegisterTiles:
         block, height = self.cost.figures.block, self.cost.height
         cuts = tuple(box_cut(cone, top, height) for cone, top in zip(cones, self.tops, strict=True))
-        return RegisterTiles(with_sizes(plan, cuts, block), SplitSizes(cuts, block.threads))
+        return RegisterTiles(with_sizes(plan, cuts, block), SplitSizes(cuts, block.block_shape))
 
 
 class _Search:
     """Sizes for which the values of tiles fit into the registers of a block."""
 
-    def __init__(self, problem: Problem, plan: SplitPlan, cones: Sequence[Cone]) -> None:
+    def __init__(self, problem: Problem, plan: SplitTiles, cones: Sequence[Cone]) -> None:
         self.problem, self.plan, self.cones = problem, plan, cones
         self.extents = SplitExtents.of(plan, problem.scop, problem.machine, problem.options.parameters)
         self.figures = split_figures(plan, problem.scop, problem.machine)
-        self.fitting: dict[SplitBlock, BlockFigures | None] = {}
+        self.fitting: dict[TileThreads, BlockFigures | None] = {}
 
     def candidates(self, threads: Sequence[int], tile: Sequence[int]) -> Iterator[_Priced]:
         plan, cones, period = self.plan, self.cones, self.plan.period
@@ -109,13 +110,13 @@ class _Search:
             narrowest = tuple(box_cut(cone, 1, height) for cone in cones)
             room = touched(plan, narrowest)
             for block in (replace(b, points=points) for b in blocks for points in _points(plan.dims)):
-                tops = tuple(1 + have - size for size, have in zip(room, block.cells, strict=True))
+                tops = tuple(1 + have - size for size, have in zip(room, block.tile, strict=True))
                 if min(tops) > 0:
                     periods = tuple(box_period(cut, top) for cut, top in zip(narrowest, tops, strict=True))
                     yield from self._if_fits(block, height, tops, periods)
 
     def _if_fits(
-        self, block: SplitBlock, height: int, tops: tuple[int, ...], periods: tuple[int, ...]
+        self, block: TileThreads, height: int, tops: tuple[int, ...], periods: tuple[int, ...]
     ) -> Iterator[_Priced]:
         if block not in self.fitting:
             figures = BlockFigures(self.figures, block)
@@ -133,12 +134,12 @@ def has_room(figures: BlockFigures, machine: Machine, shared_memory: int) -> boo
     return fits and figures.at_once > 0
 
 
-def _one_cell(dims: int, warps: int, *, together: bool = False) -> SplitBlock:
+def _one_cell(dims: int, warps: int, *, together: bool = False) -> TileThreads:
     """Return a block whose threads have a cell each."""
-    return SplitBlock(warps, (1,) * dims, together)
+    return tile_threads(warps, (1,) * dims, together=together)
 
 
-def _blocks(dims: int, threads: Sequence[int]) -> Iterator[SplitBlock]:
+def _blocks(dims: int, threads: Sequence[int]) -> Iterator[TileThreads]:
     """Yield blocks of the threads that are asked for, for one tile, or those to try; each thread has a cell."""
     if dims == 2:
         yield from (_one_cell(2, warps) for warps in threads[:1] or (4, 8, 12, 16))

@@ -17,7 +17,8 @@ from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access, Literal
 from polytile.ir.expr_trees import walk
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
-from polytile.ir.split_plan import SplitBlock, SplitCut, SplitPlan, SplitRead, SplitWrite
+from polytile.ir.split_tiles import SplitCut, SplitRead, SplitTiles, SplitWrite, tile_threads
+from polytile.ir.time_tile import TileThreads
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.stencil_form import StencilForm, StencilStatement
@@ -34,7 +35,7 @@ class NoRegisterTilesError(Exception):
     """Why the values of tiles do not live in registers."""
 
 
-def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone]) -> SplitPlan:
+def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone]) -> SplitTiles:
     """Return what statements write and read, in a plan of the smallest tiles; raises NoRegisterTilesError."""
     scop = problem.scop
     if form.dims > MOST_DIMENSIONS:
@@ -54,9 +55,11 @@ def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone])
     transient = tuple(
         array for array, n in versions if n == 1 and _is_transient(problem.dependences, scop, writes, reads, array)
     )
-    points = (*((1 << 12,) * (form.dims - 1)), 1 << 8)
+    block = tile_threads(1, (*((1 << 12,) * (form.dims - 1)), 1 << 8))
     exact = not transient and any(_in_place(write, reads) for write in writes)
-    return SplitPlan(scop.name, height, cuts, writes, reads, versions, transient, 1, points, exact=exact)
+    return SplitTiles(
+        block.exchange, block.threads, block.points, height, reads, cuts, writes, versions, transient, exact=exact
+    )
 
 
 def _in_place(write: SplitWrite, reads: Sequence[SplitRead]) -> bool:
@@ -111,7 +114,7 @@ class _Accesses:
         for number, access in enumerate(self.scop.statement(statement.name).accesses):
             if access.kind is AccessKind.READ and self.scop.written(access.array):
                 offset, version = self._distance(statement, access)
-                yield SplitRead(statement.name, number, access.array, version, offset)
+                yield SplitRead(statement.name, number, offset, access.array, version)
 
     def _distance(self, statement: StencilStatement, access: AccessRelation) -> tuple[tuple[int, ...], int]:
         """Return how far from the place an access is, and of which version of the array."""
@@ -225,13 +228,14 @@ def _is_transient(
     return bool(apart.is_subset(within)) and bool(known.uninitialised.intersect_range(makes).is_empty())
 
 
-def with_sizes(plan: SplitPlan, cuts: Sequence[Cut], block: SplitBlock) -> SplitPlan:
+def with_sizes(plan: SplitTiles, cuts: Sequence[Cut], block: TileThreads) -> SplitTiles:
     """Return the plan with tiles that are cut so; raises InternalError where cells are too few."""
     cut, height = tuple(map(plan_cut, cuts)), cuts[0].height
-    return replace(plan, height=height, cuts=cut, warps=block.warps, points=block.points, together=block.together)
+    threads, points = block.threads, block.points
+    return replace(plan, iterations=height, cuts=cut, exchange=block.exchange, threads=threads, points=points)
 
 
-def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
+def touched(plan: SplitTiles, cuts: Sequence[Cut]) -> tuple[int, ...]:
     """Return how many places tiles that are cut so touch along each dimension."""
     return tuple(max(plan.sizes_of(k, plan_cut(cut), cut.height)) for k, cut in enumerate(cuts))
 

@@ -4,7 +4,6 @@ tree."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import prod
 
 import islpy as isl
@@ -49,7 +48,7 @@ def split_candidate(problem: Problem, form: StencilForm) -> Candidate:
     reasons = (f"split: {sizes}", *(f"split: {line}" for line in lines))
     schedule = MappedSchedule(tree, SPLIT)
     found = Candidate(SPLIT, scop, problem.dependences, schedule, problem.notes, reasons)
-    return replace(found, split=plan.plan) if plan else found
+    return found.with_time_tile(plan.plan) if plan else found
 
 
 def memory_sizes(problem: Problem, form: StencilForm, cone: Sequence[Cone]) -> SplitSizes:

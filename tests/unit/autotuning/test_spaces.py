@@ -67,7 +67,7 @@ def test_the_compilers_own_tiles_of_time_are_points() -> None:
     """Of 25 iterations there are four blocks in 100, which leave nothing to slower kernels."""
     sizes = {"tsteps": 100, "n": 20000}
     (scop,) = polytile.compile(ROOT / "jacobi-1d.c", parameters=sizes).scops
-    plan = scop.compilation.stream
+    plan = scop.compilation.overlapped
     assert plan is not None and sizes["tsteps"] % (2 * plan.iterations) == 0
     assert dict(default_point(space_of(scop, sizes), scop))["time_tile"] == plan.iterations
 

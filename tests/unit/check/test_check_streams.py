@@ -11,6 +11,7 @@ import pytest
 
 import polytile
 from polytile.check.checker import problems
+from tests.time_tiles import tile_of
 
 Plan = dict[str, Any]
 JACOBI = """void f(int n, int T, double A[n][n], double B[n][n])
@@ -32,7 +33,7 @@ JACOBI = """void f(int n, int T, double A[n][n], double B[n][n])
 @pytest.fixture(scope="module")
 def genuine() -> Plan:
     (found,) = json.loads(polytile.compile(JACOBI, schedule="overlapped", time_tile=2).certificate)["scops"]
-    assert found["stream"]
+    assert tile_of(found)
     return dict(found)
 
 
@@ -75,6 +76,6 @@ def test_a_right_plan_holds(genuine: Plan) -> None:
 def test_a_changed_plan_does_not(genuine: Plan, name: str) -> None:
     change, reason = CHANGES[name]
     changed = copy.deepcopy(genuine)
-    change(changed["stream"])
+    change(tile_of(changed))
     found = list(problems(changed))
     assert any(reason in line for line in found) and found

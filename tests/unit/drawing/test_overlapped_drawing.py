@@ -20,7 +20,7 @@ from polytile.drawing.overlapped import drawing_of
 from polytile.drawing.overlapped.build import MAX_ALONG
 from polytile.drawing.overlapped.model import Box, StepCells, StreamDrawing, StreamView
 from polytile.drawing.overlapped.stripes import stripe
-from polytile.ir.stream_plan import StreamStep, owned_planes
+from polytile.ir.overlapped_tiles import StreamStep, owned_planes
 from polytile.runtime.parameters import point
 
 from .programs import ONE, TWO
@@ -74,7 +74,7 @@ PROGRAMS = {
 def compiled(text: str, tile: tuple[int, ...] = (), time_tile: int | None = None) -> CompiledScop:
     sizes = {"tile": tile, "time_tile": time_tile} if tile else {}
     (scop,) = polytile.compile(text, schedule="overlapped", **sizes).scops  # type: ignore[arg-type]
-    assert scop.compilation.stream is not None
+    assert scop.compilation.overlapped is not None
     return scop
 
 
@@ -143,7 +143,7 @@ def test_owner_boxes_part_the_cells_and_boxes_are_within_tiles(name: str) -> Non
 
 def test_planes_are_shared_out_as_when_kernels_run() -> None:
     scop = compiled(TWO)
-    plan = scop.compilation.stream
+    plan = scop.compilation.overlapped
     assert plan is not None and plan.tiles_at_once
     for n in (100, 700, 3000):
         rows, strips = drawing_of(scop.compilation, {"N": n, "T": 2 * plan.iterations}).grid.axes

@@ -11,6 +11,7 @@ import pytest
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.cell_layout import Layout
 from polytile.ir.memory import Space
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep, StreamStore
 from polytile.ir.plan import (
     Copy,
     KernelPlan,
@@ -20,8 +21,8 @@ from polytile.ir.plan import (
     Placement,
 )
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.plan_text import split_stream, stream_line
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore
+from polytile.ir.plan_text import plan_lines, split_plans
+from polytile.ir.time_tile import Exchange
 
 TILE = Placement(
     "A_tile",
@@ -46,17 +47,16 @@ ACCUMULATORS = Placement(
     (4, 2),
     drain=Copy("{ [bi, bj, ty, tx] -> C[i, j] : 4 ty <= i < 4 ty + 4 }", "k0"),
 )
-STREAM = StreamPlan(
-    "smooth",
-    1,
-    2,
-    (StreamStep(0, "A", (), -1, (-1, -1), (2, 2), 0, 4), StreamStep(1, "A", ("S0",), 0, (0, 0), (1, 1), 1, 3)),
-    (StreamRead(1, "S0", 0, 0, (-1, 0)),),
-    (StreamStore(1, 0),),
-    ((0, "A_next"),),
+STREAM = OverlappedTiles(
     Exchange.WARP,
     (4,),
     (2,),
+    1,
+    (StreamRead("S0", 0, (-1, 0), 1, 0),),
+    2,
+    (StreamStep(0, "A", (), -1, (-1, -1), (2, 2), 0, 4), StreamStep(1, "A", ("S0",), 0, (0, 0), (1, 1), 1, 3)),
+    (StreamStore(1, 0),),
+    ((0, "A_next"),),
 )
 PLAN = KernelPlan(
     0,
@@ -109,7 +109,7 @@ def test_plans_are_short_to_read() -> None:
             "  loop k: unroll all, vectors of 2",
         ]
     )
-    assert list(STREAM.lines()) == [
+    assert [line.strip() for line in KernelPlan(0, time_tile=STREAM).lines()][2:] == [
         "1 iterations a kernel, tiles of 64 cells that own 60 (redundancy 1.07), by shuffles",
         "step 0: A of iteration t0-1, loaded: box [-1..+2, -1..+2], lag 0, 4 planes",
         "step 1: A of iteration t0+0, by S0: box [0..+1, 0..+1], lag 1, 3 planes",
@@ -176,11 +176,17 @@ def test_wrong_stream_plans() -> None:
 
 
 def test_files_keep_stream_plans() -> None:
-    text, found = split_stream("tree\n" + stream_line(STREAM) + "# plan of kernel 0\n")
-    assert (text, found) == ("tree\n# plan of kernel 0\n", STREAM)
-    assert split_stream("tree\n") == ("tree\n", None)
+    plans = (KernelPlan(0, time_tile=STREAM),)
+    assert split_plans("tree\n" + plan_lines(plans)) == ("tree\n", plans)
     with pytest.raises(UserError, match="cannot read"):
-        split_stream("# stream {\n")
+        split_plans("# plan of kernel 0\n# time_tile {\n")
+    content = to_json(plans[0])
+    for shape in ("hexagonal", None):
+        with pytest.raises(UserError, match="is no TimeTile"):
+            from_json(KernelPlan, {**content, "time_tile": {**content["time_tile"], "shape": shape}})
+    for line in ("# stream {}", "# split {}"):
+        with pytest.raises(UserError, match="is of an older polytile"):
+            split_plans(f"tree\n{line}\n")
 
 
 # Layouts -------------------------------------------------------------------------------------------------------------

@@ -403,4 +403,4 @@ def test_tiles_that_are_not_taken_are_priced_without_placements(monkeypatch: pyt
     monkeypatch.setattr(select_schedule, "realised", recorded)
     first = next(candidates(analysed(STENCIL)))
     assert any(line.startswith("overlapped") for line in lines_of(first.reasons))
-    assert placed and not any(candidate.stream or candidate.split for candidate in placed)
+    assert placed and not any(candidate.overlapped or candidate.split for candidate in placed)

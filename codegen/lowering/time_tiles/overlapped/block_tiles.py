@@ -29,7 +29,7 @@ from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier
 from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamRead, StreamStep
+from polytile.ir.overlapped_tiles import StreamRead, StreamStep
 
 MADE = "neighbours read rows of all steps that were made, and have read those that are overwritten"
 

@@ -24,7 +24,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, both, compare, known, lift, mul, sub
 from polytile.ir.expr import LLONG, UINT, ULLONG, Assign, Cast, CType, Declare, Expr, Literal, Name, Stmt, Ternary
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamStep
+from polytile.ir.overlapped_tiles import StreamStep
 
 SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
 

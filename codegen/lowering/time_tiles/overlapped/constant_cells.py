@@ -15,7 +15,7 @@ from polytile.ir.arith import add, both, mul, sub
 from polytile.ir.expr import Access, Assign, Expr, If, Stmt
 from polytile.ir.gpu_ops import Advance, Load, Pointer, PrivateArray
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamStep
+from polytile.ir.overlapped_tiles import StreamStep
 
 
 class ConstantCells(Transfers):

@@ -19,17 +19,17 @@ from polytile.ir.arith import both, compare, lift
 from polytile.ir.expr import LLONG, Declare
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Comment
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import StreamPlan
 from polytile.ir.version_conditions import FewerCells
 
 
 def with_small_grids(
-    scop: Scop, plan: StreamPlan, large: HostProgram, small: HostProgram, where: FewerCells
+    scop: Scop, plan: OverlappedTiles, large: HostProgram, small: HostProgram, where: FewerCells
 ) -> HostProgram | None:
-    """Return the program that takes `small` where the space of `plan` has so many cells, counted as
-    StreamPlan.least_cells does, and `large`, which is the plan's, elsewhere; None where they do not take and copy the
-    same."""
+    """Return the program that takes `small` where the space of `plan` has so many cells, and `large`, which is the
+    plan's, elsewhere; None where they do not take and copy the same. Cells are counted as OverlappedTiles.least_cells
+    does."""
     bound = fresh_bound("large_grid", large, small)
     count = bounded_cells(cells_of_plan(scop, plan, index_type(scop)))
     head: tuple[Comment | Declare, ...] = (

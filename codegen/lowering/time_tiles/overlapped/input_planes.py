@@ -26,7 +26,8 @@ from polytile.ir.expr import INT, UINT, ULLONG, Access, Assign, Cast, CType, Dec
 from polytile.ir.gpu_ops import Advance, Load, Pointer, PrivateArray
 from polytile.ir.kernel import ceil_div
 from polytile.ir.memory import Space, Storage
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, planes_behind
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep, planes_behind
+from polytile.ir.time_tile import Exchange
 
 
 class InputPlanes:
@@ -221,7 +222,7 @@ class InputPlanes:
         return Access(self.planes, (add(self._at(age), self.here, _flat(places, self.frame.extents)),), self.element)
 
 
-def away(point: Sequence[Expr], plan: StreamPlan) -> tuple[Expr, ...]:
+def away(point: Sequence[Expr], plan: OverlappedTiles) -> tuple[Expr, ...]:
     """Return the distance of a point of a thread from its first: points have a cyclic distribution over threads."""
     return tuple(mul(v, n) for v, n in zip(point, plan.threads, strict=True))
 

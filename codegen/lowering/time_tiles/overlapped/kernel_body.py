@@ -34,8 +34,8 @@ from polytile.ir.gpu_ops import Advance, PrivateArray, Shuffle
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import StreamRead, StreamStep
 from polytile.ir.retiming import total
-from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
 
 UNROLLED_SUMS = 2000  # the same of sums, which begin in new registers: long ones spill; in blocks all do

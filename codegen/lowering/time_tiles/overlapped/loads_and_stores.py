@@ -18,7 +18,7 @@ from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, Access, Declare, Expr, If, Scope, Stmt, Unary
 from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Prefetch, Store
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamStep, StreamStore
+from polytile.ir.overlapped_tiles import StreamStep, StreamStore
 from polytile.machine import VECTOR_BYTES
 
 VECTOR_ELEMENTS = 4  # of CUDA's vectors, at most

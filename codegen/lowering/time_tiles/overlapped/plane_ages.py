@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from polytile.codegen.lowering.time_tiles.rings import Ring
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import CType
-from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, planes_behind, read_when
 
 
-def age(plan: StreamPlan, read: StreamRead) -> int:
+def age(plan: OverlappedTiles, read: StreamRead) -> int:
     """Count the planes of the source that come after the one that is read, until it is read."""
     found = read_when(plan.steps, read, plan.streamed, plan.exchange)
     if found < 0 or (found == 0 and read.source >= read.step):
@@ -22,12 +22,12 @@ def age(plan: StreamPlan, read: StreamRead) -> int:
     return found
 
 
-def late(plan: StreamPlan, read: StreamRead) -> int:
+def late(plan: OverlappedTiles, read: StreamRead) -> int:
     """Count the planes until the step that reads one is complete, whose terms are summed up until then."""
     return planes_behind(plan.steps, read, plan.streamed) - age(plan, read)
 
 
-def rings(plan: StreamPlan, elements: Sequence[CType], names: Sequence[str]) -> tuple[Ring, ...]:
+def rings(plan: OverlappedTiles, elements: Sequence[CType], names: Sequence[str]) -> tuple[Ring, ...]:
     """Return the ring of each step."""
     found = []
     for step in plan.steps:

@@ -20,8 +20,8 @@ from polytile.ir.arith import lift
 from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt
 from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import PrivateArray
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep
 from polytile.ir.retiming import PlaneTerms, plane_terms
-from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class PlaneSums:
             yield Assign(self.at(k - 1, cell), "", self.at(k, cell))
 
 
-def plane_sums(plan: StreamPlan, step: StreamStep, writer: Writer, name: str) -> PlaneSums:
+def plane_sums(plan: OverlappedTiles, step: StreamStep, writer: Writer, name: str) -> PlaneSums:
     """Return the sums of a step that is retimed."""
     when = {read.access: late(plan, read) for read in plan.reads_of(step.index)}
     terms = plane_terms(writer.statement, when)

@@ -6,7 +6,7 @@ after:  each block, for its tile of j and k and its chunk of planes:
                 barrier
                 the next plane is loaded
                 step 1 makes plane row - 1 from those that are in shared memory or registers, and stores it
-                barrier                         maybe (StreamPlan.barriers)
+                barrier                         maybe (OverlappedTiles.barriers)
 
 Threads have points in turns, so that those of a warp are neighbours. Points that no statement writes are not stored;
 where their values can be computed, they are, without a branch.
@@ -32,7 +32,7 @@ from polytile.ir.gpu_ops import Advance, Pointer, Store
 from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamStep
+from polytile.ir.overlapped_tiles import StreamStep
 from polytile.ir.substitute import with_values
 
 PUT = "all threads have put their parts of the planes that are read"

@@ -15,8 +15,8 @@ from polytile.codegen.lowering.time_tiles.written_cells import TIME, Bounds, Cel
 from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, either, lift
 from polytile.ir.expr import BOOL, Access, CType, Expr, Literal, Name, Unary
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep, StreamStore
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import StreamPlan, StreamStep, StreamStore
 from polytile.ir.substitute import with_values
 
 AHEAD = 1  # planes that inputs are loaded before they arrive
@@ -37,7 +37,7 @@ class Stream:
     follows (None: none ever does). Each tile owns `chunk` planes (None: all)."""
 
     scop: Scop
-    plan: StreamPlan
+    plan: OverlappedTiles
     cells: Cells
     to_shadows: bool
     time: Expr

@@ -33,8 +33,9 @@ from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, Launch
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import MOST_OF_A_SIDE, OverlappedTiles, StreamStep
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import MOST_OF_A_SIDE, Exchange, StreamPlan, StreamStep
+from polytile.ir.time_tile import Exchange
 from polytile.machine import WARP_SIZE
 
 
@@ -51,12 +52,12 @@ class StreamProgram:
     leaves_none: bool = False
 
 
-def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
+def stream_kernels(scop: Scop, plan: OverlappedTiles, names: Names, integer: CType) -> StreamProgram:
     """Generate the program of a plan, but for the iterations that are no whole pair of blocks."""
     return _Program(scop, plan, names, cells_of_plan(scop, plan, integer)).program()
 
 
-def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
+def cells_of_plan(scop: Scop, plan: OverlappedTiles, integer: CType) -> Cells:
     """Return what is known of the cells that a plan's statements write."""
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
     back = None if plan.once else max((-step.iteration for step in plan.inputs), default=0)
@@ -64,13 +65,13 @@ def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
 
 
 def bounded_cells(cells: Cells) -> Expr:
-    """Count the cells of space as StreamPlan.least_cells does."""
+    """Count the cells of space as OverlappedTiles.least_cells does."""
     sides = (count_between(wide(first), wide(last)) for first, last in cells.range)
     return reduce(mul, (least(side, MOST_OF_A_SIDE) for side in sides))
 
 
 class _Program:
-    def __init__(self, scop: Scop, plan: StreamPlan, names: Names, cells: Cells) -> None:
+    def __init__(self, scop: Scop, plan: OverlappedTiles, names: Names, cells: Cells) -> None:
         self.scop, self.plan, self.names, self.cells = scop, plan, names, cells
         self.integer = cells.integer
         self.axes = axes(plan, cells)

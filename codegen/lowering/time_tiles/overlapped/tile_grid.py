@@ -14,7 +14,7 @@ from polytile.ir.arith import add, binary, count_between, div, least, lift, most
 from polytile.ir.chunk_length import FUNCTION
 from polytile.ir.expr import LLONG, Call, Expr
 from polytile.ir.kernel import ceil_div
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Axis:
     """Tiles of `size` cells along dimension k of space, whose halos are multiples of `unit`; threads have `points`
     neighbours each."""
 
-    plan: StreamPlan
+    plan: OverlappedTiles
     k: int
     cells: Bounds
     size: int
@@ -86,7 +86,7 @@ class Axis:
         return least(add(self.origin, mul(index, self.width)), most(last, self.origin))
 
 
-def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
+def axes(plan: OverlappedTiles, cells: Cells) -> tuple[Axis, ...]:
     """Return the tiles along each dimension that does not stream; halos across the lanes are of whole lanes."""
     along = enumerate(zip(plan.tile, plan.points, plan.units, strict=True), start=plan.streamed)
     return tuple(Axis(plan, k, cells.range[k], size, unit, points) for k, (size, points, unit) in along)
@@ -97,7 +97,7 @@ def planes(cells: Cells) -> Expr:
     return count_between(*cells.range[0])
 
 
-def owned_planes(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:
+def owned_planes(plan: OverlappedTiles, cells: Cells, counts: Sequence[Expr]) -> Expr:
     """Return how many planes a tile owns, with so many tiles along each axis, where the host finds that.
 
     The host calls `chunk_length`.
@@ -106,7 +106,7 @@ def owned_planes(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr
     return Call(FUNCTION, arguments, LLONG)
 
 
-def chunks(plan: StreamPlan, cells: Cells, length: Expr | None) -> Expr:
+def chunks(plan: OverlappedTiles, cells: Cells, length: Expr | None) -> Expr:
     """Return the number of parts that the stream is split into, each of so many planes (None: all planes)."""
     if not plan.streamed:
         return lift(1)

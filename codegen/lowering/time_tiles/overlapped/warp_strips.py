@@ -22,7 +22,7 @@ from polytile.ir.expr import BOOL, Access, Assign, CType, Declare, Expr, If, Nam
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import ROOMY_PLANES, StreamStep
+from polytile.ir.overlapped_tiles import ROOMY_PLANES, StreamStep
 from polytile.machine import REGISTER_BYTES, WARP_SIZE
 
 

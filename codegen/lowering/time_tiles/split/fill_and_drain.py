@@ -23,7 +23,7 @@ from polytile.ir.gpu_ops import Load, Store
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import Field, SplitPlan
+from polytile.ir.split_tiles import Field, SplitTiles
 
 
 class Transfers:
@@ -32,7 +32,7 @@ class Transfers:
     def __init__(
         self,
         scop: Scop,
-        plan: SplitPlan,
+        plan: SplitTiles,
         places: TilePlaces,
         rings: Mapping[Field, Ring],
         band: Band,
@@ -184,7 +184,7 @@ class Transfers:
         return Assign(to, "", either(*tests))
 
 
-def strips_of(scop: Scop, plan: SplitPlan, names: Names, threads: tuple[Name, Name]) -> dict[CType, StripInShared]:
+def strips_of(scop: Scop, plan: SplitTiles, names: Names, threads: tuple[Name, Name]) -> dict[CType, StripInShared]:
     """Return the strips in shared memory through which a block's warps store elements of each type."""
     warp, lane = threads
     elements = dict.fromkeys(scop.array(array).element for array, _ in plan.fields)

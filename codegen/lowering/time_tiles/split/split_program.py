@@ -26,17 +26,17 @@ from polytile.ir.kernel import Comment, Coordinate, Kernel, KernelParameter, Lau
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import SplitPlan
+from polytile.ir.split_tiles import SplitTiles
 from polytile.machine import WARP_SIZE
 
 
-def split_program(scop: Scop, plan: SplitPlan, buffers: tuple[Buffer, ...], integer: CType) -> HostProgram:
+def split_program(scop: Scop, plan: SplitTiles, buffers: tuple[Buffer, ...], integer: CType) -> HostProgram:
     """Generate the host program of a plan."""
     return _Program(scop, plan, integer).program(buffers)
 
 
 class _Program:
-    def __init__(self, scop: Scop, plan: SplitPlan, integer: CType) -> None:
+    def __init__(self, scop: Scop, plan: SplitTiles, integer: CType) -> None:
         self.scop, self.plan, self.integer, self.names = scop, plan, integer, Names.of(scop)
         self.cells: Cells = cells_of(scop, [w.statement for w in plan.writes], plan.dims, 0, integer)
         self.start, self.begin, self.finish = (self._name(n) for n in ("t0", "first_step", "last_step"))
@@ -81,7 +81,7 @@ class _Program:
         phase = Name(self.phase.name, LLONG)
         launch = Launch(kernel.name, (wide(self._blocks()), lift(1), lift(1)))
         each = For(phase.name, lift(0), compare("<", phase, phases), 1, (launch,), LLONG)
-        height = self.plan.height
+        height = self.plan.iterations
         start = Name(self.start.name, LLONG)
         values = (
             Declare(start.name, LLONG, mul(band, height)),
@@ -109,7 +109,7 @@ class _Program:
 
     def _written(self, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return the first and last place that a tile writes at any step, for one that shrinks and one that grows."""
-        cut, height = self.plan.cuts[k], self.plan.height
+        cut, height = self.plan.cuts[k], self.plan.iterations
         windows = [self.plan.written(w, k) for w in self.plan.writes]
         shrinking = min(w.low[0] for w in windows), max(w.high[0] for w in windows)
         first = min(w.low[1] - cut.lower_growth(height) for w in windows)
@@ -231,7 +231,7 @@ class _Program:
 
     def _summary(self) -> tuple[str, ...]:
         lines = statement_lines(self.scop.statement(w.statement) for w in self.plan.writes)
-        return (*lines, f"split schedule; {self.plan.height} steps from {self.start.name} on, tiles in registers")
+        return (*lines, f"split schedule; {self.plan.iterations} steps from {self.start.name} on, tiles in registers")
 
 
 def _floor(value: Expr, by: int) -> Expr:

@@ -14,7 +14,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.arith import add, both, compare, div, least, lift, most, mul, select, sub
 from polytile.ir.expr import BOOL, CType, Declare, Expr, Name, Stmt
 from polytile.ir.name_supply import Names
-from polytile.ir.split_plan import SplitPlan, Window
+from polytile.ir.split_tiles import SplitTiles, Window
 from polytile.ir.substitute import with_values
 
 NEVER_ENDS = 1 << 20  # a step behind all of a band
@@ -77,7 +77,7 @@ class TilePlaces:
     for each dimension.
     """
 
-    def __init__(self, plan: SplitPlan, cells: Cells, names: Names) -> None:
+    def __init__(self, plan: SplitTiles, cells: Cells, names: Names) -> None:
         self.plan, self.cells, self.integer = plan, cells, cells.integer
         writers = (cells.writers[w.statement] for w in plan.writes)
         self.domains = {w.statement.name: domain_of(w, plan.dims, cells.integer) for w in writers}

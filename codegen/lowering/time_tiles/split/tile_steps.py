@@ -30,12 +30,12 @@ from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import Field, SplitPlan, SplitRead, SplitWrite
+from polytile.ir.split_tiles import Field, SplitRead, SplitTiles, SplitWrite
 
 SHOWN = "neighbours read the rows that were shown, and have read those of before"
 
 
-def rings_of(scop: Scop, plan: SplitPlan, names: Names) -> dict[Field, Ring]:
+def rings_of(scop: Scop, plan: SplitTiles, names: Names) -> dict[Field, Ring]:
     """Return the registers of each field: those of a thread's cells, and of what is beside them."""
     found = {}
     for array, version in plan.fields:
@@ -61,7 +61,7 @@ class TileSteps:
     def __init__(
         self,
         scop: Scop,
-        plan: SplitPlan,
+        plan: SplitTiles,
         places: TilePlaces,
         rings: Mapping[Field, Ring],
         band: Band,

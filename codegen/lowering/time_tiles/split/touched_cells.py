@@ -21,7 +21,7 @@ from polytile.ir.arith import add, both, compare, either, least, lift, mod, most
 from polytile.ir.expr import BOOL, Access, Assign, CType, Expr, If, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray, Shuffle
 from polytile.ir.name_supply import Names
-from polytile.ir.split_plan import SplitPlan, Window
+from polytile.ir.split_tiles import SplitTiles, Window
 
 NOWHERE = 2 * NEVER_ENDS  # a rank beyond those of all steps
 
@@ -63,7 +63,7 @@ class TouchedCells:
 
     def __init__(
         self,
-        plan: SplitPlan,
+        plan: SplitTiles,
         places: TilePlaces,
         band: Band,
         names: Names,

@@ -25,8 +25,9 @@ from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import Declare, Expr, For, Stmt
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep, StreamStore
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore
+from polytile.ir.time_tile import Exchange
 from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.findings import Reader
@@ -103,7 +104,7 @@ class Case:
     def _last(self, relation: isl.Map) -> isl.Map:
         return relation.reset_tuple_id(OUT).project_out(OUT, 0, relation.dim(OUT) - self.dims)
 
-    def plan(self) -> StreamPlan:
+    def plan(self) -> OverlappedTiles:
         links = self.links()
         keys = [(t, f) for t in range(self.iterations) for f in range(len(self.fields))]
         boxes: dict[Key, tuple[list[int], list[int]]] = {}
@@ -149,7 +150,7 @@ class Case:
                     source = key[0] - k.back, k.field
                     if self.dims > 1:
                         slots[source] = max(slots[source], lag[key] - lag[source] - k.offset[0] + 1)
-                    reads.append(StreamRead(index[key], k.statement, k.access, index[source], k.offset))
+                    reads.append(StreamRead(k.statement, k.access, k.offset, index[key], index[source]))
         steps = tuple(
             StreamStep(
                 k,
@@ -165,17 +166,16 @@ class Case:
         )
         stores = tuple(StreamStore(index[k], index.get(to) if to else None) for k, to in stored.items())
         shadows = tuple((k, self.shadow(k)) for k, key in enumerate(order) if key[0] < 0)
-        return StreamPlan(
-            "case",
-            self.iterations,
-            self.dims,
-            steps,
-            tuple(reads),
-            stores,
-            shadows,
+        return OverlappedTiles(
             self.exchange,
             self.threads,
             self.points,
+            self.iterations,
+            tuple(reads),
+            self.dims,
+            steps,
+            stores,
+            shadows,
             self.chunk,
             self.tiles_at_once,
             split_barrier=self.split_barrier,
@@ -185,7 +185,7 @@ class Case:
         return f"shadow{step}"
 
     # The program -------------------------------------------------------------------------------------
-    def with_shadows(self, plan: StreamPlan) -> Scop:
+    def with_shadows(self, plan: OverlappedTiles) -> Scop:
         made = []
         for k, name in plan.shadows:
             home = self.scop.array(plan.steps[k].array)

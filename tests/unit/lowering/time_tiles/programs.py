@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 
 from .plans import Case, Numbers, Runner, random
 

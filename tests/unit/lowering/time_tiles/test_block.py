@@ -14,7 +14,7 @@ from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Arrive, Await, Load, Shuffle, Store
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space, constant_extents
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 
 from .plans import Case, Runner
 from .programs import BOX, BOX_3D, ONE, STAR_3D, TWO, examples, same_as_c

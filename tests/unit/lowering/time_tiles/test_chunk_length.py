@@ -13,7 +13,7 @@ from polytile.codegen.targets.templating import render
 from polytile.ir.chunk_length import FUNCTION, TURNS, chunk_length
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import LLONG, Call, Literal, Name
-from polytile.ir.stream_plan import owned_planes
+from polytile.ir.overlapped_tiles import owned_planes
 
 NAMES = ("planes", "across", "at_once", "latest", "least")
 

@@ -13,7 +13,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Ternary
 from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Load, Shuffle
-from polytile.ir.stream_plan import Exchange
+from polytile.ir.time_tile import Exchange
 from polytile.runtime.compilers import nvcc
 
 from .plans import Case

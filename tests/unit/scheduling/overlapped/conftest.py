@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from polytile.frontend.program import read_program
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.time_tile import Exchange
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
@@ -20,7 +21,7 @@ from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, 
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
 HEADER = "void f(int T, int N, double A[N][N], double B[N][N], double C[2][N][N], double E[T][N][N])"
-PlanOf = Callable[..., StreamPlan]
+PlanOf = Callable[..., OverlappedTiles]
 TILES = {1: ((4,), (8,)), 2: ((4,), (4,)), 3: ((16, 32), (2, 2))}  # threads and points, by the dimensions of space
 
 
@@ -41,7 +42,7 @@ def problem_of(source: str) -> Problem:
 def plan_of() -> PlanOf:
     """`plan_of(source, iterations)`: by shuffles in one and two dimensions, else through shared memory."""
 
-    def plan(source: str, iterations: int = 4, exchange: Exchange | None = None) -> StreamPlan:
+    def plan(source: str, iterations: int = 4, exchange: Exchange | None = None) -> OverlappedTiles:
         problem = problem_of(source)
         form = iterated_stencil(problem.scop, problem.dependences)
         usual = Exchange.BLOCK if form.dims > 2 else Exchange.WARP

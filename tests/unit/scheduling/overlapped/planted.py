@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.ir.stream_plan import StreamPlan, StreamStore
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStore
 
-Change = Callable[[StreamPlan], StreamPlan]
+Change = Callable[[OverlappedTiles], OverlappedTiles]
 
 
-def with_step(plan: StreamPlan, index: int, **changes: object) -> StreamPlan:
+def with_step(plan: OverlappedTiles, index: int, **changes: object) -> OverlappedTiles:
     steps = tuple(replace(s, **changes) if s.index == index else s for s in plan.steps)  # type: ignore[arg-type]
     return replace(plan, steps=steps)
 
 
-def with_read(plan: StreamPlan, number: int, **changes: object) -> StreamPlan:
+def with_read(plan: OverlappedTiles, number: int, **changes: object) -> OverlappedTiles:
     reads = tuple(replace(r, **changes) if k == number else r for k, r in enumerate(plan.reads))  # type: ignore[arg-type]
     return replace(plan, reads=reads)
 
 
-def with_stores(plan: StreamPlan, *stores: StreamStore) -> StreamPlan:
+def with_stores(plan: OverlappedTiles, *stores: StreamStore) -> OverlappedTiles:
     return replace(plan, stores=stores)
 
 
 def box(dim: int, side: str, back: int = 0) -> Change:
     """One cell less on a side of what the last step but `back` reads."""
 
-    def change(plan: StreamPlan) -> StreamPlan:
+    def change(plan: OverlappedTiles) -> OverlappedTiles:
         along = [r for r in plan.reads if r.step == plan.steps[-1 - back].index]
         far = (min if side == "lower" else max)(along, key=lambda r: r.offset[dim])
         source = plan.steps[far.source]
@@ -38,17 +38,17 @@ def box(dim: int, side: str, back: int = 0) -> Change:
     return change
 
 
-def lag(plan: StreamPlan) -> StreamPlan:
+def lag(plan: OverlappedTiles) -> OverlappedTiles:
     last = plan.steps[-1]
     return with_step(plan, last.index, lag=last.lag - 1)
 
 
-def slots(plan: StreamPlan) -> StreamPlan:
+def slots(plan: OverlappedTiles) -> OverlappedTiles:
     step = max(plan.steps, key=lambda s: s.slots)
     return with_step(plan, step.index, slots=step.slots - 1)
 
 
-def stale_source(plan: StreamPlan) -> StreamPlan:
+def stale_source(plan: OverlappedTiles) -> OverlappedTiles:
     """The values of the iteration before, of the same array."""
     for number, read in reversed(list(enumerate(plan.reads))):
         source = plan.steps[read.source]
@@ -58,33 +58,33 @@ def stale_source(plan: StreamPlan) -> StreamPlan:
     raise AssertionError("nothing is older")
 
 
-def offset(plan: StreamPlan) -> StreamPlan:
+def offset(plan: OverlappedTiles) -> OverlappedTiles:
     number, read = next((k, r) for k, r in enumerate(plan.reads) if any(r.offset))
     return with_read(plan, number, offset=tuple(-k for k in read.offset))
 
 
-def no_read(plan: StreamPlan) -> StreamPlan:
+def no_read(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, reads=plan.reads[1:])
 
 
-def read_twice(plan: StreamPlan) -> StreamPlan:
+def read_twice(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, reads=(plan.reads[0], *plan.reads))
 
 
-def no_store(plan: StreamPlan) -> StreamPlan:
+def no_store(plan: OverlappedTiles) -> OverlappedTiles:
     return with_stores(plan, *(s for s in plan.stores if s.becomes is None))
 
 
-def store_twice(plan: StreamPlan) -> StreamPlan:
+def store_twice(plan: OverlappedTiles) -> OverlappedTiles:
     return with_stores(plan, *plan.stores, StreamStore(plan.stores[-1].step))
 
 
-def not_seen(plan: StreamPlan) -> StreamPlan:
+def not_seen(plan: OverlappedTiles) -> OverlappedTiles:
     """What can be seen afterwards, and no block reads."""
     return with_stores(plan, *(s for s in plan.stores if s.becomes is not None))
 
 
-def other_input(plan: StreamPlan) -> StreamPlan:
+def other_input(plan: OverlappedTiles) -> OverlappedTiles:
     """What an iteration too early made becomes the input of the next block."""
     store = next(s for s in plan.stores if s.becomes is not None)
     step = plan.steps[store.step]
@@ -92,22 +92,22 @@ def other_input(plan: StreamPlan) -> StreamPlan:
     return with_stores(plan, replace(store, step=older.index), *(s for s in plan.stores if s != store))
 
 
-def other_iteration(plan: StreamPlan) -> StreamPlan:
+def other_iteration(plan: OverlappedTiles) -> OverlappedTiles:
     """Two steps in each other's place."""
     first, then = plan.made[0], plan.made[-1]
     plan = with_step(plan, first.index, iteration=then.iteration)
     return with_step(plan, then.index, iteration=first.iteration)
 
 
-def shadow_of_the_user(plan: StreamPlan) -> StreamPlan:
+def shadow_of_the_user(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, shadows=tuple((k, plan.steps[k].array) for k, _ in plan.shadows))
 
 
-def fewer_iterations(plan: StreamPlan) -> StreamPlan:
+def fewer_iterations(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, iterations=plan.iterations - 1)
 
 
-def more_iterations(plan: StreamPlan) -> StreamPlan:
+def more_iterations(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, iterations=plan.iterations + 1)
 
 

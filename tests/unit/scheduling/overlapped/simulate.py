@@ -9,8 +9,9 @@ from itertools import product
 import islpy as isl
 
 from polytile.ir.isl_util import maps
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep
 from polytile.ir.scop import AccessKind, AccessRelation, Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStep
+from polytile.ir.time_tile import Exchange
 
 Point = tuple[int, ...]
 Element = tuple[str, Point]
@@ -82,7 +83,7 @@ class Simulation:
                 memory[x.write] = value_of(x, lambda _, e: get(memory, e))
         return memory
 
-    def is_right(self, plan: StreamPlan) -> bool:
+    def is_right(self, plan: OverlappedTiles) -> bool:
         count = (self.last - self.first + 1) // (2 * plan.iterations)
         memory: Memory = {}
         for block in range(2 * count):
@@ -90,7 +91,7 @@ class Simulation:
         got = self.run(memory, self.first + 2 * count * plan.iterations)
         return all(get(got, e) == v for e, v in self.run({}, self.first).items())
 
-    def _block(self, plan: StreamPlan, memory: Memory, t0: int, second: bool, last: bool) -> None:
+    def _block(self, plan: OverlappedTiles, memory: Memory, t0: int, second: bool, last: bool) -> None:
         cells = [cell for _, cell in self.changing]
         if not cells:
             return
@@ -124,7 +125,7 @@ class _Tile:
     """One tile of a block at t0, plane after plane."""
 
     whole: Simulation
-    plan: StreamPlan
+    plan: OverlappedTiles
     memory: Memory
     t0: int
     second: bool

@@ -9,8 +9,10 @@ from functools import cache
 import pytest
 
 from polytile.frontend.program import read_program
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStore
+from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
+from polytile.ir.time_tile import Exchange
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
@@ -42,13 +44,13 @@ def problem() -> Problem:
     return Problem(scop, analyse(scop), Options(), machine_of("sm_90"))
 
 
-def plan_of(exchange: Exchange = Exchange.WARP) -> StreamPlan:
+def plan_of(exchange: Exchange = Exchange.WARP) -> OverlappedTiles:
     values = dag_values(problem())
     assert values is not None
     return stream_steps(problem().scop, values, 1, exchange).plan(StreamTiles(exchange, *TILES[exchange]))
 
 
-def prove(plan: StreamPlan) -> tuple[str, ...]:
+def prove(plan: OverlappedTiles) -> tuple[str, ...]:
     return prove_overlapped(problem().scop, problem().scop, problem().dependences, plan)
 
 
@@ -57,20 +59,21 @@ def test_right_plans_are_proven_and_checked(exchange: Exchange) -> None:
     plan = plan_of(exchange)
     assert plan.once and not plan.inputs and not plan.shadows
     assert prove(plan) and not checked(problem().scop, plan)
-    assert from_json(StreamPlan, to_json(plan)) == plan
+    written = KernelPlan(0, time_tile=plan)
+    assert from_json(KernelPlan, to_json(written)) == written
 
 
-def not_stored(plan: StreamPlan) -> StreamPlan:
+def not_stored(plan: OverlappedTiles) -> OverlappedTiles:
     return with_stores(plan, *plan.stores[1:])
 
 
-def other_array(plan: StreamPlan) -> StreamPlan:
+def other_array(plan: OverlappedTiles) -> OverlappedTiles:
     """Values of C are those of B."""
     number = next(k for k, r in enumerate(plan.reads) if plan.steps[r.source].array == "C")
     return with_read(plan, number, source=0)
 
 
-def not_run(plan: StreamPlan) -> StreamPlan:
+def not_run(plan: OverlappedTiles) -> OverlappedTiles:
     last = len(plan.steps) - 1
     return replace(
         plan,
@@ -80,15 +83,15 @@ def not_run(plan: StreamPlan) -> StreamPlan:
     )
 
 
-def becomes_an_input(plan: StreamPlan) -> StreamPlan:
+def becomes_an_input(plan: OverlappedTiles) -> OverlappedTiles:
     return with_stores(plan, StreamStore(plan.stores[0].step, 0), *plan.stores[1:])
 
 
-def iterated(plan: StreamPlan) -> StreamPlan:
+def iterated(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, once=False)
 
 
-OWN: dict[str, Callable[[StreamPlan], StreamPlan]] = {
+OWN: dict[str, Callable[[OverlappedTiles], OverlappedTiles]] = {
     "what is seen is not stored": not_stored,
     "values of another array": other_array,
     "a field is not made": not_run,

@@ -13,8 +13,10 @@ import polytile
 from polytile.check.checker import problems
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
@@ -39,47 +41,48 @@ def wrongs(certificate: str) -> tuple[str, ...]:
     return tuple(problems(json.loads(certificate)))
 
 
-def plan_of(state: Compilation) -> StreamPlan:
-    assert state.stream is not None
-    return state.stream
+def plan_of(state: Compilation) -> OverlappedTiles:
+    assert state.overlapped is not None
+    return state.overlapped
 
 
-def is_refused(state: Compilation, certificate: str, wrong: StreamPlan, reason: str) -> None:
+def is_refused(state: Compilation, certificate: str, wrong: OverlappedTiles, reason: str) -> None:
     """By the proof, and by the checker, which finds nothing wrong with the plan that was made."""
     with pytest.raises(WrongTimeTileError) as caught:
         prove_overlapped(state.scop, state.scop, state.dependences, wrong)
     assert reason in caught.value.message
     assert not wrongs(certificate)
-    assert any(problems({**json.loads(certificate), "stream": to_json(wrong)}))
+    found = json.loads(certificate)
+    assert any(problems({**found, "plans": [*found["plans"], {"kernel": 0, "time_tile": to_json(wrong)}]}))
 
 
-def fewer_slots(plan: StreamPlan) -> StreamPlan:
+def fewer_slots(plan: OverlappedTiles) -> OverlappedTiles:
     return with_step(plan, 0, slots=plan.steps[0].slots - 1)
 
 
-def fewer_shared_planes(plan: StreamPlan) -> StreamPlan:
+def fewer_shared_planes(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, shared_planes=plan.shared_planes - 1)
 
 
-def fewer_barriers(plan: StreamPlan) -> StreamPlan:
+def fewer_barriers(plan: OverlappedTiles) -> OverlappedTiles:
     return replace(plan, barriers=plan.barriers - 1)
 
 
-def earlier(plan: StreamPlan) -> StreamPlan:
+def earlier(plan: OverlappedTiles) -> OverlappedTiles:
     return with_step(plan, 1, lag=plan.steps[1].lag - 1)
 
 
-def narrower(plan: StreamPlan) -> StreamPlan:
+def narrower(plan: OverlappedTiles) -> OverlappedTiles:
     lower = plan.steps[0].lower
     return with_step(plan, 0, lower=(*lower[:-1], lower[-1] + 1))
 
 
-def shorter(plan: StreamPlan) -> StreamPlan:
+def shorter(plan: OverlappedTiles) -> OverlappedTiles:
     upper = plan.steps[0].upper
     return with_step(plan, 0, upper=(upper[0] - 1, *upper[1:]))
 
 
-def elsewhere(plan: StreamPlan) -> StreamPlan:
+def elsewhere(plan: OverlappedTiles) -> OverlappedTiles:
     number, read = next((k, r) for k, r in enumerate(plan.reads) if any(r.offset[1:]))
     return with_read(plan, number, offset=tuple(-d for d in read.offset))
 
@@ -109,7 +112,8 @@ def test_right_plans_are_proven_and_checked(source: str, planes: str, barriers: 
     state, certificate = compiled(source, planes, barriers)
     plan = plan_of(state)
     assert plan.barriers == barriers and plan.in_place and plan.owned == plan.tile == (8, 32)
-    assert from_json(StreamPlan, to_json(plan)) == plan
+    written = KernelPlan(0, time_tile=plan)
+    assert from_json(KernelPlan, to_json(written)) == written
     assert not wrongs(certificate)
 
 

@@ -19,8 +19,9 @@ from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import For
 from polytile.ir.name_supply import Names
+from polytile.ir.overlapped_tiles import OverlappedTiles, shadow_arrays
 from polytile.ir.scop import Origin
-from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
+from polytile.ir.time_tile import Exchange
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS
 from polytile.options import Options
 from polytile.scheduling.candidate import Candidate, Problem, lines_of
@@ -45,8 +46,8 @@ def candidate(source: str, choices: Choices | None = None, **options: Any) -> Ca
     return found
 
 
-def plan(source: str, choices: Choices | None = None, **options: Any) -> StreamPlan:
-    found = candidate(source, choices, **options).stream
+def plan(source: str, choices: Choices | None = None, **options: Any) -> OverlappedTiles:
+    found = candidate(source, choices, **options).overlapped
     assert found is not None
     return found
 
@@ -68,10 +69,10 @@ def test_several_iterations_fit_into_registers_and_memory(source: str) -> None:
 @pytest.mark.parametrize("source", ["an5d/star3d1r.c", "polybench/heat-3d.c", "stencilgen/denoise.c"])
 def test_shared_memory_is_what_kernels_have(source: str) -> None:
     found = candidate(source, Choices(tile=(32, 64), time_tile=2))
-    assert found.stream is not None
-    scop = replace(found.scop, arrays=(*found.scop.arrays, *shadow_arrays(found.scop, found.stream)))
-    made = stream_kernels(scop, found.stream, Names.of(scop), index_type(scop))
-    estimated = stream_figures(found.stream, found.scop).shared_bytes(found.stream)
+    assert found.overlapped is not None
+    scop = replace(found.scop, arrays=(*found.scop.arrays, *shadow_arrays(found.scop, found.overlapped)))
+    made = stream_kernels(scop, found.overlapped, Names.of(scop), index_type(scop))
+    estimated = stream_figures(found.overlapped, found.scop).shared_bytes(found.overlapped)
     assert {shared_bytes(kernel) for kernel in made.kernels} == {estimated}
 
 
@@ -95,10 +96,10 @@ def test_loops_over_planes_are_unrolled_where_there_are_registers(choices: Choic
     after:  for (row) { ..; x[2] = x[1]; x[1] = x[0]; }
     """
     found = candidate("an5d/star3d1r.c", choices)
-    assert found.stream is not None and found.stream.unrolled is unrolled
-    assert any("values move" in line for line in found.stream.lines()) is not unrolled
-    scop = replace(found.scop, arrays=(*found.scop.arrays, *shadow_arrays(found.scop, found.stream)))
-    made = stream_kernels(scop, found.stream, Names.of(scop), index_type(scop))
+    assert found.overlapped is not None and found.overlapped.unrolled is unrolled
+    assert any("values move" in line for line in found.overlapped.lines()) is not unrolled
+    scop = replace(found.scop, arrays=(*found.scop.arrays, *shadow_arrays(found.scop, found.overlapped)))
+    made = stream_kernels(scop, found.overlapped, Names.of(scop), index_type(scop))
     loops = [n for n in made.kernels[0].nodes if isinstance(n, For) and n.iterator == "group"]
     assert {loop.step for loop in loops} == {3 if unrolled else 1}
 
@@ -141,16 +142,16 @@ def test_blocks_are_no_longer_than_half_of_the_time_loop() -> None:
     asked = problem("an5d/star2d1r.c")
     short = replace(asked, options=Options(parameters={**SIZES, "tsteps": 6}))
     (found,) = propose(short)
-    assert found.stream is not None and found.stream.iterations in (2, 3)
+    assert found.overlapped is not None and found.overlapped.iterations in (2, 3)
 
 
 def test_tiles_are_as_many_as_have_their_place_whatever_the_sizes() -> None:
     asked = problem("an5d/star2d1r.c")
     (found,) = propose(replace(asked, options=Options()))
-    assert found.stream is not None
+    assert found.overlapped is not None
     schedulers = asked.machine.sms * REGISTER_FILE_PARTITIONS
-    assert found.stream.chunk == asked.machine.tuning.stream.least_chunk
-    assert found.stream.tiles_at_once > 0 and found.stream.tiles_at_once % schedulers == 0
+    assert found.overlapped.chunk == asked.machine.tuning.stream.least_chunk
+    assert found.overlapped.tiles_at_once > 0 and found.overlapped.tiles_at_once % schedulers == 0
 
 
 @pytest.mark.parametrize("source", ["an5d/star2d1r.c", "an5d/box2d2r.c"])
@@ -158,8 +159,8 @@ def test_tiles_for_any_sizes_are_those_for_large_ones(source: str) -> None:
     """They have the iterations and the width, and as many tiles at once as it takes to hide how long planes take."""
     known = plan(source)
     (found,) = propose(replace(problem(source), options=Options()))
-    assert found.stream is not None
-    assert (found.stream.iterations, found.stream.tile) == (known.iterations, known.tile)
+    assert found.overlapped is not None
+    assert (found.overlapped.iterations, found.overlapped.tile) == (known.iterations, known.tile)
 
 
 def test_threads_of_a_block_are_whole_warps_in_the_dimensions_that_count() -> None:
@@ -195,9 +196,9 @@ def test_sizes_for_another_strategy_are_no_error() -> None:
 
 def test_the_candidate_has_second_buffers_and_the_order_of_single_steps() -> None:
     found = candidate("stencilgen/cheby.c", Choices(time_tile=3))
-    assert found.strategy == "overlapped" and found.schedule is not None and found.stream is not None
+    assert found.strategy == "overlapped" and found.schedule is not None and found.overlapped is not None
     assert found.schedule.strategy == "overlapped"
-    shadows = shadow_arrays(found.scop, found.stream)
+    shadows = shadow_arrays(found.scop, found.overlapped)
     assert [s.name for s in shadows] == ["A_shadow", "A_shadow_2"]
     assert {s.origin for s in shadows} == {Origin.TEMPORARY}
     assert all(s.extents == found.scop.array("A").extents[1:] for s in shadows)
@@ -264,8 +265,8 @@ def test_blocks_of_more_warps_are_in_the_order_that_was_measured(
         asked = problem(source, Choices(tile=tile, block=block, time_tile=iterations))
         asked = replace(asked, options=Options(parameters=sizes))
         (found,) = propose(asked)
-        assert found.stream is not None
-        times.append(stream_estimate(found.stream, asked.scop, asked.machine, sizes).microseconds)
+        assert found.overlapped is not None
+        times.append(stream_estimate(found.overlapped, asked.scop, asked.machine, sizes).microseconds)
     assert [ms for *_, ms in tiles] == sorted(ms for *_, ms in tiles)
     assert times == sorted(times)
 
@@ -276,7 +277,7 @@ def test_the_fastest_measured_blocks_are_chosen() -> None:
     rounds, 61.6 and 61.2; 12 warps, whose registers spill, 70.2."""
     file = Path(__file__).resolve().parents[4] / "polybench/polybench/heat-3d.c"
     found = polytile.compile(file, schedule="auto", parameters={"tsteps": 1000, "n": 200}).scops[0]
-    chosen = found.compilation.stream
+    chosen = found.compilation.overlapped
     assert chosen is not None
     assert (chosen.iterations, chosen.tile, chosen.warps, chosen.chunk) == (2, (32, 32), 16, 99)
 
@@ -288,8 +289,8 @@ def test_rounds_are_of_the_blocks_that_are_launched(chunk: int) -> None:
     sizes, choices = {"tsteps": 1000, "n": 200}, Choices(tile=(chunk, 32, 32), block=(16, 32), time_tile=2)
     asked = replace(problem("polybench/heat-3d.c", choices), options=Options(parameters=sizes))
     (found,) = propose(asked)
-    assert found.stream is not None
-    estimate = stream_estimate(found.stream, asked.scop, asked.machine, sizes)
+    assert found.overlapped is not None
+    estimate = stream_estimate(found.overlapped, asked.scop, asked.machine, sizes)
     assert estimate.kernels[0].blocks == 8 * 8 * ceil(198 / chunk)
     assert estimate.microseconds == pytest.approx(1e3 * measured, rel=0.22)
 
@@ -304,9 +305,9 @@ def test_rounds_are_of_the_blocks_that_are_launched(chunk: int) -> None:
 @pytest.mark.parametrize("size", [4, 9, 26, 33, 50, 130, 200, 1001])
 def test_tiles_are_as_many_as_kernels_launch(source: str, tile: tuple[int, ...], height: int, size: int) -> None:
     found = candidate(source, Choices(tile=tile, time_tile=height))
-    assert found.stream is not None
-    cells = cells_of_plan(found.scop, found.stream, index_type(found.scop))
+    assert found.overlapped is not None
+    cells = cells_of_plan(found.scop, found.overlapped, index_type(found.scop))
     values = {p.name: size for p in found.scop.parameters}
-    ends = [[evaluate(end, values) for end in cells.range[k]] for k in range(found.stream.dims)]
-    launched = tuple(evaluate(axis.count, values) for axis in axes(found.stream, cells))
-    assert found.stream.counts([last - first + 1 for first, last in ends]) == launched
+    ends = [[evaluate(end, values) for end in cells.range[k]] for k in range(found.overlapped.dims)]
+    launched = tuple(evaluate(axis.count, values) for axis in axes(found.overlapped, cells))
+    assert found.overlapped.counts([last - first + 1 for first, last in ends]) == launched

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStore
+from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
@@ -33,7 +35,7 @@ RIGHT = [
 ]
 
 
-def prove(source: str, plan: StreamPlan) -> tuple[str, ...]:
+def prove(source: str, plan: OverlappedTiles) -> tuple[str, ...]:
     problem = problem_of(source)
     return prove_overlapped(problem.scop, problem.scop, problem.dependences, plan)
 
@@ -42,7 +44,8 @@ def prove(source: str, plan: StreamPlan) -> tuple[str, ...]:
 def test_right_plans_are_proven(source: str, iterations: int, plan_of: PlanOf) -> None:
     plan = plan_of(source, iterations)
     assert prove(source, plan)
-    assert from_json(StreamPlan, to_json(plan)) == plan
+    written = KernelPlan(0, time_tile=plan)
+    assert from_json(KernelPlan, to_json(written)) == written
 
 
 def test_blocks_in_place_write_no_element_that_they_read(plan_of: PlanOf) -> None:
@@ -99,7 +102,7 @@ def test_elements_of_their_own_for_each_iteration_are_refused(plan_of: PlanOf) -
         prove(COPY_BACK.replace("B[i][j]", "E[t][i][j]"), renamed(plan_of(COPY_BACK, 4), "B", "E"))
 
 
-def renamed(plan: StreamPlan, array: str, other: str) -> StreamPlan:
+def renamed(plan: OverlappedTiles, array: str, other: str) -> OverlappedTiles:
     return replace(plan, steps=tuple(replace(s, array=other if s.array == array else s.array) for s in plan.steps))
 
 

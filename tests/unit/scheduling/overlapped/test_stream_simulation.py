@@ -14,9 +14,10 @@ import pytest
 from polytile.certificate import statements
 from polytile.check.time_tiles.problems import time_tile_problems
 from polytile.diagnostics import InternalError
+from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStore
 from polytile.ir.plan_file import to_json
 from polytile.ir.scop import Origin, Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 
@@ -35,12 +36,12 @@ PROGRAMS: dict[str, tuple[dict[str, int], str]] = {  # sizes, and which of them 
 }
 
 
-def simulation(source: str, plan: StreamPlan, iterations: int) -> Simulation:
+def simulation(source: str, plan: OverlappedTiles, iterations: int) -> Simulation:
     sizes, time = PROGRAMS[source]
     return Simulation(problem_of(source).scop, {**sizes, time: iterations}, plan.dims)
 
 
-def is_proven(source: str, plan: StreamPlan) -> bool:
+def is_proven(source: str, plan: OverlappedTiles) -> bool:
     problem = problem_of(source)
     try:
         return bool(prove_overlapped(problem.scop, problem.scop, problem.dependences, plan))
@@ -48,7 +49,7 @@ def is_proven(source: str, plan: StreamPlan) -> bool:
         return False
 
 
-def checked(scop: Scop, plan: StreamPlan) -> list[str]:
+def checked(scop: Scop, plan: OverlappedTiles) -> list[str]:
     program: Any = {**statements(scop), "arrays": {a.name: a.root for a in scop.arrays}}
     visible = [a.name for a in scop.arrays if a.origin is Origin.EXTERNAL and a.live_out]
     program, content = json.loads(json.dumps([program, to_json(plan)]))
@@ -77,7 +78,7 @@ def test_right_plans_compute_what_the_source_does(source: str, plan_of: PlanOf) 
         assert simulation(source, plan, iterations).is_right(plan)
 
 
-def perturbed(plan: StreamPlan, choose: random.Random) -> StreamPlan:
+def perturbed(plan: OverlappedTiles, choose: random.Random) -> OverlappedTiles:
     """One or two numbers, sources or stores changed at random."""
     for _ in range(choose.choice((1, 1, 1, 2))):
         step, by = choose.choice(plan.steps), choose.choice((-1, 1))

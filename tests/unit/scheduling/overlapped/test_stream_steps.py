@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.time_tile import Exchange
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 
 from .conftest import PlanOf
@@ -69,7 +70,7 @@ def test_reads_find_planes_that_are_made_and_not_yet_overwritten(source: str, pl
         assert all(a + k <= b for a, k, b in zip(reader.upper, read.offset, made.upper, strict=True))
 
 
-def stored(plan: StreamPlan) -> list[tuple[str, int, int | None]]:
+def stored(plan: OverlappedTiles) -> list[tuple[str, int, int | None]]:
     """Array, iteration, and the iteration of the input that it becomes."""
     steps = plan.steps
     return [

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from polytile.choices import Choices
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.candidate import Problem
@@ -45,17 +45,17 @@ def asked(source: str, choices: Choices) -> Problem:
     return replace(problem_of(source), choices=choices, options=Options(parameters=sizes_of(source)))
 
 
-def planned(source: str, iterations: int, columns: int, chunk: int) -> StreamPlan:
+def planned(source: str, iterations: int, columns: int, chunk: int) -> OverlappedTiles:
     (found,) = propose(asked(source, Choices(tile=(chunk, 32 * columns), time_tile=iterations)))
-    assert found.stream is not None
-    return found.stream
+    assert found.overlapped is not None
+    return found.overlapped
 
 
 def h100(machine: Machine) -> Machine:
     return replace(machine, speed=machine.speed.with_slow_memory)
 
 
-def milliseconds(source: str, plan: StreamPlan) -> float:
+def milliseconds(source: str, plan: OverlappedTiles) -> float:
     problem = problem_of(source)
     return stream_estimate(plan, problem.scop, h100(problem.machine), sizes_of(source)).microseconds / 1000
 
@@ -85,8 +85,8 @@ CHOSEN = {
 @pytest.mark.parametrize("source", CHOSEN)
 def test_strips_that_were_measured_to_be_faster_are_chosen(source: str) -> None:
     (found,) = propose(asked(source, Choices()))
-    assert found.stream is not None
-    assert (found.stream.iterations, *found.stream.points, found.stream.chunk) == CHOSEN[source]
+    assert found.overlapped is not None
+    assert (found.overlapped.iterations, *found.overlapped.points, found.overlapped.chunk) == CHOSEN[source]
 
 
 def test_few_warps_wait_for_one_instruction_after_another() -> None:

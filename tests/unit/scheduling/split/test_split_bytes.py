@@ -25,7 +25,7 @@ def test_bytes_fall_with_the_height_of_a_band_as_measured(name: str, steps: int)
     (scop,) = polytile.compile(
         SUITE / f"{name}.c", include_dirs=(SUITE.parent,), parameters=SIZES[name], schedule="split", time_tile=steps
     ).scops
-    assert scop.compilation.split is not None and scop.compilation.split.height == steps
+    assert scop.compilation.split is not None and scop.compilation.split.iterations == steps
     (kernel,) = scop.compilation.estimate.kernels
     launches = len(scop.compilation.split.phases) / steps
     moved = launches * kernel.memory * 1e-6 * machine_of("sm_90").speed.memory

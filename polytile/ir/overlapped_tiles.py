@@ -20,7 +20,6 @@ generation of high-performance GPU code for stencil computations (Proc. IEEE 201
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from functools import cached_property
 from math import ceil, prod
 
@@ -28,24 +27,11 @@ from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
 from polytile.ir.chunk_length import chunk_length
 from polytile.ir.scop import Array, Origin, Scop
+from polytile.ir.time_tile import Exchange, TileRead, TimeTile
 from polytile.machine import WARP_SIZE
 
 MOST_OF_A_SIDE = 1 << 20  # cells: products of three are below 2^63
 ROOMY_PLANES = 124  # registers of a thread's planes, from one to the next, beside which ptxas has room for others
-
-
-class Exchange(Enum):
-    """How threads get values of cells beside their own."""
-
-    WARP = "shuffles"  # the lanes of a warp hold a strip of the last dimension; nobody waits
-    BLOCK = "shared memory"  # the warps of a block hold rows of a tile, which show each other those at their edges
-    PLANES = "planes in shared memory"  # a block loads planes of a tile with their halo, which all its threads read
-    COLUMNS = "a plane in shared memory, others in registers"  # threads keep their own points of all planes
-
-    @property
-    def is_one_step(self) -> bool:
-        """Return whether tiles share planes of inputs alone, so that no cell is made twice."""
-        return self in (Exchange.PLANES, Exchange.COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +73,12 @@ class StreamStep:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamRead:
-    """An access of a statement in `step` (its position in the statement's accesses) that reads values of the step
-    `source`, `offset` away from the cell that the statement writes. Accesses of arrays that no step makes are none:
-    they read device memory."""
+class StreamRead(TileRead):
+    """An access of a statement in `step` that reads values of the step `source`. Accesses of arrays that no step makes
+    are none: they read device memory."""
 
     step: int
-    statement: str
-    access: int
     source: int
-    offset: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +92,7 @@ class StreamStore:
 
 
 @dataclass(frozen=True)
-class StreamPlan:
+class OverlappedTiles(TimeTile):
     """Blocks of `iterations` of the time loop, two at a time: the first reads the user's arrays and writes `shadows`
     (the input step, the name of the array that is its second buffer), the second reads those and writes the user's.
 
@@ -149,16 +131,12 @@ class StreamPlan:
     (0: there is no such bound). Sides of more than MOST_OF_A_SIDE cells count as these.
     """
 
-    name: str
-    iterations: int
+    shape = "overlapped"
+    reads: tuple[StreamRead, ...]
     dims: int
     steps: tuple[StreamStep, ...]
-    reads: tuple[StreamRead, ...]
     stores: tuple[StreamStore, ...]
     shadows: tuple[tuple[int, str], ...]
-    exchange: Exchange
-    threads: tuple[int, ...]
-    points: tuple[int, ...]
     chunk: int = 0
     tiles_at_once: int = 0
     once: bool = False
@@ -213,7 +191,6 @@ class StreamPlan:
 
     @property
     def title(self) -> str:
-        """Return what the kernels are, for messages."""
         return "a kernel of a DAG of stencils" if self.once else f"kernels of {self.iterations} iterations"
 
     @cached_property
@@ -233,12 +210,6 @@ class StreamPlan:
     def streamed(self) -> int:
         """Return how many dimensions are streamed: 1, or 0 in one dimension."""
         return int(self.dims > 1)
-
-    @cached_property
-    def tile(self) -> tuple[int, ...]:
-        """Return the cells of a tile along each dimension that is not streamed, halo included."""
-        lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
-        return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
 
     @cached_property
     def lower(self) -> tuple[int, ...]:
@@ -293,11 +264,6 @@ class StreamPlan:
         return prod(self.tile) / prod(self.owned)
 
     @property
-    def warps(self) -> int:
-        """Return the number of warps of a block."""
-        return self.threads[0] if self.exchange is Exchange.WARP else ceil(prod(self.threads) / WARP_SIZE)
-
-    @property
     def latest(self) -> int:
         """Count planes that pass before the first one that a tile owns is made."""
         return self.lower[0] + max(s.lag for s in self.steps)
@@ -320,7 +286,6 @@ class StreamPlan:
         return dict(self.shadows)[step]
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines that describe the plan to a person: --explain."""
         tile = " x ".join(str(n) for n in self.tile)
         owned = " x ".join(str(n) for n in self.owned)
         what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
@@ -388,7 +353,7 @@ def read_when(steps: Sequence[StreamStep], read: StreamRead, streamed: int, exch
     return min(behind, int(exchange is Exchange.BLOCK)) if steps[read.step].retimed else behind
 
 
-def shadow_arrays(scop: Scop, plan: StreamPlan) -> tuple[Array, ...]:
+def shadow_arrays(scop: Scop, plan: OverlappedTiles) -> tuple[Array, ...]:
     """Return the second buffers of the inputs, with an element for each place.
 
     They are arrays of device memory alone, which no statement of the Scop mentions.

@@ -24,6 +24,7 @@ from itertools import product
 
 from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import require
+from polytile.ir.time_tile import Exchange, TileRead, TileThreads, TimeTile
 from polytile.machine import WARP_SIZE
 
 Colour = tuple[bool, ...]  # whether tiles grow, by dimension
@@ -67,45 +68,19 @@ class SplitWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitRead:
-    """An access of a statement (its position in the statement's accesses) that reads a version of `array`, `offset`
-    away from the place that the statement writes."""
+class SplitRead(TileRead):
+    """An access of a statement that reads a version of `array`, (t + `version`) mod versions."""
 
-    statement: str
-    access: int
     array: str
     version: int
-    offset: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class SplitBlock:
-    """A block: its warps, and neighbouring cells of a thread along each dimension. In one dimension each warp has a
-    tile, or, `together`, one tile has them beside one another; in two they lie below one another in one."""
-
-    warps: int
-    points: tuple[int, ...]
-    together: bool = False
-
-    @property
-    def threads(self) -> tuple[int, ...]:
-        """Return the number of threads along each dimension of space."""
-        return (WARP_SIZE * self.warps,) if len(self.points) == 1 else (self.warps, WARP_SIZE)
-
-    @cached_property
-    def cells(self) -> tuple[int, ...]:
-        """Return the cells of a tile along each dimension."""
-        lanes = WARP_SIZE * self.points[-1]
-        return (lanes * self.tile_warps,) if len(self.points) == 1 else (self.warps * self.points[0], lanes)
-
-    @property
-    def tile_warps(self) -> int:
-        """Return the number of warps of a tile."""
-        return self.warps if len(self.points) == 2 or self.together else 1
-
-    @property
-    def tiles(self) -> int:
-        return self.warps // self.tile_warps
+def tile_threads(warps: int, points: tuple[int, ...], *, together: bool = False) -> TileThreads:
+    """Return the threads of a block: in one dimension each warp has a tile, or, `together`, one tile has them beside
+    one another; in two they lie below one another in one."""
+    if len(points) == 1 and not together:
+        return TileThreads(Exchange.WARP, (warps,), points)
+    return TileThreads(Exchange.BLOCK, (WARP_SIZE * warps,) if len(points) == 1 else (warps, WARP_SIZE), points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,39 +106,36 @@ class Window:
 
 
 @dataclass(frozen=True)
-class SplitPlan:
-    """Bands of `height` steps, cut along each dimension of space.
+class SplitTiles(TimeTile):
+    """Bands of `iterations` steps, cut along each dimension of space.
 
-    A thread keeps `points` neighbouring cells along each dimension, of each of the `versions` of each array (by name).
-    In one dimension a block has `warps` tiles, a warp each, or, `together`, one tile with its warps beside one another;
-    in two its warps lie below one another in one tile. Lanes lie across the last dimension. Values of `transient`
-    arrays are made anew in each step before they are read.
+    A thread keeps `points` neighbouring cells along each dimension, of each of the `versions` of each array (by name);
+    lanes lie across the last one. Values of `transient` arrays are made anew in each step before they are read.
     `merged`: tiles that grow along equally many dimensions run in one launch. `split_barrier` (two dimensions): warps
     arrive when they have shown rows, and wait for those of others when all rows that need none of them are computed.
     `exact`: tiles load the very places that they read, not boxes around them, in which others of a launch may write.
     """
 
-    name: str
-    height: int
+    shape = "split"
+    reads: tuple[SplitRead, ...]
     cuts: tuple[SplitCut, ...]
     writes: tuple[SplitWrite, ...]
-    reads: tuple[SplitRead, ...]
     versions: tuple[tuple[str, int], ...]
     transient: tuple[str, ...]
-    warps: int
-    points: tuple[int, ...]
     merged: bool = True
-    together: bool = False
     split_barrier: bool = False
     exact: bool = False
 
     def __post_init__(self) -> None:
-        require(self.height > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
+        require(self.iterations > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
         require(len(self.points) == self.dims and min(self.points) > 0, "points along each dimension")
-        require(self.warps > 0, "a block has warps")
+        require(min(self.threads, default=0) > 0, "a block has warps")
+        known = tile_threads(self.warps, self.points, together=self.exchange is Exchange.BLOCK)
+        require(self.block == known, "warps have tiles of their own, or lie side by side in one")
         arrays = dict(self.versions)
         require(len(arrays) == len(self.versions), "an array has one number of versions")
-        require(all(self.height % n == 0 for _, n in self.versions), "bands begin with the same version of each array")
+        same = all(self.iterations % n == 0 for _, n in self.versions)
+        require(same, "bands begin with the same version of each array")
         own = {w.statement for w in self.writes}
         require(len(own) == len(self.writes), "a statement writes one element")
         sides = [side for w in self.writes for side in (w.lower, w.upper)]
@@ -175,12 +147,11 @@ class SplitPlan:
         require(not (self.exact and self.transient), "what is made anew in each step is read in boxes")
         require(used == set(arrays) and set(self.transient) <= used, "all arrays have versions")
         for k in range(self.dims):
-            places, cells = max(self.sizes(k)), self.box[k]
+            places, cells = max(self.sizes(k)), self.tile[k]
             require(places <= cells, f"tiles of {places} places along dimension {k} have {cells} cells")
 
     @property
     def title(self) -> str:
-        """Return what the kernels are, for messages."""
         return "split tiles in registers"
 
     @property
@@ -197,23 +168,8 @@ class SplitPlan:
         return reduce(lambda a, b: max(a, b), (n for _, n in self.versions))
 
     @cached_property
-    def block(self) -> SplitBlock:
-        return SplitBlock(self.warps, self.points, self.together)
-
-    @property
-    def box(self) -> tuple[int, ...]:
-        """Return the cells of a tile along each dimension."""
-        return self.block.cells
-
-    @property
-    def tile_warps(self) -> int:
-        """Return the number of warps of a tile."""
-        return self.block.tile_warps
-
-    @property
-    def tiles(self) -> int:
-        """Return the number of tiles of a block."""
-        return self.block.tiles
+    def block(self) -> TileThreads:
+        return TileThreads(self.exchange, self.threads, self.points)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -271,11 +227,11 @@ class SplitPlan:
 
     def corner(self, k: int, grows: bool) -> int:
         """Return the first place that a tile touches at any step, from place P K."""
-        return self._ends(k, self.cuts[k], self.height)[grows][0]
+        return self._ends(k, self.cuts[k], self.iterations)[grows][0]
 
     def sizes(self, k: int) -> tuple[int, int]:
         """Return the number of places that shrinking and growing tiles touch along a dimension."""
-        return self.sizes_of(k, self.cuts[k], self.height)
+        return self.sizes_of(k, self.cuts[k], self.iterations)
 
     def sizes_of(self, k: int, cut: SplitCut, height: int) -> tuple[int, int]:
         """Return the number of places along a dimension, as `sizes` does, of tiles that are cut otherwise."""
@@ -290,13 +246,13 @@ class SplitPlan:
         return (shrinking, cut.width - 1 + shrunk), (growing, grown)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines that describe the plan to a person: --explain."""
-        box = " x ".join(map(str, self.box))
+        box = " x ".join(map(str, self.tile))
         points = " x ".join(map(str, self.points))
         tiles = " x ".join(str(cut.width) for cut in self.cuts)
         waits = ", which wait for one another only where they read rows" if self.split_barrier else ""
         what = f"{self.warps} warp{'s' * (self.warps != 1)} a block{' and tile' * (self.tile_warps > 1)}"
-        yield f"bands of {self.height} steps, tiles {tiles} wide in {box} cells; {what}{waits}, {points} cells a thread"
+        where = f"tiles {tiles} wide in {box} cells; {what}{waits}"
+        yield f"bands of {self.iterations} steps, {where}, {points} cells a thread"
         for array, versions in self.versions:
             many = f"{versions} versions of " if versions > 1 else ""
             made = ", made anew in each step" if array in self.transient else ""
