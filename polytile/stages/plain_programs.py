@@ -1,8 +1,8 @@
 """The host program of plain kernels that a schedule and its plans stand for, and what each of these asks of passes.
 
 tree           the loops of isl, by codegen/lowering/lower.py
-split plan     the kernel of tiles in registers, by lowering/time_tiles/split
-stream plan    kernels for the first iterations, by lowering/time_tiles/overlapped, and the tree's loops for others
+split tiles    the kernel of tiles in registers, by lowering/time_tiles/split
+overlapped     kernels for the first iterations, by lowering/time_tiles/overlapped, and the tree's loops for others
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _memory(state: Compilation, first: StreamProgram | None) -> tuple[Buffer, ..
 
 # Kernels for the first iterations -------------------------------------------------------------------------------------
 def _first_iterations(state: Compilation) -> StreamProgram | None:
-    """Return the kernels of a stream plan, and the host's loop around them."""
+    """Return the kernels of a plan of overlapped tiles, and the host's loop around them."""
     if state.overlapped is None:
         return None
     from polytile.codegen.lowering.time_tiles.overlapped.stream_program import stream_kernels

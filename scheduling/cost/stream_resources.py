@@ -1,4 +1,4 @@
-"""What kernels of stream plans take: registers of a thread, shared memory of a block, instructions of a plane.
+"""What kernels of overlapped tiles take: registers of a thread, shared memory of a block, instructions of a plane.
 
 step: 3 planes of 4 columns a lane, in double precision: 2 planes stay from one plane to the next, 16 registers
 step whose rows other warps of a block read up to 2 planes later: 3 planes of each warp's edge rows in shared memory
@@ -50,7 +50,7 @@ Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset acros
 
 
 class PlannedSteps(Protocol):
-    """Steps and how they read one another: a OverlappedTiles, or one that is thought of."""
+    """Steps and how they read one another: OverlappedTiles, or one that is thought of."""
 
     @property
     def steps(self) -> tuple[StreamStep, ...]: ...

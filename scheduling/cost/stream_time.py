@@ -1,4 +1,4 @@
-"""An estimate of the time that the blocks of a stream plan take on a GPU, and what is left for one-step kernels.
+"""An estimate of the time that the blocks of overlapped tiles take on a GPU, and what is left for one-step kernels.
 
 A kernel takes as long as the slowest of what it waits for: device memory, which has the inputs, the results and other
 arrays once for each block of iterations; L2, from which tiles load their halos; and the instructions of warps, whose

@@ -1,4 +1,4 @@
-"""From a compiled SCoP with a stream plan to the records of its picture."""
+"""From a compiled SCoP with a plan of overlapped tiles to the records of its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tiles of a stream plan at given sizes, as its kernels have them.
+"""The tiles of a plan of overlapped tiles at given sizes, as its kernels have them.
 
 Where tiles begin and how many there are is computed by the host and the kernels, as expressions over parameters
 (`codegen/lowering/time_tiles/overlapped/tile_grid.py`): these are evaluated here.

@@ -1,4 +1,4 @@
-"""Device memory between the kernels of a stream plan, by induction over pairs of them.
+"""Device memory between the kernels of a plan of overlapped tiles, by induction over pairs of them.
 
 Before a pair of blocks, at t0, the home of each input has the values that its iteration left, and constant cells have
 what they always had. The first kernel reads homes and writes the second buffers; the second kernel reads these, and

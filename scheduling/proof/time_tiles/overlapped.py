@@ -1,4 +1,4 @@
-"""What is proven of a stream plan: its blocks of iterations leave in memory what those of the source leave.
+"""What is proven of overlapped tiles: its blocks of iterations leave in memory what those of the source leave.
 
 - values: each cell that a step claims is computed from the values that the source computes it from (values.py);
 - sums: terms are added up in another order only where a step is a sum, each term of a single plane (values.py);

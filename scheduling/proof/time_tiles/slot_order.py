@@ -1,4 +1,4 @@
-"""Boxes, planes and slots of a stream plan: what a step reads was made, is still there, and may be seen.
+"""Boxes, planes and slots of a plan of overlapped tiles: what a step reads was made, is still there, and may be seen.
 
 A step makes plane z when plane z + lag arrives, after the steps before it. So of a plane d away, `ahead` = lag - lag of
 its source - d planes have arrived since it was made, and slots - ahead more arrive before its place is written again.

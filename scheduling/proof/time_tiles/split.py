@@ -1,4 +1,4 @@
-"""What is proven of a split plan: tiles whose values are in registers leave in memory what the source leaves.
+"""What is proven of a plan of split tiles: tiles whose values are in registers leave in memory what the source leaves.
 
 For any sizes, from the numbers of the plan alone:
 

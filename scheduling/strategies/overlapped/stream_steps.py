@@ -1,4 +1,4 @@
-"""From the values of a stencil to the steps of a stream plan: boxes, lags, and how many planes each step keeps.
+"""From the values of a stencil to the steps of overlapped tiles: boxes, lags, and how many planes each step keeps.
 
 before: field A reads A, made 1 iteration ago, at offsets -1 .. 1 in both dimensions; blocks of 2 iterations
 after:  step 0: A of iteration t0 - 1, loaded: box [-2..+2, -2..+2], lag 0, 3 planes

@@ -241,7 +241,7 @@ def test_a_rejected_certificate_has_exit_status_1(written: Path, capsys: pytest.
         ('{"format": "polytile certificate", "version": 0, "scops": []}', "version 0, known are 1, 2, 3"),
         ('{"format": "polytile certificate", "version": 1, "scops": [{}]}', "KeyError"),
         ('{"format": "polytile certificate", "version": 1, "scops": [3]}', "is not a certificate"),
-        ('{"format": "polytile certificate", "version": 2, "scops": [{"split": {}}]}', "time tiles as before version 3"),
+        ('{"format": "polytile certificate", "version": 2, "scops": [{"split": {}}]}', "tiles as before version 3"),
     ],
 )
 def test_what_is_no_certificate(

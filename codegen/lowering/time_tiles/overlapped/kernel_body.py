@@ -1,4 +1,4 @@
-"""What kernels of stream plans have in common: the loop over planes, loads ahead, steps, stores.
+"""What kernels of overlapped tiles have in common: the loop over planes, loads ahead, steps, stores.
 
 before: for (t) for (i = 1; i < n - 1; i++) for (j = 1; j < m - 1; j++) A[(t+1)%2][i][j] = f(A[t%2][i-1 .. i+1][j-1 ..])
 after:  each warp or block, for its tile and its chunk of planes:

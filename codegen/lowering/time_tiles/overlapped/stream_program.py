@@ -1,4 +1,4 @@
-"""From a stream plan to its two kernels and the host's loop around them.
+"""From a plan of overlapped tiles to its two kernels and the host's loop around them.
 
 before: for (t = first; t <= last; t++) ...
 after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0 + T; from shadows <<<>>> (t1, ..) }

@@ -1,4 +1,4 @@
-"""From a split plan to its kernel, and the host's loop over bands and phases.
+"""From a plan of split tiles to its kernel, and the host's loop over bands and phases.
 
 before: for (t = first; t <= last; t++) ...
 after:  for (band = first / H; band <= last / H; band++)

@@ -1,4 +1,4 @@
-"""Where a tile of a split plan is, and at which steps of its band places are between its sides.
+"""Where a tile of a plan of split tiles is, and at which steps of its band places are between its sides.
 
 before: S0 runs at step u for  a u <= x - P K <= G - 1 - b u   (a tile that shrinks along x)
 after:  int until = min((x - P * K) / a, (G - 1 - (x - P * K)) / b);        the last step at which it runs there
