@@ -19,7 +19,7 @@ from polytile.choices import OVERLAPPED, Choices
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep
-from polytile.ir.time_tile import Exchange
+from polytile.ir.time_tile import Exchange, TileThreads
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -28,7 +28,7 @@ from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamSizes, stream_sizes
 from polytile.scheduling.strategies.overlapped.strategy import values_of
-from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, stream_steps
 
 ITERATIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 STRIPS = (4, 8)  # of a block, a warp each, which have nothing to do with one another
@@ -43,22 +43,10 @@ TIME_TILE, WARPS, ROW, COLUMN, CHUNK = "time_tile", "warps", "rows", "columns", 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A tile of so many iterations, with the warps of a block and the cells of a thread along each dimension across."""
+    """A tile of so many iterations, with the threads of a block and their cells along each dimension across."""
 
     iterations: int
-    warps: int
-    points: tuple[int, ...]
-    exchange: Exchange
-
-    @property
-    def threads(self) -> tuple[int, ...]:
-        return (self.warps,) if self.exchange is Exchange.WARP else (self.warps, WARP_SIZE)
-
-    @property
-    def cells(self) -> tuple[int, ...]:
-        """Return the cells of a tile along each dimension, halo included."""
-        lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
-        return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
+    block: TileThreads
 
 
 def overlapped_space(compilation: Compilation) -> Subspace:
@@ -129,14 +117,17 @@ def _chunks(plan: OverlappedTiles, planes: float) -> Iterator[int]:
 
 def _tile(plan: OverlappedTiles, point: Mapping[str, Value]) -> Tile:
     points = (int(point[ROW]), int(point[COLUMN]))[-len(plan.points) :]
-    return Tile(int(point[TIME_TILE]), int(point[WARPS]), points, plan.exchange)
+    return Tile(int(point[TIME_TILE]), _block(plan.exchange, int(point[WARPS]), points))
+
+
+def _block(exchange: Exchange, warps: int, points: tuple[int, ...]) -> TileThreads:
+    return TileThreads(exchange, (warps,) if exchange is Exchange.WARP else (warps, WARP_SIZE), points)
 
 
 def _choices(plan: OverlappedTiles, point: Mapping[str, Value]) -> Choices:
     tile, chunk = _tile(plan, point), int(point[CHUNK])
-    block = (tile.warps * WARP_SIZE,) if tile.exchange is Exchange.WARP else tile.threads
-    sizes = (chunk, *tile.cells) if chunk else tile.cells
-    return Choices(schedule=OVERLAPPED, time_tile=tile.iterations, tile=sizes, block=block)
+    sizes = (chunk, *tile.block.tile) if chunk else tile.block.tile
+    return Choices(schedule=OVERLAPPED, time_tile=tile.iterations, tile=sizes, block=tile.block.block_shape)
 
 
 @dataclass(frozen=True)
@@ -158,7 +149,7 @@ class StreamLimits:
         problem = Problem(scop, compilation.dependences, options, machine, options)
         sizes = stream_sizes(scop, plan.dims, fix_parameters(scop.context, options.parameters), plan.once)
         found = cls(problem, values_of(problem), plan.exchange, sizes)
-        chosen = found.computed(Tile(plan.iterations, plan.warps, plan.points, plan.exchange))
+        chosen = found.computed(Tile(plan.iterations, _block(plan.exchange, plan.warps, plan.points)))
         return replace(found, redundancy=max(REDUNDANCY, chosen if chosen < inf else 0.0))
 
     @property
@@ -175,7 +166,7 @@ class StreamLimits:
         for count in sorted({*ITERATIONS, *self._without_rest()}):
             if 2 * count > max(2.0, self.sizes.iterations):
                 return
-            tiles = [Tile(count, warps, points, self.exchange) for warps, points in shapes]
+            tiles = [Tile(count, _block(self.exchange, *shape)) for shape in shapes]
             if any(self.is_wide(tile) and self.has_room(tile) for tile in tiles):
                 yield count
             elif count > 2:
@@ -195,8 +186,9 @@ class StreamLimits:
         found = self._steps(tile.iterations)
         if found is None:
             return inf
-        own = [cells - halo for cells, halo in zip(tile.cells, found[0].overlap(tile.points), strict=True)]
-        return prod(tile.cells) / prod(own) if min(own) > 0 else inf
+        cells, halo = tile.block.tile, found[0].overlap(tile.block.points)
+        own = [width - narrower for width, narrower in zip(cells, halo, strict=True)]
+        return prod(cells) / prod(own) if min(own) > 0 else inf
 
     def has_room(self, tile: Tile) -> bool:
         """Return whether registers, shared memory and a kernel's instructions suffice, by the compiler's estimates."""
@@ -204,10 +196,10 @@ class StreamLimits:
         if found is None:
             return False
         steps, figures = found
-        own = figures.of(steps.plan(StreamTiles(tile.exchange, tile.threads, tile.points)))
+        own = figures.of(steps.plan(tile.block))
         machine, options = self.problem.machine, self.problem.options
         shared = machine.shared_per_block if options.max_shared_memory is None else options.max_shared_memory
-        room = own.registers <= SLACK * _most_registers(tile.warps, machine) and own.shared_bytes <= shared
+        room = own.registers <= SLACK * _most_registers(tile.block.warps, machine) and own.shared_bytes <= shared
         return room and own.instructions <= machine.tuning.stream.instructions
 
     def _steps(self, iterations: int) -> tuple[StreamSteps, StreamFigures] | None:

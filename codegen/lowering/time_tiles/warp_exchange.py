@@ -124,16 +124,16 @@ class WarpEnds:
                 target = Access(self.name, (lift(slot), lift(row), self.lane), self.ring.element)
                 yield Store(target, (zero(self.ring.element),), guard=own)
 
-    def shown(self, slot: Expr) -> Iterator[Stmt]:
+    def shown(self, phase: Name) -> Iterator[Stmt]:
         """Store the cells that other warps read, each by the lane that has it."""
         cells = WARP_SIZE * self.ring.points[-1]
         places = [*range(self.behind), *range(cells - self.before, cells)]
         for column, place in enumerate(places):
             lane, own = divmod(place, self.ring.points[-1])
-            target = Access(self.name, (slot, add(self.warp, 1), lift(column)), self.ring.element)
+            target = Access(self.name, (mod(phase, self.slots), add(self.warp, 1), lift(column)), self.ring.element)
             yield Store(target, (self.ring.at(0, (own,)),), guard=compare("==", self.lane, lane))
 
-    def fetched(self, column: int, slot: Expr) -> Stmt:
+    def fetched(self, column: int, phase: Name) -> Stmt:
         """Load a column, counted from the thread's first, in the lanes for which it is in another warp."""
         width = self.ring.points[-1]
         lanes = column // width
@@ -142,5 +142,5 @@ class WarpEnds:
         else:
             beyond, warps, first = compare(">=", self.lane, WARP_SIZE - lanes), 2, -WARP_SIZE * width
         place = add(mul(self.lane, width), first + column)
-        source = Access(self.name, (slot, add(self.warp, warps), place), self.ring.element)
+        source = Access(self.name, (mod(phase, self.slots), add(self.warp, warps), place), self.ring.element)
         return If(beyond, (Load((self.ring.at(0, (column,)),), source),))

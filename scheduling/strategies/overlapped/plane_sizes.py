@@ -17,7 +17,7 @@ from math import ceil, prod
 from polytile.diagnostics import UsageError
 from polytile.ir.expr import ULLONG
 from polytile.ir.overlapped_tiles import OverlappedTiles, planes_behind
-from polytile.ir.time_tile import Exchange
+from polytile.ir.time_tile import Exchange, TileThreads
 from polytile.machine import MAX_BLOCK_THREADS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.candidate import Problem
@@ -28,7 +28,6 @@ from polytile.scheduling.cost.stream_time import StreamSizes, stream_sizes
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.plane_steps import plane_steps
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan
-from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles
 
 EXCHANGES = {"shared": Exchange.PLANES, "registers": Exchange.COLUMNS}
 BLOCKS = {1: ((128,), (256,)), 2: ((4, 32), (8, 32), (4, 64), (16, 32))}  # that are tried, by dimensions
@@ -109,8 +108,8 @@ class _Search:
             grown = (replace(s, slots=s.slots + more) if s.index in beside else s for s in steps.steps)
             steps = replace(steps, steps=tuple(grown))
         shared, read_only = 0 if ring else 1 + more, bool(self.choices.read_only) and not self._updates()
-        tiles = StreamTiles(self.exchange, threads, points, 0, False, barriers, shared, read_only)
-        return steps.plan(tiles)
+        plan = steps.plan(TileThreads(self.exchange, threads, points))
+        return replace(plan, barriers=barriers, shared_planes=shared, read_only=read_only)
 
     def _updates(self) -> bool:
         """Return whether a kernel may overwrite the cells that it reads, which the read-only path must not have.

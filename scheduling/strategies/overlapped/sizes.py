@@ -14,7 +14,7 @@ from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
 from polytile.ir.kernel import ceil_div
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead
-from polytile.ir.time_tile import Exchange
+from polytile.ir.time_tile import Exchange, TileThreads
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -25,7 +25,7 @@ from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, TileFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, TileCost, stream_sizes
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
-from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, stream_steps
 
 MOST_ROUNDS = 3  # in which tiles get their places
 
@@ -115,8 +115,7 @@ class _Search:
         steps = stream_steps(self.problem.scop, self.values, iterations, self.exchange, retimed)
         of_steps: StreamFigures | None = None
         best: SizedPlan | None = None
-        for tiles in self._tiles(steps):
-            plan = steps.plan(tiles)
+        for plan in self._tiles(steps):
             of_steps = of_steps or stream_figures(plan, self.problem.scop)
             figures = of_steps.of(plan)
             if not self._fits(plan, figures):
@@ -194,14 +193,14 @@ class _Search:
         return self.machine.shared_per_block if asked is None else asked
 
     # Tiles --------------------------------------------------------------------------------------------
-    def _tiles(self, steps: StreamSteps) -> Iterator[StreamTiles]:
-        """Yield the tiles that have cells of their own."""
+    def _tiles(self, steps: StreamSteps) -> Iterator[OverlappedTiles]:
+        """Yield the plans whose tiles have cells of their own."""
         for threads, points in self._shapes(steps.dims - int(steps.dims > 1)):
-            widths = tuple(n * p for n, p in zip(self._lanes(threads), points, strict=True))
-            halo = steps.overlap(points)
+            block, halo = TileThreads(self.exchange, threads, points), steps.overlap(points)
+            widths = block.tile
             if all(width > narrower for width, narrower in zip(widths, halo, strict=True)):
                 splits = self.machine.splits_barriers and has_inner_rows(steps.reads, points)
-                yield StreamTiles(self.exchange, threads, points, split_barrier=splits)
+                yield steps.plan(block, split_barrier=splits)
             elif self.choices.tile and self.choices.time_tile:
                 raise UsageError(
                     f"--tile: {_by(widths)} is too narrow for --time-tile {steps.iterations}: {_by(halo)} is halo",

@@ -19,27 +19,13 @@ from polytile.ir.name_supply import Names
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep, StreamStore, halo_units
 from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import Scop
-from polytile.ir.time_tile import Exchange
+from polytile.ir.time_tile import Exchange, TileThreads
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.strategies.overlapped.plane_schedule import Offset, Reach, boxes, lags, reach, slots
 
 NAME = "stream"
 Key = tuple[int, int]  # the iteration of a block, and the field
-
-
-@dataclass(frozen=True, slots=True)
-class StreamTiles:
-    """What is chosen of a plan beside its iterations: how threads exchange values, and who has which cells."""
-
-    exchange: Exchange
-    threads: tuple[int, ...]
-    points: tuple[int, ...]
-    chunk: int = 0
-    split_barrier: bool = False
-    barriers: int = 0
-    shared_planes: int = 0
-    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +41,21 @@ class StreamSteps:
     once: bool = False
     in_place: bool = False
 
-    def plan(self, tiles: StreamTiles) -> OverlappedTiles:
+    def plan(self, block: TileThreads, *, split_barrier: bool = False) -> OverlappedTiles:
+        """Return the plan with tiles of such blocks."""
         return OverlappedTiles(
-            tiles.exchange,
-            tiles.threads,
-            tiles.points,
+            block.exchange,
+            block.threads,
+            block.points,
             self.iterations,
             self.reads,
             self.dims,
             self.steps,
             self.stores,
             self.shadows,
-            tiles.chunk,
             once=self.once,
-            split_barrier=tiles.split_barrier,
             in_place=self.in_place,
-            barriers=tiles.barriers,
-            shared_planes=tiles.shared_planes,
-            read_only=tiles.read_only,
+            split_barrier=split_barrier,
         )
 
     def sides(self) -> tuple[tuple[int, int], ...]:

@@ -75,8 +75,7 @@ class TileSteps:
         axes = ("row", "column")[2 - plan.dims :]
         self.low = tuple(Name(names.fresh(f"low_{axis}"), self.integer) for axis in axes)
         self.high = tuple(Name(names.fresh(f"high_{axis}"), self.integer) for axis in axes)
-        self.edges: dict[tuple[int, int, Field], Edges] = {}
-        self.ends: dict[tuple[int, int, Field], WarpEnds] = {}
+        self.edges: dict[tuple[int, int, Field], Edges | WarpEnds] = {}
         self.warp, self.lane = threads
         self.shown = Access(names.fresh("shown"), (lift(0),), BARRIER_TYPE)
         self.parity = Name(names.fresh("parity"), self.integer)
@@ -96,14 +95,13 @@ class TileSteps:
             name = self.names.fresh(f"shown_{key[2][0]}")
             if self.plan.dims == 1:
                 ends = WarpEnds(self.rings[key[2]], name, offsets, self.plan.warps, slots, self.warp, self.lane)
-                self.ends[key] = ends
+                self.edges[key] = ends
                 continue
             rows = EdgeRows.of(self.plan.warps, self.plan.points[0], offsets)
             self.edges[key] = Edges(self.rings[key[2]], name, rows, slots, self.warp, self.lane)
 
     def storage(self) -> tuple[Storage, ...]:
-        rows, ends = self.edges.values(), self.ends.values()
-        found = (*(edges.storage() for edges in rows), *(edge.storage() for edge in ends))
+        found = tuple(edges.storage() for edges in self.edges.values())
         if not self._splits:
             return found
         return (*found, Storage(self.shown.array, Space.SHARED, BARRIER_TYPE, (lift(1),), self.shown.array))
@@ -123,10 +121,8 @@ class TileSteps:
             first = both(compare("==", self.warp, 0), compare("==", self.lane, 0))
             yield If(first, (InitBarrier(self.shown, self.plan.warps),))
             yield Barrier("the split barrier is there")
-        for rows in self.edges.values():
-            yield from rows.beside_tile()
-        for ends in self.ends.values():
-            yield from ends.beside_tile()
+        for edges in self.edges.values():
+            yield from edges.beside_tile()
 
     def _field(self, one: SplitRead | SplitWrite, turn: int) -> Field:
         versions = dict(self.plan.versions)[one.array]
@@ -172,26 +168,23 @@ class TileSteps:
 
         Statements may also run at rows of the thread alone while those of others arrive.
         """
-        rows = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
-        ends = [ends for (at, of, _), ends in self.ends.items() if (at, of) == (turn, level)]
+        shown = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
         for _, masks in writes:
             yield from masks.declared
-        for edges in rows:
+        for edges in shown:
             yield from edges.shown(self.u)
-        for end in ends:
-            yield from end.shown(self._slot(end))
         early = range(0)
-        if rows and self._splits:
+        if shown and self._splits:
             early = self._rows_alone([write for write, _ in writes])
             yield from self._arrives()
             for write, masks in writes:
                 yield from self._statement(write, turn, masks, early)
             yield from self._waits()
-        elif rows or ends:
+        elif shown:
             yield Barrier(SHOWN)
-        for edges in rows:
-            for row in edges.rows.fetched:
-                yield from edges.fetched(row, 0, self.u)
+        for rows in (edges for edges in shown if isinstance(edges, Edges)):
+            for row in rows.rows.fetched:
+                yield from rows.fetched(row, 0, self.u)
         late = [r for r in range(self.plan.points[0]) if r not in early]
         for write, masks in writes:
             yield from self._statement(write, turn, masks, late)
@@ -208,9 +201,6 @@ class TileSteps:
     def _waits(self) -> Iterator[Stmt]:
         yield Await(self.shown, self.parity, SHOWN)
         yield Assign(self.parity, "", sub(1, self.parity))
-
-    def _slot(self, ends: WarpEnds) -> Expr:
-        return mod(self.u, ends.slots)
 
     # Statements --------------------------------------------------------------------------------------
     def _statement(self, write: SplitWrite, turn: int, masks: Masks, rows: Sequence[int]) -> Iterator[Stmt]:
@@ -300,8 +290,8 @@ class TileSteps:
             if alone:
                 own: Sequence[Expr] = self.v[:-1]
                 yield from (column_of_lane(self.rings[field], 0, column, own) for column in columns)
-                ends = self.ends.get((turn, write.level, field))
-                yield from (ends.fetched(column, self._slot(ends)) for column in columns if ends)
+                ends = self.edges.get((turn, write.level, field))
+                yield from (ends.fetched(column, self.u) for column in columns if isinstance(ends, WarpEnds))
             else:
                 r = self.v[0]
                 every = range(min(rows), self.plan.points[0] + max(rows))

@@ -10,14 +10,14 @@ import pytest
 
 from polytile.frontend.program import read_program
 from polytile.ir.overlapped_tiles import OverlappedTiles
-from polytile.ir.time_tile import Exchange
+from polytile.ir.time_tile import Exchange, TileThreads
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.analysis.stencil_form import iterated_stencil
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Problem
-from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import stream_steps
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
 HEADER = "void f(int T, int N, double A[N][N], double B[N][N], double C[2][N][N], double E[T][N][N])"
@@ -47,7 +47,7 @@ def plan_of() -> PlanOf:
         form = iterated_stencil(problem.scop, problem.dependences)
         usual = Exchange.BLOCK if form.dims > 2 else Exchange.WARP
         values, chosen = stencil_values(problem.scop, problem.dependences, form), exchange or usual
-        tiles = StreamTiles(chosen, *TILES[form.dims])
+        tiles = TileThreads(chosen, *TILES[form.dims])
         return stream_steps(problem.scop, values, iterations, chosen).plan(tiles)
 
     return plan

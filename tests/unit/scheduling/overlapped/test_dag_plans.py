@@ -12,7 +12,7 @@ from polytile.frontend.program import read_program
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStore
 from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
-from polytile.ir.time_tile import Exchange
+from polytile.ir.time_tile import Exchange, TileThreads
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
@@ -20,7 +20,7 @@ from polytile.scheduling.candidate import Problem
 from polytile.scheduling.proof.time_tiles.overlapped import prove_overlapped
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
 from polytile.scheduling.strategies.overlapped.dag_values import dag_values
-from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import stream_steps
 
 from .planted import MISTAKES, with_read, with_step, with_stores
 from .test_stream_simulation import checked
@@ -47,7 +47,7 @@ def problem() -> Problem:
 def plan_of(exchange: Exchange = Exchange.WARP) -> OverlappedTiles:
     values = dag_values(problem())
     assert values is not None
-    return stream_steps(problem().scop, values, 1, exchange).plan(StreamTiles(exchange, *TILES[exchange]))
+    return stream_steps(problem().scop, values, 1, exchange).plan(TileThreads(exchange, *TILES[exchange]))
 
 
 def prove(plan: OverlappedTiles) -> tuple[str, ...]:
