@@ -14,7 +14,7 @@ from polytile.ir.expr_trees import walk
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.overlapped_tiles import OverlappedTiles
-from polytile.ir.plan import KernelPlan, time_tile
+from polytile.ir.plan import KernelPlan, TimeTiled, time_tile
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.ir.split_tiles import SplitTiles
@@ -36,7 +36,7 @@ ORDERED = "order-statements"  # the pass behind which large bodies are in anothe
 
 
 @dataclass(frozen=True, slots=True)
-class Compilation:
+class Compilation(TimeTiled):
     """One SCoP on its way, with the `source` that it started as.
 
     `analysed` is the Scop that was analysed last, with what was found: only what has changed since is found anew.
@@ -141,16 +141,6 @@ class Compilation:
     def time_tile(self) -> OverlappedTiles | SplitTiles | None:
         """The time tile of the kernels, if any."""
         return time_tile(self.plans.kernels if self.plans else self.given)
-
-    @property
-    def overlapped(self) -> OverlappedTiles | None:
-        """The overlapped tiles that run the first iterations of the time loop, the schedule the rest."""
-        return self.time_tile if isinstance(self.time_tile, OverlappedTiles) else None
-
-    @property
-    def split(self) -> SplitTiles | None:
-        """The split tiles in registers that run all that the schedule does."""
-        return self.time_tile if isinstance(self.time_tile, SplitTiles) else None
 
     @property
     def run(self) -> Executions:

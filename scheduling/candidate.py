@@ -12,7 +12,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.overlapped_tiles import OverlappedTiles
-from polytile.ir.plan import KernelPlan, overlapped_tiles, split_tiles, with_time_tile
+from polytile.ir.plan import KernelPlan, TimeTiled, time_tile, with_time_tile
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.ir.split_tiles import SplitTiles
@@ -79,7 +79,7 @@ class Plans:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(TimeTiled):
     """A schedule that a strategy proposes, of a Scop that the strategy may have changed.
 
     `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
@@ -109,14 +109,9 @@ class Candidate:
     unstaged: Candidate | None = None
 
     @property
-    def overlapped(self) -> OverlappedTiles | None:
-        """Return the overlapped tiles that run the first iterations of the time loop, the schedule the rest."""
-        return overlapped_tiles(self.given)
-
-    @property
-    def split(self) -> SplitTiles | None:
-        """Return the split tiles in registers that run all that the schedule does."""
-        return split_tiles(self.given)
+    def time_tile(self) -> OverlappedTiles | SplitTiles | None:
+        """Return the time tile of the kernels, if any."""
+        return time_tile(self.given)
 
     def with_time_tile(self, tile: OverlappedTiles | SplitTiles | None) -> Candidate:
         """Return the candidate with another time tile, or without one."""

@@ -271,16 +271,25 @@ def time_tile(plans: Iterable[KernelPlan]) -> OverlappedTiles | SplitTiles | Non
     return next((plan.time_tile for plan in plans if plan.time_tile is not None), None)
 
 
-def overlapped_tiles(plans: Iterable[KernelPlan]) -> OverlappedTiles | None:
-    """Return the time tile in some plans if it is of this shape."""
-    found = time_tile(plans)
-    return found if isinstance(found, OverlappedTiles) else None
+class TimeTiled:
+    """What has plans with a time tile or without."""
 
+    __slots__ = ()
 
-def split_tiles(plans: Iterable[KernelPlan]) -> SplitTiles | None:
-    """Return the time tile in some plans if it is of this shape."""
-    found = time_tile(plans)
-    return found if isinstance(found, SplitTiles) else None
+    @property
+    def time_tile(self) -> OverlappedTiles | SplitTiles | None:
+        """Return the time tile in the plans, if any."""
+        raise NotImplementedError
+
+    @property
+    def overlapped(self) -> OverlappedTiles | None:
+        """Return the overlapped tiles that run the first iterations of the time loop, the schedule the rest."""
+        return self.time_tile if isinstance(self.time_tile, OverlappedTiles) else None
+
+    @property
+    def split(self) -> SplitTiles | None:
+        """Return the split tiles in registers that run all that the schedule does."""
+        return self.time_tile if isinstance(self.time_tile, SplitTiles) else None
 
 
 def with_time_tile(plans: Iterable[KernelPlan], tile: OverlappedTiles | SplitTiles | None) -> tuple[KernelPlan, ...]:

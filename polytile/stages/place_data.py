@@ -12,7 +12,7 @@ from polytile.diagnostics import PolytileError, UserError
 from polytile.ir.memory import Storage
 from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.ir.placed_storage import tile_plans
-from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan, time_tile, with_time_tile
+from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan, with_time_tile
 from polytile.ir.schedule import MappedSchedule, loop_label, nodes
 from polytile.ir.split_tiles import SplitTiles
 from polytile.machine import Machine
@@ -48,7 +48,7 @@ def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tupl
     """Return a candidate with what would run of it, which later stages then leave alone."""
     assert candidate.schedule is not None
     known, found = _realisation(candidate, shared_memory, machine)
-    found = found.with_time_tile(time_tile(candidate.given))
+    found = found.with_time_tile(candidate.time_tile)
     schedule = _with_barriers(candidate.schedule, found)
     reasons = (*candidate.reasons, *found.lines)
     ready = replace(candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons)

@@ -12,7 +12,6 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import is_home
-from polytile.ir.plan import time_tile
 from polytile.ir.version_conditions import FewerCells
 from polytile.options import STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem, each_line_once
@@ -83,7 +82,7 @@ def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
     options, name = problem.options, problem.scop.name
     if options.load_schedule is not None:
         for loaded_one in _loaded(problem):
-            if time_tile(loaded_one.given) is not None:
+            if loaded_one.time_tile is not None:
                 message = f"{name}: the plan given keeps arrays elsewhere that functions get addresses of"
                 raise UsageError(message, hint="leave its line `# time_tile` out")
             yield loaded_one
@@ -206,7 +205,7 @@ def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
     """Return the candidate with tiles of what threads do not read along rows, in kernels that are faster so by
     estimate."""
     as_asked = bool(problem.options.block or problem.options.sizes)
-    found = {} if time_tile(candidate.given) else widened(candidate, as_asked=as_asked)
+    found = {} if candidate.time_tile else widened(candidate, as_asked=as_asked)
     if not found:
         return candidate
     plain, wide = (_with_estimate(problem, one) for one in (candidate, with_widened(candidate, found)))
@@ -427,7 +426,7 @@ def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
 def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
     """Add the time of what would run, where each launch is from the host."""
     known = problem.options.parameters
-    tile = time_tile(candidate.given)
+    tile = candidate.time_tile
     if tile is not None:
         from polytile.scheduling.cost.time_tile_cost import runs_none, time_tile_estimate
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.diagnostics import UserError
-from polytile.ir.plan import KernelPlan, overlapped_tiles
+from polytile.ir.overlapped_tiles import OverlappedTiles
+from polytile.ir.plan import KernelPlan, time_tile
 from polytile.ir.plan_text import GridVersions, split_plans, split_small_grids
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
@@ -82,14 +83,16 @@ def _without_copies_back(problem: Problem) -> Problem:
 def _loaded(problem: Problem) -> Candidate:
     assert problem.options.load_schedule is not None
     text, plans = _plans(problem)
-    given, stream = plans or (), overlapped_tiles(plans or ())
-    if problem.options.strict and stream is not None and any(step.retimed for step in stream.steps):
+    given = plans or ()
+    tile = time_tile(given)
+    overlapped = tile if isinstance(tile, OverlappedTiles) else None
+    if problem.options.strict and overlapped is not None and any(step.retimed for step in overlapped.steps):
         raise UserError(
             f"the schedule of {problem.scop.name} adds up the terms of sums in another order",
             location=problem.scop.location,
             hint="leave out --fp strict, or save a schedule that was made with it",
         )
-    plain = begin_with_addends(problem.scop) if stream is not None and not problem.options.strict else problem.scop
+    plain = begin_with_addends(problem.scop) if overlapped is not None and not problem.options.strict else problem.scop
     scop, dependences, text = with_reductions_of(plain, problem.dependences, text)
     problem = replace(problem, scop=scop, dependences=dependences)
     tree = read_schedule(scop, text)

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from polytile.choices import SUPERPOSED
 from polytile.ir.isl_util import OverBudgetError, budget
-from polytile.ir.plan import time_tile
 from polytile.ir.schedule import MappedSchedule
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.mapped_loops import is_one_thread, kernels, statements
@@ -46,7 +45,7 @@ def with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate | No
 
 def _alone(candidate: Candidate) -> Iterator[Statements]:
     """Yield the statements of each kernel of one thread that the host launches once and that sums something up."""
-    if candidate.schedule is None or time_tile(candidate.given) is not None:
+    if candidate.schedule is None or candidate.time_tile is not None:
         return
     tree = candidate.schedule.tree
     made = {name for p in candidate.scop.privatised for name in (p.update, *p.added)}
