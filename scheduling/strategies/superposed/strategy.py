@@ -18,6 +18,7 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost import Lane, Request, derivatives, distinct_lines, predict, priority
 from polytile.scheduling.proof.legality import unordered
 from polytile.scheduling.strategies.mapping import with_barriers
+from polytile.scheduling.strategies.serial_kernels import with_serial_kernels_joined
 from polytile.scheduling.strategies.superposed.kernel_formation import (
     FormedKernel,
     Host,
@@ -124,7 +125,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
     """Yield the strategy's mapped schedules that keep the order, each with the Scop whose reductions it privatised."""
     for found in superposed(problem):
         needed = found.dependences.all.intersect_params(found.scop.context)
-        tree = with_barriers(found.tree, needed)
+        tree = with_serial_kernels_joined(with_barriers(found.tree, needed), needed)
         if not unordered(tree, needed):
             yield Candidate(
                 SUPERPOSED,
