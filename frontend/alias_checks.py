@@ -8,7 +8,6 @@ from dataclasses import field
 from polytile.c_flags import aliases_by_type
 from polytile.dataclass import dataclass
 from polytile.frontend.scop_region import HostRead, Region
-from polytile.frontend.type_based_aliasing import may_change
 from polytile.ir.alias_checks import AliasCheck
 from polytile.ir.def_use import targets
 from polytile.ir.expr import Access, CType
@@ -86,3 +85,25 @@ class _Use:
 def _types(access: Access, fields: Mapping[str, Sequence[CType]]) -> Sequence[CType | None]:
     """The types of the numbers that an access is of; structs may have pointers besides."""
     return (*fields[access.array], None) if access.type.kind == "struct" else (access.type,)
+
+
+_CHARACTERS = frozenset(("char", "signed char", "unsigned char"))
+
+
+def may_change(written: CType | None, read: CType | None, *, declared: bool) -> bool:
+    """Whether writing a number of type `written` may change what is read as a number of type `read`; None stands for
+    pointers. `declared` says that it is a variable of that type, or a part of one.
+
+    Characters change everything; else only the signed or unsigned type of the other does. What is no variable has the
+    type that was written last, so that characters read everything, too.
+    """
+    if written is not None and written.name in _CHARACTERS:
+        return True
+    if read is None or written is None:
+        return read is written
+    return _signed(written) == _signed(read) or (not declared and read.name in _CHARACTERS)
+
+
+def _signed(ctype: CType) -> str:
+    """before: unsigned long    after: long"""
+    return ctype.name.removeprefix("unsigned ")

@@ -15,9 +15,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.dataclass import dataclass
-from polytile.frontend.disjoint_fields import are_disjoint
 from polytile.frontend.induction_variables import deciding_parts
-from polytile.frontend.must_reads import MustReads, leads
+from polytile.frontend.must_reads import MustReads, leads, pointer_of
 from polytile.frontend.node_index import NodeIndex
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
@@ -195,3 +194,21 @@ def _loads(node: c_ast.Node) -> Iterator[c_ast.Node]:
         return
     for _, child in node.children():
         yield from _loads(child)
+
+
+def are_disjoint(one: c_ast.Node, other: c_ast.Node, scope: Scope) -> bool:
+    """Whether two places that belong to one variable are different fields, reached through the same pointer, if any."""
+    pointers = [pointer_of(place, scope) for place in (one, other)]
+    spelt = {None if pointer is None else text_of(pointer) for pointer in pointers}
+    ways = [_way(place, pointer) for place, pointer in zip((one, other), pointers, strict=True)]
+    return len(spelt) == 1 and any(a != b for a, b in zip(*ways, strict=False))
+
+
+def _way(place: c_ast.Node, pointer: c_ast.Node | None) -> list[str]:
+    """The names of the fields behind a pointer, or behind a variable: "in", "v" of `p[i].in.v[k]`."""
+    found: list[str] = []
+    while place is not pointer and isinstance(place, c_ast.StructRef | c_ast.ArrayRef):
+        if isinstance(place, c_ast.StructRef):
+            found.append(str(place.field.name))
+        place = place.name
+    return found[::-1]

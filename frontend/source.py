@@ -1,17 +1,24 @@
-"""A C file, parsed, with the places and the regions of its SCoPs."""
+"""A C file, parsed, with the places and the regions of its SCoPs.
+
+Constants without a suffix as `float`, as with gcc's -fsingle-precision-constant.
+
+before: y[i] = x[i] * 0.1 + 0x1p-3;    after: y[i] = x[i] * 0.1f + 0x1p-3f;
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pycparser import c_ast
+
+from polytile.c_flags import single_constants
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.find_scops import ScopPlace, marked_places
 from polytile.frontend.gnu_nodes import with_c99_nodes
 from polytile.frontend.linkage import Linkage
-from polytile.frontend.parse import parse
-from polytile.frontend.preprocess import preprocess
+from polytile.frontend.parse import ParsedFile, location_of, nodes_below, parse
+from polytile.frontend.preprocess import is_shipped, preprocess
 from polytile.frontend.scop_region import Region
-from polytile.frontend.single_precision_constants import make_constants_single
 from polytile.stage_times import stage
 
 
@@ -74,3 +81,16 @@ def fresh_scop_name(function: str, counts: dict[str, int], taken: frozenset[str]
         entry = f"polytile_{name}"
         if not any(t in (name, entry) or t.startswith((f"{name}_", f"{entry}_")) for t in taken):
             return name
+
+
+def make_constants_single(file: ParsedFile) -> None:
+    """Give each floating-point constant without a suffix an `f`, where the flags of the file say so.
+
+    The declarations of polytile's own headers stay as they are: files share them.
+    """
+    if not single_constants(file.source.cflags):
+        return
+    own = (n for n in file.tree.ext if not is_shipped(location_of(n).file))
+    for node in (below for declaration in own for below in nodes_below(declaration)):
+        if isinstance(node, c_ast.Constant) and node.type == "double":
+            node.type, node.value = "float", f"{node.value}f"

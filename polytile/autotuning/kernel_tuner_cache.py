@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from polytile.autotuning.flat_names import FlatNames
 from polytile.autotuning.outcome import Outcome, Status
-from polytile.autotuning.space import Space
+from polytile.autotuning.space import SCHEDULE, Parameter, Point, Space, Value
 
 KERNEL_NAME = "polytile"
 # How an evaluation that has no time ended, in the words of Kernel Tuner's ErrorConfig classes.
@@ -73,3 +72,24 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         failed = FAILED[outcome.status]
         return {"time": failed, "__error__": failed, **times}
     return {"time": outcome.median, "times": list(outcome.milliseconds), **times}
+
+
+class FlatNames:
+    """The names of all parameters of a space, and what they are at a point."""
+
+    def __init__(self, space: Space) -> None:
+        """Find the names; `parameters` are those with their values."""
+        self._several = len(space.parts) > 1
+        words = [Parameter(SCHEDULE, tuple(part.schedule for part in space.parts))] if self._several else []
+        named = [(part.schedule, p) for part in space.parts for p in part.parameters]
+        self.parameters: Sequence[Parameter] = (*words, *(Parameter(self._name(s, p.name), p.values) for s, p in named))
+
+    def flat(self, point: Point) -> dict[str, Value]:
+        """Return all parameters at a point, in the order of `parameters`."""
+        at = dict(point)
+        schedule = str(at.pop(SCHEDULE))
+        own = {self._name(schedule, name): value for name, value in at.items()} | {SCHEDULE: schedule}
+        return {p.name: own.get(p.name, p.values[0]) for p in self.parameters}
+
+    def _name(self, schedule: str, name: str) -> str:
+        return f"{schedule}_{name}" if self._several else name

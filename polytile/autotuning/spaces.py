@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from math import log
 
-from polytile.autotuning.further_choice import GRAPHS, SHARED, FurtherChoice, graphs_of, with_choice
 from polytile.autotuning.kernel_shape import main_kernel, main_kernels
 from polytile.autotuning.loop_space import loop_point, loop_space
 from polytile.autotuning.overlapped_space import overlapped_point, overlapped_space
 from polytile.autotuning.search.named import MOST_EXHAUSTIVE
-from polytile.autotuning.space import Point, Space, Subspace, Value
+from polytile.autotuning.space import Constraint, Parameter, Point, Space, Subspace, Value
 from polytile.autotuning.split_space import split_point, split_space
 from polytile.autotuning.strategy_defaults import compiled_with, is_stencil, kernel_text, strategy_defaults, strategy_of
 from polytile.autotuning.streaming_space import (
@@ -26,6 +25,8 @@ from polytile.autotuning.streaming_space import (
 from polytile.choices import OVERLAPPED, SPLIT, Choices
 from polytile.compilation import Compilation
 from polytile.compiled_scop import CompiledScop
+from polytile.dataclass import dataclass
+from polytile.facts.kernel_facts import estimate_of
 from polytile.options import STRATEGIES
 from polytile.scheduling.strategies.overlapped.plane_steps import plane_steps
 
@@ -149,3 +150,52 @@ def _apart(one: Value, other: Value) -> float:
     if isinstance(one, str) or isinstance(other, str):
         return float(one != other)
     return abs(log((1 + one) / (1 + other)))
+
+
+GRAPHS, SHARED = "graphs", "max_shared_memory"
+SHORT_LAUNCH = 20.0  # microseconds: longer kernels hide what launching the next one takes
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherChoice:
+    """A field of Choices with the value that stands for what the strategy does by itself, and another."""
+
+    name: str
+    own: Value
+    other: Value
+
+    def asked(self, choices: Choices) -> Choices:
+        """Return choices with the other value."""
+        return Choices(**{**choices.asked, self.name: self.other})
+
+
+def graphs_of(compilation: Compilation) -> FurtherChoice | None:
+    """Offer replays as CUDA graphs or none, where the program has many launches, short ones by estimate."""
+    program, estimate = compilation.program, estimate_of(compilation)
+    if program is None or estimate is None or not program.launches_often:
+        return None
+    launches = sum(kernel.launches for kernel in estimate.kernels)
+    if not launches or estimate.microseconds >= SHORT_LAUNCH * launches:
+        return None
+    return FurtherChoice(GRAPHS, program.graphs, not program.graphs)
+
+
+def with_choice(part: Subspace, choice: FurtherChoice, near: Point, *, everywhere: bool) -> Subspace:
+    """Add a choice to a part: its other value everywhere, or at the point that is nearest to the strategy's own."""
+    names = tuple(parameter.name for parameter in part.parameters)
+
+    def choices(point: Mapping[str, Value]) -> Choices:
+        found = part.choices({name: value for name, value in point.items() if name != choice.name})
+        return found if point[choice.name] == choice.own else choice.asked(found)
+
+    def is_near(*given: Value) -> bool:
+        *others, value = given
+        return everywhere or value == choice.own or tuple(zip(names, others, strict=True)) == near[1:]
+
+    values = choice.own, choice.other
+    return Subspace(
+        part.schedule,
+        (*part.parameters, Parameter(choice.name, values)),
+        choices,
+        (*part.constraints, Constraint((*names, choice.name), is_near, f"{choice.name} at the strategy's own sizes")),
+    )

@@ -1,17 +1,35 @@
-"""From a compilation to its facts. Nothing is found before somebody asks: compiling pays nothing for them."""
+"""From a compilation to its facts. Nothing is found before somebody asks: compiling pays nothing for them.
+
+The parts of a generated .cu, and the lines of the user's C that its lines compute.
+
+before: the text of the .cu, and where its lines come from
+after:  kernel f_scop0_k0 in lines 18 to 40, entry f_scop0 in lines 250 to 271;  line 31 computes why.c:4
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polytile.codegen.targets.source_map import LocatedText
 from polytile.compilation import Compilation
-from polytile.diagnostics import PolytileError
-from polytile.facts.generated_text import code_parts, generated_lines
+from polytile.diagnostics import Location, PolytileError
 from polytile.facts.kernel_facts import arrays_of, estimate_of, kernels_of, transfers_of
 from polytile.facts.loop_mapping import kernels_of_statement, mappings_of, sharing_lanes
-from polytile.facts.model import LoopFacts, LoopKind, LoopMapping, Place, RefusalFacts, ScopFacts, StatementFacts, Where
+from polytile.facts.model import (
+    CodePart,
+    CodePartKind,
+    GeneratedLine,
+    LoopFacts,
+    LoopKind,
+    LoopMapping,
+    Place,
+    RefusalFacts,
+    ScopFacts,
+    StatementFacts,
+    Where,
+)
 from polytile.facts.serial_execution import one_thread_remarks
 from polytile.facts.source_loops import loops_of, source_loops
 from polytile.runtime.signature import signature
@@ -87,3 +105,29 @@ def refusal_facts(errors: Iterable[PolytileError], *, left_out: bool = False) ->
         where = (place.file, place.line, place.column) if place and place.line else ("", 0, 0)
         found.append(RefusalFacts(*where, error.message, error.hint or "", left_out))
     return tuple(found)
+
+
+_START = re.compile(r'extern "C" (?P<kernel>__global__ )?(?:void|int) (?:\w+\([^()]*\) )*(?P<name>[A-Za-z_$][\w$]*)\(')
+
+
+def code_parts(cuda: str) -> tuple[CodePart, ...]:
+    """Return the kernels and entry points of a .cu with the comments on top of them, in the order of the text."""
+    return tuple(_parts(cuda.split("\n")))
+
+
+def _parts(lines: Sequence[str]) -> Iterator[CodePart]:
+    for number, line in enumerate(lines):
+        start = _START.match(line)
+        if start is None:
+            continue
+        first = number
+        while first > 0 and lines[first - 1].startswith("//"):
+            first -= 1
+        last = next((k for k in range(number, len(lines)) if lines[k] == "}"), number)
+        kind = CodePartKind.KERNEL if start["kernel"] else CodePartKind.ENTRY
+        yield CodePart(start["name"], kind, first + 1, last + 1)
+
+
+def generated_lines(places: Mapping[int, Location]) -> tuple[GeneratedLine, ...]:
+    """Return where the lines of a .cu come from, in its order."""
+    return tuple(GeneratedLine(line, place.file, place.line) for line, place in sorted(places.items()))

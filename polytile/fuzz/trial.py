@@ -1,28 +1,48 @@
 """One trial: compile a program, load its own schedules again, and compare with the sequential C.
 
 Kernels run in the emulator or on the GPU.
+
+Sizes by the tiles of a compiled program: one below a tile, a tile, one above it, and behind two of them.
+
+before: n = 7, m = 3
+after:  n = 33, m = 31 for blocks of 32 threads, or n = 65, m = 0
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from polytile.api import CompiledScop, Program, compile_file
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.dataclass import dataclass
-from polytile.diagnostics import InternalError, PolytileError, UsageError, UserError, remember_source
+from polytile.diagnostics import (
+    DeviceError,
+    InternalError,
+    PolytileError,
+    UsageError,
+    UserError,
+    ValidationError,
+    remember_source,
+)
 from polytile.fuzz.case import Case, Choices
+from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.evaluate import holds, with_known
 from polytile.fuzz.outcome import AGREED, ON_HOST, REFUSED, Outcome, outcome_of
 from polytile.fuzz.printing import LARGEST
 from polytile.fuzz.ptx import check_ptx
-from polytile.fuzz.tile_sizes import Fitting, sizes_by_tiles
 from polytile.fuzz.tree import LARGEST_TILED, SIZES
-from polytile.fuzz.whole import compare_builds, same_bits_on_gpus
-from polytile.runtime.compilers import nvcc
+from polytile.ir.host import HostProgram
+from polytile.ir.libm import MATH_SIGNATURES
+from polytile.runtime.compilers import c_compiler, check_command, nvcc
+from polytile.runtime.control_flow import control_flow
+from polytile.runtime.covering_sizes import tile_lengths
+from polytile.runtime.emulator.build import SAME_ZEROS
+from polytile.runtime.emulator.process import run_to_end
+from polytile.runtime.validate import EXACT_FUNCTIONS
 
 NAME = "fuzz.c"
 OTHER_SIZES = "contradicts what is known of the parameters"  # what the host file checks is false
@@ -183,3 +203,63 @@ def _fitting(case: Case, sizes: Mapping[str, int]) -> Mapping[str, int] | None:
 
 def _shapes(program: Program) -> list[list[tuple[tuple[int, ...], int]]]:
     return [[(k.block, k.barriers) for k in p.kernels] for p in program.programs]
+
+
+TRIES = 6
+MOST_WORK = 1e8  # in nodes that threads execute: half a second with the emulator's checks
+Sizes = Mapping[str, int]
+Fitting = Callable[[Sizes], Sizes | None]  # all sizes of a program for some n and m, or None where it has none
+
+
+def sizes_by_tiles(program: HostProgram, before: Sizes, fitting: Fitting, seed: int) -> Sizes | None:
+    """Choose sizes around a tile, with which the program runs for a moment; None where a few tries find none."""
+    threads = {size for kernel in program.kernels for size in kernel.block if size > 1}
+    lengths = sorted({*threads, *tile_lengths(program)})
+    known = {*before, *SIZES}
+    if not lengths or any(p.name not in known for p in program.parameters):  # one is no size of the source
+        return None
+    draw, flow = source_of(seed, 0), control_flow(program)
+    for _ in range(TRIES):
+        found = fitting({**before, **{name: _around(draw, draw.one_of(lengths)) for name in SIZES}})
+        if found is not None and flow.reach(found).work <= MOST_WORK:
+            return found
+    return None
+
+
+def _around(draw: Draw, tile: int) -> int:
+    return draw.pick(tile - 1, tile, tile + 1, tile + 1, 2 * tile + 1, 0, 1)
+
+
+FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=off", "-w", *SAME_ZEROS)
+SECONDS = 100.0
+_CALL = re.compile(r"\b([a-z]\w*)\s*\(")
+
+
+def same_bits_on_gpus(text: str) -> bool:
+    """Return whether a program calls no mathematical function that CUDA rounds otherwise than the C library."""
+    return EXACT_FUNCTIONS.issuperset(set(_CALL.findall(text)) & MATH_SIGNATURES.keys())
+
+
+def compare_builds(program: Program, text: str, folder: Path, on: str) -> None:
+    """Build a program both ways in `folder`, for the GPU or the emulator as `on` says, and run it.
+
+    Raises ValidationError when the outputs differ.
+
+    DeviceError says that a compiler, or the program itself, failed.
+    """
+    source = folder / "sequential.c"
+    source.write_text(text)
+    sequential = folder / "sequential"
+    flags = [*FLAGS, *program.options.cflags]
+    check_command([*c_compiler(), *flags, str(source), "-o", str(sequential), "-lm"], "compiling the whole program")
+    expected = _printed(sequential)
+    actual = _printed(program.build(folder / "built", on=on))
+    if actual != expected:
+        raise ValidationError(f"the whole program prints {actual.strip()!r}, the sequential C {expected.strip()!r}")
+
+
+def _printed(executable: Path) -> str:
+    finished = run_to_end([str(executable)], timeout=SECONDS)
+    if finished.status != 0:
+        raise DeviceError(f"{executable.name} ended with status {finished.status}: {finished.output[-500:]}")
+    return finished.output

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import cos, pi, sin
 
+from polytile.dataclass import dataclass
 from polytile.drawing.colours import INK, PAPER, SOFT
 from polytile.drawing.iterations.arrow_paths import ArrowPath, arrow
-from polytile.drawing.iterations.grid import Grid
 from polytile.drawing.iterations.legend import captions, legend, legend_width, marks_line, shapes_of, title
 from polytile.drawing.iterations.model import Arrow, At, Dot, IterationDrawing
 from polytile.drawing.iterations.model import Panel as Nest
 from polytile.drawing.iterations.point_colours import WITNESS, blocks_of, colours_of
-from polytile.drawing.iterations.shapes import mark
 from polytile.drawing.model import Instance, Tile
 from polytile.drawing.outline import borders
-from polytile.drawing.page_layout import CAPTION, GAP, MARGIN, PAGE, page
-from polytile.drawing.svg import Svg, width_of
+from polytile.drawing.page_layout import CAPTION, GAP, MARGIN, PAGE, Range, axis_left, page
+from polytile.drawing.panel import Panel, axis_below
+from polytile.drawing.svg import Svg, number, width_of
 
 PIXELS = {1: 520, 2: 440}  # of the points of one panel, where there are so many
 MANY = 270
@@ -144,3 +145,104 @@ def _stroked(svg: Svg, paths: list[ArrowPath], colour: str, width: float, attrib
     svg.path(lines, fill="none", stroke=PAPER, stroke_width=width + 1.6)
     svg.path(lines, fill="none", stroke=colour, stroke_width=width, **attributes)
     svg.path(heads, fill=colour, stroke=PAPER, stroke_width=0.5)
+
+
+Corners = tuple[tuple[float, float], ...]
+
+
+def _regular(corners: int, turn: float = 0.0, size: float = 1.0) -> Corners:
+    """Return corners on a circle, the first one upwards."""
+    angles = (2 * pi * k / corners + turn for k in range(corners))
+    return tuple((size * sin(angle), -size * cos(angle)) for angle in angles)
+
+
+def _plus() -> Corners:
+    arm, half = 1.1, 0.4
+    quarter = ((-half, -arm), (half, -arm), (half, -half))
+    turns = ((1, 0, 0, 1), (0, -1, 1, 0), (-1, 0, 0, -1), (0, 1, -1, 0))
+    return tuple((a * x + b * y, c * x + d * y) for a, b, c, d in turns for x, y in quarter)
+
+
+SHAPES: tuple[Corners, ...] = (
+    (),  # a circle
+    _regular(4, pi / 4, 1.2),
+    _regular(4, size=1.3),
+    _regular(3, size=1.3),
+    _regular(3, pi, 1.3),
+    _plus(),
+    _regular(3, pi / 2, 1.3),
+    _regular(3, -pi / 2, 1.3),
+    _regular(6, size=1.1),
+)
+
+
+def mark(svg: Svg, position: int, x: float, y: float, radius: float, **attributes: object) -> None:
+    """Draw the shape of the statement with this position in its panel."""
+    corners = SHAPES[position % len(SHAPES)]
+    if not corners:
+        svg.add("circle", cx=x, cy=y, r=radius, **attributes)
+        return
+    places = (f"{number(x + radius * right)} {number(y + radius * down)}" for right, down in corners)
+    svg.path(f"M{'L'.join(places)}z", **attributes)
+
+
+PITCH = (3.5, 28.0)  # pixels from point to point, at least and at most
+BETWEEN = 0.4  # pitches between the points of neighbouring places that hold several
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Columns to the right, rows upwards, `x` and `y` at the top left. Each place holds `slots` points."""
+
+    x: float
+    y: float
+    across: Range
+    up: Range
+    slots: tuple[int, int]
+    pitch: float
+
+    @staticmethod
+    def of(nest: Nest, x: float, y: float, pixels: float) -> Grid:
+        across = Range.of((dot.at[0] for dot in nest.dots), 1)
+        up = Range.of((dot.at[1] for dot in nest.dots), 1)
+        most = max(across.count * nest.slots[0], up.count * nest.slots[1])
+        pitch = max(PITCH[0], min(PITCH[1], pixels / most))
+        return Grid(x, y, across, up, nest.slots, float(int(pitch)) if pitch > 4 else pitch)
+
+    @property
+    def gap(self) -> float:
+        return BETWEEN * self.pitch if max(self.slots) > 1 else 0.0
+
+    @property
+    def cells(self) -> Panel:
+        wide, high = self.slots[0] * self.pitch + self.gap, self.slots[1] * self.pitch + self.gap
+        return Panel(self.x, self.y, wide, high, self.across.low, self.up.low, self.up.count, up=True)
+
+    @property
+    def width(self) -> float:
+        return self.across.count * self.cells.width
+
+    @property
+    def height(self) -> float:
+        return self.up.count * self.cells.height
+
+    @property
+    def radius(self) -> float:
+        return 0.27 * self.pitch
+
+    def middle(self, dot: Dot) -> tuple[float, float]:
+        cells, half = self.cells, self.gap / 2
+        right, upwards = dot.slot % self.slots[0] + 0.5, dot.slot // self.slots[0] + 0.5
+        x = cells.across(dot.at[0]) + half + right * self.pitch
+        return x, cells.down(dot.at[1]) - half - upwards * self.pitch
+
+    def axes(self, svg: Svg, nest: Nest) -> None:
+        """Draw numbers and names, but none at places beside a loop."""
+        if nest.axes[0]:
+            columns = [dot.at[0] for dot in nest.dots if dot.at[0] not in nest.margins]
+            own = Range.of(columns, 1) if columns else self.across
+            cells = self.cells
+            inside = Panel(cells.across(own.low), cells.y, cells.width, cells.height, own.low, cells.top, cells.rows)
+            axis_below(svg, inside, own.count, 1, nest.axes[0])
+        if nest.axes[1]:
+            axis_left(svg, self.cells, self.up, nest.axes[1], True)

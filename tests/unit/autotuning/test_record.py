@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.autotuning import claims
+from polytile.autotuning import record as claims
 from polytile.autotuning.conditions import Conditions, kernel_key, source_key
 from polytile.autotuning.outcome import Outcome, Status
 from polytile.autotuning.record import Record, read_record

@@ -12,10 +12,8 @@ import pytest
 
 from polybench.runner.cli import main
 from polybench.runner.errors import RunnerError
-from polybench.runner.kernel_tuner import simulated_times
-from polybench.runner.replay import needed, recorded
-from polytile.autotuning.flat_names import FlatNames
-from polytile.autotuning.kernel_tuner_cache import kernel_tuner_cache, write_kernel_tuner_cache
+from polybench.runner.replay import needed, recorded, simulated_times
+from polytile.autotuning.kernel_tuner_cache import FlatNames, kernel_tuner_cache, write_kernel_tuner_cache
 from polytile.autotuning.outcome import Outcome, Status
 from polytile.autotuning.record_lines import Entry, to_line
 from polytile.autotuning.replay import Replay, recorded_estimates, recorded_space

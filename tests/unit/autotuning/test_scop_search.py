@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.autotuning import estimates
-from polytile.autotuning.estimates import estimates_of
+from polytile.autotuning import scop_search
 from polytile.autotuning.gpu_evaluator import GpuEvaluator
 from polytile.autotuning.outcome import Outcome
-from polytile.autotuning.scop_search import Plan, Searched, search_scop
+from polytile.autotuning.scop_search import Plan, Searched, estimates_of, search_scop
 from polytile.autotuning.space import Point
 from polytile.autotuning.spaces import space_of
 from polytile.autotuning.tuned import result_file, tuned_entry
@@ -115,12 +114,12 @@ def of_block(point: Point) -> Choices:
 def test_a_process_that_ends_takes_one_estimate_with_it(
     workload: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimates, "_of_this_process", faulty_estimates.ends_at_some)
+    monkeypatch.setattr(scop_search, "_of_this_process", faulty_estimates.ends_at_some)
     assert list(estimates_of(workload, of_block, 2)(POINTS)) == [32, None, 128, None, 256, 16]
 
 
 def test_processes_that_all_end_are_an_error(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "_of_this_process", faulty_estimates.ends_always)
+    monkeypatch.setattr(scop_search, "_of_this_process", faulty_estimates.ends_always)
     with pytest.raises(DeviceError, match="add_scop0: each process that compiles") as caught:
         estimates_of(workload, of_block, 2)(POINTS[:2])
     assert caught.value.hint is not None and "--jobs" in caught.value.hint

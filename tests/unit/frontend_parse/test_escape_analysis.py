@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pycparser import c_ast
 
+from polytile.frontend.alias_checks import may_change
 from polytile.frontend.escape_analysis import Escapes
 from polytile.frontend.find_scops import functions
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
-from polytile.frontend.type_based_aliasing import may_change
 from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, LLONG, LONG, UCHAR, UINT, ULONG
 
 FILE = """

@@ -19,7 +19,7 @@ from polytile.fuzz.campaign import Plan, failure_text
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import AGREED, REFUSED, Outcome, outcome_of
-from polytile.fuzz.whole import same_bits_on_gpus
+from polytile.fuzz.trial import same_bits_on_gpus
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import host_compiler
 

@@ -7,10 +7,10 @@ from itertools import islice
 
 import pytest
 
+from polytile.fuzz.campaign import shrink
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.outcome import AGREED, Outcome, outcome_of, template
 from polytile.fuzz.printing import c_text
-from polytile.fuzz.shrink import shrink
 from polytile.fuzz.simplify import cost, simpler
 from polytile.fuzz.tree import Loop, Program, Remainder, Update
 from polytile.fuzz.walking import walk

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polytile
 from polytile.fuzz.ptx import check_ptx
-from polytile.fuzz.tile_sizes import sizes_by_tiles
+from polytile.fuzz.trial import sizes_by_tiles
 from polytile.ir.host import HostProgram
 
 COPY = """

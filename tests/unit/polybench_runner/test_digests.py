@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from polybench.runner import cli
+from polybench.runner.digests.command import Difference, Stored, differences, read, summary
 from polybench.runner.digests.processes import Ended, forked
-from polybench.runner.digests.stored import Difference, Stored, differences, read, summary
 from polybench.runner.digests.texts import TIMED, program_texts
 from polybench.runner.digests.variants import Variant, by_source, chosen_variants, random_variants
 from polybench.runner.tables import ROOT

@@ -9,7 +9,7 @@ import pytest
 import polytile
 from polytile.drawing.time_limit import pictures_within
 from polytile.facts import CodePartKind
-from polytile.facts.generated_text import code_parts
+from polytile.facts.build import code_parts
 from polytile.report import words
 from polytile.report.code_view import kernels
 from polytile.report.highlight import c_lines, clean, lines_of

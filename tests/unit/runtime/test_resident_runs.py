@@ -12,10 +12,9 @@ import pytest
 
 from polytile.frontend.program import read_program
 from polytile.ir.scop import Scop
-from polytile.runtime import device_compare, device_inputs, resident_runs, timing
+from polytile.runtime import device_compare, resident_runs, timing
 from polytile.runtime.device_compare import all_finite, allowed_difference, relative_difference
-from polytile.runtime.device_inputs import SMALL, WAYS, DeviceInputs, Drawn
-from polytile.runtime.resident_runs import ResidentRuns
+from polytile.runtime.resident_runs import SMALL, WAYS, DeviceInputs, Drawn, ResidentRuns
 
 TEXT = """
 struct pair { int a; double b; };
@@ -60,8 +59,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> None:
         asarray=lambda data: data.copy().view(Block),
         ElementwiseKernel=lambda *_: draw,
     )
-    monkeypatch.setattr(device_inputs, "require_cupy", lambda: module)
-    device_inputs._kernel.cache_clear()
+    monkeypatch.setattr(resident_runs, "require_cupy", lambda: module)
+    resident_runs._kernel.cache_clear()
 
 
 @pytest.fixture(scope="module")
