@@ -16,6 +16,7 @@ from polytile.cc.managed import allocating, heap_objects, linked
 from polytile.cc.messages import rendered
 from polytile.cc.outputs import put_in_place, workspace
 from polytile.cc.own_options import PREFIX, Settings
+from polytile.cc.ranks import flags_for
 from polytile.diagnostics import EXIT_DONE, EXIT_USER, DeviceError, Diagnostic
 from polytile.runtime.compilers import nvcc
 
@@ -42,13 +43,17 @@ def build(call: Call, asked: Settings, host: list[str], sources: list[Argument])
                 return made[source.value].status
         heap = heap_objects(call, asked, folder)
         kept = {s: m for s, m in made.items() if m.object is not None}
-        return _finish(call, allocating(host, call, asked), kept, heap)
+        mpi = flags_for(asked)
+        headers = [f"-I{folder / str(number) / 'texts'}" for number in range(len(sources))] if asked.ranks else []
+        words = [*allocating(host, call, asked), *mpi.compile, *headers]
+        return _finish(call, words, kept, heap, [*mpi.link] if call.links else [])
 
 
 def _compiler(call: Call, asked: Settings, host: list[str], sources: list[Argument], folder: Path) -> Compiler:
-    """Return the compiler of the sources. Raises UsageError for a wrong option and DeviceError without nvcc, before any
-    work."""
+    """Return the compiler of the sources. Raises UsageError for a wrong option and DeviceError without nvcc, or MPI's
+    compiler where ranks are asked for, before any work."""
     wanted = request(sources[0].value, call, asked, shlex.join(host), folder)
+    flags_for(asked)
     on = asked.on
     if on != "emulator" and nvcc() is None:
         if on == "gpu":
@@ -59,8 +64,8 @@ def _compiler(call: Call, asked: Settings, host: list[str], sources: list[Argume
     return Compiler(call, asked, host, "gpu" if on == "auto" else on, wanted.arch, wanted.strict)
 
 
-def _finish(call: Call, host: list[str], made: dict[str, Made], heap: list[Path]) -> int:
-    """Let the host compiler do the rest, with the objects in place of their sources, and link `heap` too."""
+def _finish(call: Call, host: list[str], made: dict[str, Made], heap: list[Path], mpi: list[str]) -> int:
+    """Let the host compiler do the rest, with the objects in place of their sources, and link `heap` and MPI too."""
     files = {source: target for m in made.values() for source, target in m.files.items()}
     if call.has("-c"):
         rest = call.replacing(dict.fromkeys(made, ""))
@@ -71,7 +76,7 @@ def _finish(call: Call, host: list[str], made: dict[str, Made], heap: list[Path]
     else:
         objects_of = {source: str(m.object) for source, m in made.items()}
         kernels = [*(m.object for m in made.values() if m.object is not None), *heap]
-        last = [*linked(heap), *libraries(call, kernels)] if call.links else []
+        last = [*linked(heap), *mpi, *libraries(call, kernels)] if call.links else []
         status = run([*host, *call.replacing(objects_of), *last], shown=call.has("-v"))
     if status == EXIT_DONE:
         put_in_place(files)

@@ -24,6 +24,8 @@ the GPU; all else goes to the host compiler. docs/make-and-cmake.md tells more.
   --polytile-on=gpu|emulator|auto  kernels for nvcc (the default), for this machine's CPU, or for what there is
   --polytile-cc=COMMAND            the host compiler ($POLYTILE_CC, or cc, gcc or clang)
   --polytile-managed               heap memory of C files is shared with the GPU, and not copied around SCoPs
+  --polytile-ranks=2,2,1|auto      objects have NAME_mpi(MPI_Comm, ..), too, and headers for it beside them; also for
+                                   files that use these, and to link, with the flags of mpicc
   -Werror=polytile, -Wno-polytile  a SCoP that is refused is an error, or is not mentioned
   --polytile-help                  this text
 
@@ -50,8 +52,8 @@ def main(words: Sequence[str]) -> int:
         # Response files stay as they are, unless the host compiler would find polytile's options in them.
         kept = [w for w in (words if all(w in words for w in own) else expanded) if not is_own(w)]
         if asked.managed and not call.host_only:
-            return _run_managed(call, asked, host, kept)
-        become([*host, *kept, *_libraries(call, [])])
+            return _run_managed(call, asked, host, _mpi(call, asked, kept))
+        become([*host, *_mpi(call, asked, kept), *_libraries(call, [])])
     call.check()
     os.environ["CC"] = ""  # polytile itself, in a build: whatever else needs a C compiler here finds one by itself
     signal.signal(signal.SIGTERM, _terminated)
@@ -74,6 +76,16 @@ def _run_managed(call: Call, asked: Settings, host: list[str], words: list[str])
         heap = heap_objects(call, asked, folder)
         command = [*allocating(host, call, asked), *words, *linked(heap), *_libraries(call, heap)]
         return run(command, shown=call.has("-v"))
+
+
+def _mpi(call: Call, asked: Settings, words: list[str]) -> list[str]:
+    """Return the words with those that MPI's compiler adds, where SCoPs run on ranks."""
+    if not asked.ranks or not call.inputs:
+        return words
+    from polytile.cc.ranks import flags_for
+
+    flags = flags_for(asked)
+    return [*flags.compile, *words, *(flags.link if call.links else ())]
 
 
 def _libraries(call: Call, made: list[Path]) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from polytile.cc.call import Call
 from polytile.cc.messages import CompilerReport, rendered
 from polytile.cc.own_options import Settings, as_own
+from polytile.cc.ranks import Driver
 from polytile.cli.arguments import Request, parse
 from polytile.cli.watchdog import watched
 from polytile.dataclass import dataclass
@@ -39,11 +40,13 @@ _WITH_PATHS = frozenset(("-isystem", "-iquote", "-idirafter", "-include", "-imac
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """What was made of a source: the exit status, and the two texts, or None where the source stays as it is."""
+    """What was made of a source: the exit status, and the two texts, or None where the source stays as it is; and what
+    runs its SCoPs on ranks, where that is asked for and can be."""
 
     status: int
     host: Path | None = None
     unit: Path | None = None
+    driver: Driver | None = None
 
 
 def compile_scops(source: str, call: Call, settings: Settings, host: str, folder: Path) -> Kernels:
@@ -52,7 +55,8 @@ def compile_scops(source: str, call: Call, settings: Settings, host: str, folder
     made = sorted(folder.glob("*_host.c"))
     if status != EXIT_DONE or not made or made[0].read_bytes() == Path(source).read_bytes():  # no SCoP was replaced
         return Kernels(status)
-    return Kernels(status, made[0], made[0].with_name(made[0].name.removesuffix("_host.c") + "_kernel.cu"))
+    unit = made[0].with_name(made[0].name.removesuffix("_host.c") + "_kernel.cu")
+    return Kernels(status, made[0], unit, Driver.beside(made[0]))
 
 
 def request(source: str, call: Call, settings: Settings, host: str, folder: Path) -> Request:

@@ -18,6 +18,7 @@ from polytile.cc.host_compiler import run
 from polytile.cc.managed import allocating
 from polytile.cc.objects import joined
 from polytile.cc.own_options import Settings
+from polytile.cc.ranks import flags_for, with_driver
 from polytile.dataclass import dataclass
 from polytile.diagnostics import EXIT_DONE
 from polytile.ir.c_text import c_string
@@ -71,20 +72,33 @@ class Compiler:
         if status != EXIT_DONE:
             return Made(status)
         units.mkdir()
-        unit = Build(units, self.on, (), (), self.arch, self.strict).kernel_object(kernels.unit)
+        build = Build(units, self.on, (), (), self.arch, self.strict)
+        made = joined(functions, build.kernel_object(kernels.unit), self.on, folder)
         files = {} if asked is None else {rules: Path(asked[0])}
-        return Made(EXIT_DONE, joined(functions, unit, self.on, folder), files)
+        if kernels.driver is None:
+            return Made(EXIT_DONE, made, files)
+        if self.call.has("-c"):
+            header = kernels.driver.header
+            files[header] = Path(self.call.object_of(source)).with_name(header.name)
+        words = [*self._given(), *self._exact()]
+        return Made(EXIT_DONE, with_driver(made, kernels.driver, self.host, words, build, folder), files)
 
     def _host_words(self, source: Argument, text: Path) -> list[str]:
         """Return the command that compiles the host file as the host compiler would the source, whose folder has its
         headers."""
-        exact = ["-ffp-contract=off"] if self.strict else []
-        given = self.call.words(without=_OUTPUT | DEPENDENCY_OPTIONS, inputs=False)
+        given = self._given()
         quiet = [f"-Wno-{w[2:]}" for w in _ABOUT_DECLARATIONS if w in given]
         home = os.path.dirname(source.value) or "."
         same = [f"-ffile-prefix-map={text}={source.value}"]
         host = allocating(self.host, self.call, self.settings)
-        return [*host, "-iquote", home, *given, *exact, *quiet, *same, "-fno-lto", "-x", "c", "-c", str(text)]
+        words = [*given, *flags_for(self.settings).compile, *self._exact(), *quiet, *same]
+        return [*host, "-iquote", home, *words, "-fno-lto", "-x", "c", "-c", str(text)]
+
+    def _given(self) -> list[str]:
+        return self.call.words(without=_OUTPUT | DEPENDENCY_OPTIONS, inputs=False)
+
+    def _exact(self) -> list[str]:
+        return ["-ffp-contract=off"] if self.strict else []
 
     def _dependencies(self, source: Argument, made: str, rules: Path) -> int:
         """Write make's rules for the source itself, not for the host file, and return the compiler's exit status."""

@@ -31,6 +31,13 @@ def joined(host: Path, kernels: Path, on: str, folder: Path) -> Path:
     return marked(made, on, folder)
 
 
+def united(one: Path, other: Path, folder: Path) -> Path:
+    """Join objects that both have kernels of their own."""
+    made = folder / "united.o"
+    check_command([_tool("ld"), "-r", str(one), str(other), "-o", str(made)], "joining objects")
+    return made
+
+
 def marked(made: Path, on: str, folder: Path) -> Path:
     """Let the object say where its kernels run."""
     mark = folder / "mark"

@@ -48,6 +48,11 @@ class Settings:
         return "--autodetect" in self.words
 
     @property
+    def ranks(self) -> bool:
+        """Whether SCoPs are to run on ranks of MPI, too."""
+        return any(word.startswith("--ranks") for word in self.words)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The files with schedules and with definitions for the device, which objects then depend on."""
         named = {w.partition("=")[0]: w.partition("=")[2] for w in self.words}

@@ -87,7 +87,14 @@ def _write_for_ranks(
     """Write C for mpicc, too, and build behind that: the file with `main` may lie beside a header that is written."""
     from polytile.cli.ranks import described, distribute  # for few commands
 
-    made = distribute(request, report, program, request.ranks or ())
+    try:
+        made = distribute(request, report, program, request.ranks or ())
+    except UserError as error:
+        if not request.keep_going:
+            raise
+        report.diagnostic(replace(error.diagnostic, severity="warning"))
+        write(request, report, files_of(report, program), texts)
+        return
     texts[CERTIFICATE] = lambda: made.certificate
     texts[REPORT] = lambda: program.page(ranks=described(request, made))
     write(request, report, {**files_of(report, program), **made.files}, texts)
