@@ -81,10 +81,15 @@ def _check(scop: Scop) -> None:
 def _nothing_to_cut(scop: Scop, refused: Sequence[NotCut]) -> UserError:
     reasons = [f"loops over {r.name}: {r.reason}" for r in refused]
     located = [r.location for r in refused if r.location.line]
+    sums = [s.reduction for s in scop.statements if s.reduction and any(a.location in located for a in s.accesses)]
+    hint = "ranks cut parallel loops whose iterations read others at a bounded distance"
+    if sums:
+        hint = f"{sums[0].array} combines (by {sums[0].op}) what several ranks own: compute it behind the SCoP, from "
+        hint += "gathered arrays or from the parts of all ranks"
     return UserError(
         f"{scop.name} cannot be distributed: no loop can be cut" + (f" ({'; '.join(reasons)})" if reasons else ""),
         location=located[0] if located else scop.location,
-        hint="ranks cut parallel loops whose iterations read others at a bounded distance",
+        hint=hint,
     )
 
 

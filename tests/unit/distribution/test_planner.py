@@ -119,7 +119,7 @@ def test_what_cannot_be_cut_is_said_with_its_place(body: str, reason: str) -> No
     with pytest.raises(UserError, match=reason) as refused:
         distribute(scop_of(text))
     assert refused.value.location is not None and refused.value.location.line
-    assert refused.value.hint
+    assert refused.value.hint and ("s combines (by +) what several ranks own" in refused.value.hint) == ("s[0]" in body)
 
 
 def test_steps_at_once_keep_off_the_ends_of_what_is_stored() -> None:
