@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from polytile.codegen.lowering.ast_generation import generate, generate_host
 from polytile.codegen.lowering.copies import Threads, copy_loops, wide_copy
 from polytile.codegen.lowering.copy_barriers import without_second_barriers
+from polytile.codegen.lowering.host_program import host_program
 from polytile.codegen.lowering.instantiate import bind, with_cells
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.lowering.iterator_names import rename_loops
@@ -119,20 +120,8 @@ class _Lowering:
         taken = frozenset(p.name for p in self.scop.parameters)
         body = rename_loops(self.generated, self.scop, taken, self.tiles.kernels)
         host = self._host(body, kernels, taken)
-        program = HostProgram(
-            name=f"polytile_{self.scop.name}",
-            parameters=self.scop.parameters,
-            arguments=self.scop.external_arrays,
-            by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
-            buffers=self.given.buffers(),
-            kernels=tuple(kernel for kernel, _, _ in kernels),
-            body=host,
-            definitions=self.scop.definitions,
-            external=self.scop.external,
-            device_source=self.scop.device_source,
-            summary=(f"{self.schedule.strategy} schedule",),
-            location=self.scop.location.short if self.scop.location.line else "",
-            asks_memory=bool(self.scop.allocated),
+        program = host_program(
+            self.scop, self.given.buffers(), tuple(kernel for kernel, _, _ in kernels), host, self.schedule.strategy
         )
         shapes, wide = tuple(shape for _, shape, _ in kernels), tuple(own for _, _, own in kernels)
         return Lowered(program, shapes, self.storage, self.names, wide)

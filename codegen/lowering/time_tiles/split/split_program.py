@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polytile.codegen.lowering.host_program import host_program
 from polytile.codegen.lowering.kernel_arrays import array_storage, parameters_of, statement_lines
 from polytile.codegen.lowering.lower import wide
 from polytile.codegen.lowering.time_tiles.split.fill_and_drain import Transfers
@@ -51,21 +52,7 @@ class _Program:
     # The host ----------------------------------------------------------------------------------------
     def program(self, buffers: tuple[Buffer, ...]) -> HostProgram:
         kernel = self._kernel()
-        return HostProgram(
-            name=f"polytile_{self.scop.name}",
-            parameters=self.scop.parameters,
-            arguments=self.scop.external_arrays,
-            by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
-            buffers=buffers,
-            kernels=(kernel,),
-            body=tuple(self._host(kernel)),
-            definitions=self.scop.definitions,
-            external=self.scop.external,
-            device_source=self.scop.device_source,
-            summary=("split schedule",),
-            location=self.scop.location.short if self.scop.location.line else "",
-            asks_memory=bool(self.scop.allocated),
-        )
+        return host_program(self.scop, buffers, (kernel,), tuple(self._host(kernel)), self.plan.shape)
 
     def _host(self, kernel: Kernel) -> Iterator[Stmt]:
         for k, cut in enumerate(self.plan.cuts):
