@@ -86,7 +86,7 @@ def rows_between(scop: Scop, array: Array, written: isl.Set, depth: int) -> isl.
                 return None
             box = bounding_box(written).intersect_params(scop.context)
             head = box.project_out(SET, depth, array.rank - depth).reset_tuple_id()
-            first, last = (_tail(end, depth) for end in (box.lexmin(), box.lexmax()))
+            first, last = (_last_coordinates(end, depth) for end in (box.lexmin(), box.lexmax()))
             order = isl.Map.lex_le(first.get_space())
             between = first.apply(order).intersect(last.apply(order.reverse()))
             return head.flat_product(between).set_tuple_name(array.name).intersect(inside)
@@ -94,7 +94,7 @@ def rows_between(scop: Scop, array: Array, written: isl.Set, depth: int) -> isl.
         return None
 
 
-def _tail(corner: isl.Set, depth: int) -> isl.Set:
+def _last_coordinates(corner: isl.Set, depth: int) -> isl.Set:
     return corner.project_out(SET, 0, depth).reset_tuple_id()
 
 

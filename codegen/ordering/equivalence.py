@@ -1,6 +1,6 @@
 """Whether two blocks compute the same: equal values in equal places, each read seeing the same store.
 
-Values are numbered for both blocks in one table, from their leaves up; a load is told apart by the stores that may have
+Values are numbered for both blocks in one table, from their leaves up; a load differs by the stores that may have
 reached its element, and those by what they store and by what they come behind.
 """
 

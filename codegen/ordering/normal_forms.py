@@ -3,7 +3,7 @@
     0.5 * (a + b) + c    and    (0.5 * a + c) + 0.5 * b        have one normal form: 0.5 a + 0.5 b + c
 
 Values of both blocks are numbered in one table, from their leaves up. Factors are numbers and may differ in their last
-digits; a load is told apart by the stores that may have reached its element. Nothing of what made the second block is
+digits; a load differs by the stores that may have reached its element. Nothing of what made the second block is
 used here.
 """
 

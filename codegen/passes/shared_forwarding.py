@@ -23,11 +23,11 @@ from polytile.ir.name_supply import Names
 
 def forward_shared(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
     """Forward values from thread to thread of a block through copies in shared memory."""
-    body, copies = handed_over(kernel.body, plan.forwarded, context.names)
+    body, copies = forward(kernel.body, plan.forwarded, context.names)
     return replace(kernel, body=body, storage=(*kernel.storage, *copies))
 
 
-def handed_over(
+def forward(
     body: tuple[Stmt, ...], copies: Mapping[str, Storage], names: Names
 ) -> tuple[tuple[Stmt, ...], tuple[Storage, ...]]:
     """Return a kernel's body with the copies of its arrays, and where these live.

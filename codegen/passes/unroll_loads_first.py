@@ -144,7 +144,7 @@ def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[
     if wide:
         many = wide.iterations(trips)
     else:
-        most = _most_iterations(loop, setting, together=together)
+        most = _most_iterations(loop, setting, by_warp=together)
         many = iterations(sum(load.access.type.size for load in loads), min(most, trips), tuning.batch_bytes)
     if many < 2 or not _apart_from_stores(loop, found, setting.changing):
         return []
@@ -160,12 +160,12 @@ def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[
     return [Scope((Declare(last.name, last.type, end), *fixed, *made))]
 
 
-def _most_iterations(loop: For, setting: Setting, *, together: bool) -> int:
+def _most_iterations(loop: For, setting: Setting, *, by_warp: bool) -> int:
     """Return the number of iterations that a batch may have: fewer where they have reductions of a warp."""
     tuning = setting.tuning.loads
     if meeting(loop.body, setting.lane):
         return tuning.max_joined_iterations
-    return tuning.max_reducing_iterations if together else tuning.max_batch_iterations
+    return tuning.max_reducing_iterations if by_warp else tuning.max_batch_iterations
 
 
 @dataclass(frozen=True, slots=True)

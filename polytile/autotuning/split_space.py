@@ -88,7 +88,7 @@ def _register_tiles(compilation: Compilation, plan: SplitTiles) -> Subspace:
     def block(point: Mapping[str, Value]) -> TileThreads:
         warps, columns = int(point[WARPS]), int(point[COLUMN])
         points = (int(point[ROW]), columns) if ROW in point else (columns,)
-        return tile_threads(warps, points, together=plan.dims == 1 and warps > 1)
+        return tile_threads(warps, points, one_tile=plan.dims == 1 and warps > 1)
 
     def choices(point: Mapping[str, Value]) -> Choices:
         height, own = int(point[TIME_TILE]), block(point)

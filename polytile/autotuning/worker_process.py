@@ -16,7 +16,7 @@ from typing import IO, Any
 from polytile.diagnostics import DeviceError
 
 ENDING_SECONDS = 1.0
-TAIL = 3  # lines of what it wrote to standard error that a reason quotes
+LAST_LINES = 3  # lines of what it wrote to standard error that a reason quotes
 
 Message = dict[str, Any]
 
@@ -82,7 +82,7 @@ class WorkerProcess:
                 with contextlib.suppress(OSError):
                     stream.close()
         self._log.seek(0)
-        said = self._log.read()[-(1 << 14) :].decode(errors="replace").strip().splitlines()[-TAIL:]
+        said = self._log.read()[-(1 << 14) :].decode(errors="replace").strip().splitlines()[-LAST_LINES:]
         self._log.close()
         return f"{_ended(status)}{': ' + ' | '.join(said) if said else ''}"
 

@@ -1,5 +1,5 @@
 """Statements that accumulate into one element of an array and read others of it, in two, for reductions that run
-backwards: what becomes of the element is told apart from who reads the others.
+backwards: what becomes of the element is separate from who reads the others.
 
 before: S[i, j] reads x[i], x[j] and writes x[i]
 after:  S_reads[i, j] reads x[j]; right behind it, S[i, j] reads and writes x[i]

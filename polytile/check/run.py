@@ -31,7 +31,7 @@ def run_problems(program: Check, run: Check, tree: isl.Schedule, context: isl.Se
     for array in run["arrays"]:
         if array in program["arrays"]:
             yield from _changed(program, run, parts, array, context)
-        elif not _handed_over(run, parts, array, context):
+        elif not _is_forwarded(run, parts, array, context):
             yield f"what threads forward through {array} does not arrive at the same instance"
     several = {m.get_tuple_name(IN) for m in maps(parts) if not m.is_injective()}
     for name in sorted(several - {meeting["statement"] for meeting in run["meetings"]}):
@@ -54,7 +54,7 @@ def _changed(program: Check, run: Check, parts: isl.UnionMap, array: str, contex
         yield f"the parts of instances get other values of {array}"
 
 
-def _handed_over(run: Check, parts: isl.UnionMap, array: str, context: isl.Set) -> bool:
+def _is_forwarded(run: Check, parts: isl.UnionMap, array: str, context: isl.Set) -> bool:
     """Return whether each element is written once, and read by parts of the same instance and no others."""
     reads, writes, may, kills = _uses(run, array, context)
     whole = parts.reverse()

@@ -4,7 +4,7 @@ what it reads beside it.
 before: for (i) for (j < i) S: x[i] -= A[i][j] * x[j];
 after:  for (i) for (j < i) { S_reads: x[j]; S: x[i] -= A[i][j] * (what was read); }        S is a reduction into x
 
-Both are for questions alone: what becomes of the values of x[i] is told apart from who reads x[j].
+Both are for questions alone: what becomes of the values of x[i] is separate from who reads x[j].
 """
 
 from __future__ import annotations

@@ -75,10 +75,10 @@ class SplitRead(TileRead):
     version: int
 
 
-def tile_threads(warps: int, points: tuple[int, ...], *, together: bool = False) -> TileThreads:
-    """Return the threads of a block: in one dimension each warp has a tile, or, `together`, one tile has them beside
+def tile_threads(warps: int, points: tuple[int, ...], *, one_tile: bool = False) -> TileThreads:
+    """Return the threads of a block: in one dimension each warp has a tile, or, `one_tile`, one tile has them beside
     one another; in two they lie below one another in one."""
-    if len(points) == 1 and not together:
+    if len(points) == 1 and not one_tile:
         return TileThreads(Exchange.WARP, (warps,), points)
     return TileThreads(Exchange.BLOCK, (WARP_SIZE * warps,) if len(points) == 1 else (warps, WARP_SIZE), points)
 
@@ -130,7 +130,7 @@ class SplitTiles(TimeTile):
         require(self.iterations > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
         require(len(self.points) == self.dims and min(self.points) > 0, "points along each dimension")
         require(min(self.threads, default=0) > 0, "a block has warps")
-        known = tile_threads(self.warps, self.points, together=self.exchange is Exchange.BLOCK)
+        known = tile_threads(self.warps, self.points, one_tile=self.exchange is Exchange.BLOCK)
         require(self.block == known, "warps have tiles of their own, or lie side by side in one")
         arrays = dict(self.versions)
         require(len(arrays) == len(self.versions), "an array has one number of versions")

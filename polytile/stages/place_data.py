@@ -21,7 +21,7 @@ from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
 from polytile.scheduling.promotion.placements import kernel_plans, merged, require_placements
-from polytile.scheduling.promotion.shared_forwarding import handovers
+from polytile.scheduling.promotion.shared_forwarding import choose_forwarded
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
 from polytile.scheduling.proof.wrong_plans import WrongTimeTileError
@@ -130,13 +130,13 @@ def _placed(
         require_placements(run, given, shared_memory)
         return _Placed(_with_given_barriers(run, schedule, given), Plans(given, copied))
     homes = contract(run, shared_memory, known=known)
-    handed = handovers(run, homes, shared_memory)
-    plans = kernel_plans(run, homes, handed)
+    forwarded = choose_forwarded(run, homes, shared_memory)
+    plans = kernel_plans(run, homes, forwarded)
     if not any(loop_label(node) for node in nodes(run.schedule.tree)):
         return _Placed(run, Plans(plans, copied))
     from polytile.scheduling.promotion.choose_placements import promote  # only tiled schedules pay for it
 
-    kept = {name for found in (homes, handed) for own in found.values() for name in own}
+    kept = {name for found in (homes, forwarded) for own in found.values() for name in own}
     tiles = promote(run.scop, run.dependences, run.schedule.tree, machine, shared_memory, kept)
     tree = with_tile_barriers(run.schedule.tree, tiles.plans)
     run = replace(run, schedule=replace(run.schedule, tree=tree))

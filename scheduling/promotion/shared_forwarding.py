@@ -24,7 +24,7 @@ from polytile.scheduling.analysis.instance_map import KernelPlace, flow_within_b
 MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
 
 
-def handovers(run: Executions, placed: Homes, shared_left: int) -> Homes:
+def choose_forwarded(run: Executions, placed: Homes, shared_left: int) -> Homes:
     """Choose the shared-memory copies that each kernel has, by its number and the array.
 
     They take at most `shared_left` bytes with what `placed` puts there.

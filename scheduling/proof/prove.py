@@ -23,7 +23,7 @@ from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.renamed_statements import renaming
 from polytile.scheduling.proof.legality import Proof, prove
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
-from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
+from polytile.scheduling.proof.storage import wrong_forwarding, wrong_homes
 from polytile.scheduling.proof.transfers import wrong_transfers
 
 TILES_SHARE = 4  # of the operations: proofs of tiles that need more take gigabytes, and the schedule can do without
@@ -127,7 +127,7 @@ def _check_storage(claim: Claim, max_operations: int) -> None:
     `max_operations` are for tiles, which the schedule can do without.
     """
     plans, scop = claim.plans, claim.run.scop
-    failures = [*wrong_homes(claim.run, homes(plans, scop)), *wrong_handovers(claim.run, forwarded(plans, scop))]
+    failures = [*wrong_homes(claim.run, homes(plans, scop)), *wrong_forwarding(claim.run, forwarded(plans, scop))]
     if tiles := tile_plans(plans):
         from polytile.scheduling.proof.placements import wrong_placements
 

@@ -176,7 +176,7 @@ def _has_all_cells(array: Array, home: Storage) -> bool:
     return all(-(-extent // stride) <= size for extent, stride, size in zip(wanted, strides, sizes, strict=True))
 
 
-def wrong_handovers(run: Executions, copies: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
+def wrong_forwarding(run: Executions, copies: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
     """Return where blocks' copies of arrays in device memory lose values (`copies`, by kernel number).
 
     What a kernel reads of the array must come from its own writes, by the cells of the copy.
@@ -185,7 +185,7 @@ def wrong_handovers(run: Executions, copies: Mapping[int, Mapping[str, Storage]]
     failures: list[Failure] = []
     for kernel, found in copies.items():
         for name, copy in found.items():
-            failures += _wrong_handover(run, by_kernel[kernel], run.scop.array(name), copy)
+            failures += _wrongly_forwarded(run, by_kernel[kernel], run.scop.array(name), copy)
     return failures
 
 
@@ -196,7 +196,7 @@ def _is_copy(copy: Storage) -> bool:
     return copy.space is Space.SHARED and sizes == copy.moduli and len(copy.keeps or ()) == len(sizes) > 0 and powers
 
 
-def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Storage) -> list[Failure]:
+def _wrongly_forwarded(run: Executions, place: KernelPlace, array: Array, copy: Storage) -> list[Failure]:
     scop, passed = run.scop, flow_within_blocks(run.scop, run.dependences, array.name, place)
     if passed is None:
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]

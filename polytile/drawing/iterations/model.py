@@ -11,7 +11,7 @@ At = tuple[int, int]  # column and row
 @dataclass(frozen=True, slots=True)
 class Dot:
     """A statement instance at a column and a row; the block that runs it, None where no kernel does or where that is
-    not known. Instances of several statements at one place are told apart by `slot`."""
+    not known. Instances of several statements at one place differ by `slot`."""
 
     instance: Instance
     at: At

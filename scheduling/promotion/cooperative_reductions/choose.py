@@ -28,7 +28,7 @@ class CombineMethod(Enum):
 
     SHUFFLE = "shuffle"  # a segment of a warp, at once
     WARPS = "warps"  # each warp at once, then one warp those of all, through shared memory
-    HAND_OVER = "hand over"  # through shared memory, one thread adding them up
+    THROUGH_SHARED = "through shared memory"  # through shared memory, one thread adding them up
     STORE = "store"  # each thread for itself, to be added up by another kernel
 
 
@@ -143,9 +143,9 @@ def _way(combine: Combination, axes: tuple[int, ...], threads: tuple[int, ...]) 
     neighbours = set(axes) == set(range(rank - count, rank))
     full = all(sizes[axis] == threads[axis] for axis in axes if axis > rank - count)
     if not neighbours or not full or (count == 1 and threads[-1] % min(lanes, WARP_SIZE)):
-        return CombineMethod.HAND_OVER
+        return CombineMethod.THROUGH_SHARED
     if lanes in SEGMENT_SIZES:
         return CombineMethod.SHUFFLE
     warps = lanes // WARP_SIZE
     whole = lanes % WARP_SIZE == 0 and (warps in SEGMENT_SIZES) and warps <= threads[-1]
-    return CombineMethod.WARPS if whole else CombineMethod.HAND_OVER
+    return CombineMethod.WARPS if whole else CombineMethod.THROUGH_SHARED

@@ -24,8 +24,8 @@ from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.promotion.array_contraction import contract, same_private_home
 from polytile.scheduling.promotion.barrier_elimination import without_barriers
 from polytile.scheduling.promotion.cooperative_reductions.choose import CombineMethod, CooperationPlan, plans
+from polytile.scheduling.promotion.cooperative_reductions.fuse_combination import fuse_combination
 from polytile.scheduling.promotion.cooperative_reductions.part_dependences import parted
-from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
 from polytile.scheduling.promotion.cooperative_reductions.statements import Made, made
 from polytile.scheduling.proof.legality import unordered
 
@@ -48,7 +48,7 @@ def cooperate(run: Executions) -> Cooperation | None:
     arrays = frozenset(p.combine.array for p in found)
     best, registers = _with_registers(spread, arrays)
     for plan in (p for p in found if p.way is CombineMethod.SHUFFLE and p.combine.array not in registers):
-        nearer = sunk(run.scop, run.schedule, plan.combine.array)
+        nearer = fuse_combination(run.scop, run.schedule, plan.combine.array)
         if nearer is None or plans(run.scop, nearer) != found:
             continue
         moved, array = replace(run, schedule=nearer), plan.combine.array

@@ -65,7 +65,7 @@ class _Maker:
         if stored:
             return self.collected([self.stored(name, handed), self.renamed(handed.name)], handed, [])
         first = self.first(name, handed)
-        if self.plan.way is CombineMethod.HAND_OVER:
+        if self.plan.way is CombineMethod.THROUGH_SHARED:
             return self.collected([first[0], self.renamed(handed.name)], handed, [first[1]])
         warps = replace(self.combine, array=handed.name, sizes=(self.plan.lanes // WARP_SIZE,))
         final, reduction = self.final(warps, self.before.name)

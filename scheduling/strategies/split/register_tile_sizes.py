@@ -134,9 +134,9 @@ def has_room(figures: BlockFigures, machine: Machine, shared_memory: int) -> boo
     return fits and figures.at_once > 0
 
 
-def _one_cell(dims: int, warps: int, *, together: bool = False) -> TileThreads:
+def _one_cell(dims: int, warps: int, *, one_tile: bool = False) -> TileThreads:
     """Return a block whose threads have a cell each."""
-    return tile_threads(warps, (1,) * dims, together=together)
+    return tile_threads(warps, (1,) * dims, one_tile=one_tile)
 
 
 def _blocks(dims: int, threads: Sequence[int]) -> Iterator[TileThreads]:
@@ -145,10 +145,10 @@ def _blocks(dims: int, threads: Sequence[int]) -> Iterator[TileThreads]:
         yield from (_one_cell(2, warps) for warps in threads[:1] or (4, 8, 12, 16))
         return
     if threads:
-        yield _one_cell(1, threads[0] // WARP_SIZE, together=threads[0] > WARP_SIZE)
+        yield _one_cell(1, threads[0] // WARP_SIZE, one_tile=threads[0] > WARP_SIZE)
         return
     yield from (_one_cell(1, warps) for warps in (1, 4))
-    yield from (_one_cell(1, warps, together=True) for warps in (2, 4, 8, 16))
+    yield from (_one_cell(1, warps, one_tile=True) for warps in (2, 4, 8, 16))
 
 
 def _points(dims: int) -> Iterator[tuple[int, ...]]:

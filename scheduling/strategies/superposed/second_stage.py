@@ -5,11 +5,11 @@ The kernel that sums up the partial results of a group's blocks, and what else i
 before: kernel { y = 0 }  kernel { partial results of y }  kernel { y += partial results }  kernel { y += z }
 after:  kernel { partial results of y }  kernel { y = 0; y += partial results; y += z }
 
-Where lanes add up the chunks, the loop over these comes first, and a barrier behind it.
+Where lanes add up the chunks, the loop over these comes first, and a barrier after it.
 
-Statements are taken along that stand alone in their kernels, run once for each result, and touch of the results only
+Statements are fused that stand alone in their kernels, run once for each result, and touch of the results only
 their own; those from before the partial results also have to mind nothing that is read or written meanwhile. A single
-result takes along what one thread runs, of any arrays:
+result is fused with what one thread runs, of any arrays:
 
 before: kernel { s = 0 }  kernel { partial results of s }  kernel { s += partial results }  kernel { o[0] = s / n }
 after:  kernel { partial results of s }  kernel { s = 0; s += partial results; o[0] = s / n }
@@ -100,47 +100,47 @@ WRITES = (AccessKind.WRITE, AccessKind.MAY_WRITE)
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """Statements of one kernel behind a group, in order, which all run through the same iterators first."""
+class SecondStage:
+    """Statements of one kernel after a group, in order, which all run through the same iterators first."""
 
     parts: tuple[Part, ...]
     rank: int
 
 
 @dataclass(frozen=True, slots=True)
-class Tailed:
-    """A group with the kernels behind it."""
+class Staged:
+    """A group with the kernels after it."""
 
     group: FormedKernel
-    tails: tuple[Tail, ...]
+    stages: tuple[SecondStage, ...]
 
 
-Found = list[Host | Tailed | None]  # None: taken along
+Found = list[Host | Staged | None]  # None: fused with another one
 
 
-def with_tails(parts: Parts, children: Sequence[Host]) -> list[Host | Tailed]:
+def with_second_stages(parts: Parts, children: Sequence[Host]) -> list[Host | Staged]:
     """Add the second stages of their sums to the kernels of a sequence.
 
     What second stages do besides is left out of the sequence.
     """
-    found: Found = [tailed(parts, child) if isinstance(child, FormedKernel) else child for child in children]
+    found: Found = [staged(parts, child) if isinstance(child, FormedKernel) else child for child in children]
     for i in range(len(found)):
         host = found[i]
-        if isinstance(host, Tailed) and host.tails:
+        if isinstance(host, Staged) and host.stages:
             found[i] = _behind(parts, _before(parts, host, found, i), found, i)
     return [host for host in found if host is not None]
 
 
-def tailed(parts: Parts, group: FormedKernel) -> Tailed:
+def staged(parts: Parts, group: FormedKernel) -> Staged:
     """Return a group with a second-stage kernel for the sums of each rank."""
     sums = [part for name in group.statements for part in parts.sums(name)]
     ranks = sorted({_rank(part) for part in sums})
-    return Tailed(group, tuple(Tail(tuple(p for p in sums if _rank(p) == rank), rank) for rank in ranks))
+    return Staged(group, tuple(SecondStage(tuple(p for p in sums if _rank(p) == rank), rank) for rank in ranks))
 
 
-def apart(tail: Tail) -> list[list[Part]]:
+def apart(stage: SecondStage) -> list[list[Part]]:
     """Split a second stage into groups that share no array which is written: blocks can run them side by side."""
-    parts = {part.statement: part for part in tail.parts}
+    parts = {part.statement: part for part in stage.parts}
     meets = [(a, b) for a in parts for b in parts if a < b and _conflict([parts[a]], [parts[b]])]
     return [[part for name, part in parts.items() if name in group] for group in connected(parts, meets)]
 
@@ -150,7 +150,7 @@ def _rank(part: Part) -> int:
     return len(part.made.group if part.made else part.scop.statement(part.statement).iterators)
 
 
-def _before(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
+def _before(parts: Parts, host: Staged, found: Found, i: int) -> Staged:
     """Add the starts that can wait to the host's second stage; they are taken out of `found`."""
     meanwhile = [part for name in host.group.statements for part in parts.inside(name)]
     for j in reversed(range(i)):
@@ -163,17 +163,17 @@ def _before(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
             if grown is not None:
                 host, found[j] = grown, None
                 continue
-        if not isinstance(other, Tailed):
+        if not isinstance(other, Staged):
             if not alone:
                 break
             meanwhile += alone
             continue
         meanwhile += [part for name in other.group.statements for part in parts.inside(name)]
-        meanwhile += [part for tail in other.tails for part in tail.parts]
+        meanwhile += [part for stage in other.stages for part in stage.parts]
     return host
 
 
-def _behind(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
+def _behind(parts: Parts, host: Staged, found: Found, i: int) -> Staged:
     """Add the kernels directly after the host to its second stage where that can run them as well."""
     for j in range(i + 1, len(found)):
         alone = _alone(parts, found[j])
@@ -184,10 +184,10 @@ def _behind(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
     return host
 
 
-def _alone(parts: Parts, host: Host | Tailed | None) -> list[Part]:
+def _alone(parts: Parts, host: Host | Staged | None) -> list[Part]:
     """Return the statements of a kernel that run once for each result, or once; none where a kernel has other ones."""
     names: tuple[str, ...] = ()
-    if isinstance(host, Tailed) and not host.tails and _elementwise(host.group):
+    if isinstance(host, Staged) and not host.stages and _elementwise(host.group):
         names = host.group.statements
     elif isinstance(host, Serial) and not _loops(host.tree):
         names = statements_of(host.tree)
@@ -204,17 +204,17 @@ def _loops(tree: Tree) -> bool:
     return isinstance(tree, Loop) or (isinstance(tree, InTurn) and any(_loops(child) for child in tree.children))
 
 
-def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
+def _joined(host: Staged, alone: list[Part], *, first: bool) -> Staged | None:
     """Add statements to the second stage of their rank, where one iteration touches all that both touch; else None."""
-    for k, tail in enumerate(host.tails):
-        together = [*tail.parts, *alone]
-        if all(_rank(part) == tail.rank for part in alone) and _on_their_own(together, tail.rank):
-            parts = (*alone, *tail.parts) if first else (*tail.parts, *alone)
-            others = [p for n, t in enumerate(host.tails) if n != k for p in t.parts]
-            made = Tail(parts, tail.rank)
-            if any(_conflict([part], others) for part in alone) or (not tail.rank and len(apart(made)) > 1):
+    for k, stage in enumerate(host.stages):
+        together = [*stage.parts, *alone]
+        if all(_rank(part) == stage.rank for part in alone) and _on_their_own(together, stage.rank):
+            parts = (*alone, *stage.parts) if first else (*stage.parts, *alone)
+            others = [p for n, t in enumerate(host.stages) if n != k for p in t.parts]
+            made = SecondStage(parts, stage.rank)
+            if any(_conflict([part], others) for part in alone) or (not stage.rank and len(apart(made)) > 1):
                 return None  # lanes of several blocks add up single results: none of them may wait for a thread
-            return Tailed(host.group, (*host.tails[:k], made, *host.tails[k + 1 :]))
+            return Staged(host.group, (*host.stages[:k], made, *host.stages[k + 1 :]))
     return None
 
 
@@ -253,32 +253,32 @@ def _arrays(statements: Iterable[Statement], *kinds: AccessKind) -> set[str]:
 Values = list[isl.PwAff]
 
 
-def tail_kernel(parts: Parts, tail: Tail, blocks: BlockTuning) -> isl.Schedule:
+def second_stage_kernel(parts: Parts, stage: SecondStage, blocks: BlockTuning) -> isl.Schedule:
     """Build the kernel of a second stage."""
-    made = _TailKernel(parts, tail, blocks)
+    made = _SecondStageKernel(parts, stage, blocks)
     return marked(made.by_lanes() if made.gathered else made.by_threads(), KERNEL)
 
 
 @dataclass(frozen=True, slots=True)
-class _TailKernel:
+class _SecondStageKernel:
     parts: Parts
-    tail: Tail
+    stage: SecondStage
     sizes: BlockTuning
 
     @property
     def gathered(self) -> list[Part]:
         """Return the sums whose chunks are added up by several threads."""
-        return [part for part in self.tail.parts if part.made is not None and part.made.gathering is not None]
+        return [part for part in self.stage.parts if part.made is not None and part.made.gathering is not None]
 
     def by_threads(self) -> isl.Schedule:
         """Map the last iterators that index results to blocks and threads; each thread adds up chunks in order."""
-        taken = range(max(0, self.tail.rank - MAX_DIMENSIONS), self.tail.rank)
-        schedule = in_order([self._serially(part, taken) for part in self.tail.parts])
+        taken = range(max(0, self.stage.rank - MAX_DIMENSIONS), self.stage.rank)
+        schedule = in_order([self._serially(part, taken) for part in self.stage.parts])
         if not taken:
             return schedule
         sizes = self.sizes.serial if len(taken) == 1 else self.sizes.of_rank(len(taken))
         whose = self._whose() if len(taken) < MAX_DIMENSIONS else {}
-        names = [part.statement for part in self.tail.parts]
+        names = [part.statement for part in self.stage.parts]
         threads = {name: self._threads(name, taken, sizes) for name in names}
         blocks = {name: [*self._number(name, whose.get(name)), *self._blocks(name, taken, sizes)] for name in names}
         schedule = marked(under_band(schedule, threads, parallel=True), thread_mark(sizes))
@@ -286,20 +286,20 @@ class _TailKernel:
 
     def by_lanes(self) -> isl.Schedule:
         """Map the first dimension of threads to the chunks of each result, the next ones to results."""
-        sizes, results, whose = self.sizes.combining[self.tail.rank], range(self.tail.rank), self._whose()
+        sizes, results, whose = self.sizes.combining[self.stage.rank], range(self.stage.rank), self._whose()
         phases = [self._loop(part, sizes) for part in self.gathered]
-        plain = in_order([self._serially(part, results) for part in self.tail.parts])
-        names = [part.statement for part in self.tail.parts]
+        plain = in_order([self._serially(part, results) for part in self.stage.parts])
+        names = [part.statement for part in self.stage.parts]
         first = {name: [self._time(name), *self._threads(name, results, sizes[1:])] for name in names}
         schedule = in_order([*phases, marked(under_band(plain, first, parallel=True), thread_mark(sizes))])
-        groups = {name: whose.get(part.statement) for part in self.tail.parts for name in _statements(part)}
+        groups = {name: whose.get(part.statement) for part in self.stage.parts for name in _statements(part)}
         blocks = {n: [*self._number(n, k), *self._blocks(n, results, sizes[1:])] for n, k in groups.items()}
         return marked(under_band(schedule, blocks, parallel=True), BLOCK) if any(blocks.values()) else schedule
 
     def _loop(self, part: Part, sizes: tuple[int, ...]) -> isl.Schedule:
         """Start the partial results of each result, and add up chunks in turns."""
         begin, adds, _ = _statements(part)
-        rank, (lanes, *side) = self.tail.rank, sizes
+        rank, (lanes, *side) = self.stage.rank, sizes
         made, results = part.made, range(rank)
         assert made is not None and made.gathering is not None
         chunks = range(rank, len(self.parts.scop.statement(adds).iterators))
@@ -334,7 +334,7 @@ class _TailKernel:
 
     def _whose(self) -> dict[str, int]:
         """Return the group that each statement belongs to, where there are several that share nothing."""
-        groups = apart(self.tail)
+        groups = apart(self.stage)
         return {p.statement: k for k, parts in enumerate(groups) for p in parts} if len(groups) > 1 else {}
 
 

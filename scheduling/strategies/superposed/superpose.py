@@ -36,13 +36,13 @@ from polytile.scheduling.strategies.superposed.kernel_plans import KernelMapping
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
 from polytile.scheduling.strategies.superposed.second_stage import (
-    Tailed,
+    Staged,
     in_order,
     leaf,
     marked,
-    tailed,
+    staged,
     under_band,
-    with_tails,
+    with_second_stages,
 )
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling
 from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, Repeated, ThreadNest
@@ -106,19 +106,19 @@ class _Builder:
     tilings: Mapping[str, Tiling]
     tuning: Tuning
 
-    def host(self, host: Host | Tailed) -> isl.Schedule:
+    def host(self, host: Host | Staged) -> isl.Schedule:
         match host:
             case FormedKernel():
-                return self.host(tailed(self.parts, host))
-            case Tailed(group, tails):
-                from polytile.scheduling.strategies.superposed.second_stage import tail_kernel
+                return self.host(staged(self.parts, host))
+            case Staged(group, stages):
+                from polytile.scheduling.strategies.superposed.second_stage import second_stage_kernel
 
-                behind = [tail_kernel(self.parts, tail, self.tuning.blocks) for tail in tails]
+                behind = [second_stage_kernel(self.parts, stage, self.tuning.blocks) for stage in stages]
                 return in_order([self._kernel(self.plans[id(group)]), *behind])
             case HostLoop(loop, body):
                 return self._repeat(loop, self.host(body), statements_of(loop), finishes=True)
             case HostSequence(children):
-                return in_order([self.host(child) for child in with_tails(self.parts, children)])
+                return in_order([self.host(child) for child in with_second_stages(self.parts, children)])
             case Serial(tree):
                 return marked(self._alone(tree), KERNEL)
 

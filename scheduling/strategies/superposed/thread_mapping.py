@@ -1,7 +1,7 @@
 """Which loops of a group are mapped to the threads of a block [Shirako, Hayashi and Sarkar 2017, sections 4 and 5.4].
 
 Threads take the parallel loops down to the one that coalesces best; a serial loop above that one stays around it, with
-barriers, and the parallel loops further out are sunk into it.
+barriers, and the parallel loops further out are moved into it.
 
 before: i* [ t [ j* [S]; j* [T] ] ]
 after:  t repeated { threads (i, j) of S; threads (i, j) of T }

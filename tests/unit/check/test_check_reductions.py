@@ -169,7 +169,7 @@ TAMPERED: dict[str, tuple[str, Callable[[Certificate], None], str]] = {
     "partial results without a start": ("sum in lanes", put("initial", "S0"), "not every value"),
     "another operation": ("sum in lanes", put("op", "*"), "ValueError"),
     "no reduction": ("sum in lanes", no_reduction, "ValueError"),
-    "results that are told apart by nothing": ("sum in lanes", put("group", []), "chain"),
+    "results that differ by nothing": ("sum in lanes", put("group", []), "chain"),
     "an update of another element": ("two updates", an_update_of_another_element, "chain"),
     "one update alone": ("two updates", one_update, "chain"),
     "another array": ("sum in lanes", put("partial", "x"), "not every value"),

@@ -11,12 +11,12 @@ import pytest
 
 from polytile.certificate import certificate
 from polytile.check.checker import problems
-from polytile.codegen.passes.shared_forwarding import handed_over
+from polytile.codegen.passes.shared_forwarding import forward
 from polytile.ir.expr import DOUBLE, Access, Literal, Name
 from polytile.ir.gpu_ops import Load
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
-from polytile.scheduling.proof.storage import wrong_handovers
+from polytile.scheduling.proof.storage import wrong_forwarding
 from tests.kernel_storage import copies_of
 
 AGAIN = (
@@ -88,7 +88,7 @@ def test_rows_of_a_block(validated: Callable[..., Any]) -> None:
 
 
 def test_powers_of_two(validated: Callable[..., Any]) -> None:
-    """Three rows of 20 columns: rows are told apart by 4, columns by 32."""
+    """Three rows of 20 columns: rows differ by 4, columns by 32."""
     program = turned("w[i][k] = A[i][k] * k;", "B[i][k] = w[i][19 - k];", 20)
     found = validated(program, *({"n": n} for n in (0, 1, 3, 4, 32)), load_schedule=tree(3, 20))
     assert copies(found) == {"w": (4, 32)} and "double w_here[4][32];" in found.cuda
@@ -164,7 +164,7 @@ def test_vectors_have_no_copy() -> None:
     where = Access("w", (Name("i"),), DOUBLE)
     body = (Load((Name("a", DOUBLE), Name("b", DOUBLE)), where),)
     home = Storage("w", Space.SHARED, DOUBLE, (), "w", (0,), moduli=(16,))
-    assert handed_over(body, {"w": home}, Names()) == (body, ())
+    assert forward(body, {"w": home}, Names()) == (body, ())
 
 
 # Proofs --------------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def failures(scop: Any, **change: Any) -> list[str]:
     state = scop.compilation
     ((kernel, found),) = copies_of(state).items()
     copies = {kernel: {name: replace(copy, **change) for name, copy in found.items()}}
-    return [f.why for f in wrong_handovers(state.run, copies)]
+    return [f.why for f in wrong_forwarding(state.run, copies)]
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_copies_of_what_another_kernel_writes(compiled: Callable[..., Any]) -> N
     copy = copies_of(state)[0]["t"]
     for kernel, name in ((0, "x"), (1, "y_part_all")):
         claimed = {kernel: {name: replace(copy, array=name)}}
-        assert [f.why for f in wrong_handovers(state.run, claimed)] == ["not all that is read is from the block"]
+        assert [f.why for f in wrong_forwarding(state.run, claimed)] == ["not all that is read is from the block"]
 
 
 def test_certificates(compiled: Callable[..., Any]) -> None:

@@ -18,7 +18,7 @@ from polytile.ir.memory import Space, constant_extents
 from polytile.scheduling.analysis.executions import each_once
 from polytile.scheduling.promotion import array_contraction
 from polytile.scheduling.promotion.array_contraction import contract, same_private_home
-from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
+from polytile.scheduling.promotion.cooperative_reductions.fuse_combination import fuse_combination
 from polytile.scheduling.promotion.placements import kernel_plans
 from polytile.scheduling.proof.prove import Claim, prove_all
 from tests.kernel_storage import homes_of
@@ -120,7 +120,7 @@ def test_what_moves_is_looked_at_anew() -> None:
     """Where the combination of q's partial results moves into the loop, only those are used in another order."""
     state = compile(BOTH, schedule="superposed").scops[0].compilation
     assert state.schedule is not None and state.dependences is not None
-    nearer = sunk(state.scop, state.schedule, "q_part")
+    nearer = fuse_combination(state.scop, state.schedule, "q_part")
     assert nearer is not None
     one, other = (each_once(state.scop, state.dependences, schedule) for schedule in (state.schedule, nearer))
     assert not same_private_home("q_part", one, other)

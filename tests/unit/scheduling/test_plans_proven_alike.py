@@ -13,7 +13,7 @@ from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes
 from polytile.ir.plan import KernelPlan, Placement
 from polytile.scheduling.proof.placements import wrong_placements
-from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
+from polytile.scheduling.proof.storage import wrong_forwarding, wrong_homes
 
 SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
 PROGRAMS = [("atax", "superposed"), ("mvt", "superposed"), ("durbin", "auto"), ("symm", "classic")]
@@ -32,7 +32,7 @@ def by_theorem(state: Compilation, plans: tuple[KernelPlan, ...]) -> bool:
 
 def by_cases(state: Compilation, plans: tuple[KernelPlan, ...]) -> bool:
     scop = state.run.scop
-    return not wrong_homes(state.run, homes(plans, scop)) and not wrong_handovers(state.run, forwarded(plans, scop))
+    return not wrong_homes(state.run, homes(plans, scop)) and not wrong_forwarding(state.run, forwarded(plans, scop))
 
 
 def variants(placement: Placement) -> Iterator[Placement]:

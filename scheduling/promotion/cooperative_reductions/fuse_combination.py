@@ -22,7 +22,7 @@ from polytile.ir.scop import Scop
 MOST_VALUES = 4  # that a lane adds before lanes combine
 
 
-def sunk(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | None:
+def fuse_combination(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | None:
     """Move the statements that start and combine the partial results in `array` to where these are made.
 
     Returns None where threads add several values each. The schedule's order is right where the threads of a warp
