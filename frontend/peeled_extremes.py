@@ -24,7 +24,7 @@ from polytile.frontend.trip_counts import Count, count_of
 from polytile.frontend.trip_counts import integer as constant
 from polytile.frontend.value_types import ValueTypes
 
-_EXTREMES = ("fmax", "fmin", "fmaxf", "fminf")
+_HELD_EXACTLY = {"fmax": ("double", "float"), "fmin": ("double", "float"), "fmaxf": ("float",), "fminf": ("float",)}
 
 
 def with_peeled_extremes(body: Sequence[c_ast.Node], scope: Scope) -> Sequence[c_ast.Node]:
@@ -52,7 +52,7 @@ def _extreme(loop: c_ast.For) -> tuple[str, c_ast.Node] | None:
                 return None
             sets = [(x, left), (x, right)]
         case [c_ast.Assignment(op="=", lvalue=x, rvalue=c_ast.FuncCall(name=c_ast.ID(name=name), args=args))]:
-            if name not in _EXTREMES or args is None or len(args.exprs) != 2:
+            if name not in _HELD_EXACTLY or args is None or len(args.exprs) != 2:
                 return None
             left, right = args.exprs
             sets = [(x, left), (x, right)]
@@ -80,12 +80,22 @@ def _take_first_in(loop: c_ast.For, x: str, value: c_ast.Node, before: Iterable[
     count = count_of(loop)
     if count is None or not count.declared or count.step != 1:
         return
-    if not types.of_value(value) or types.of_value(value) != types.of_scalar(x):
+    if not types.of_value(value) or types.of_value(value) != types.of_scalar(x) or _rounds(loop, types.of_scalar(x)):
         return  # what is rounded may be less than the element
     earlier = _one_less(count)
-    start = None if earlier is None or not _is_element(value) else _start(before, x, {*_names_in(value), x})
-    if start is not None and alike(start, substituted(copied(value), {count.name: earlier})):
+    if earlier is None or not _is_element(value):
+        return
+    first = substituted(copied(value), {count.name: earlier})
+    start = _start(before, x, {*_names_in(first), x})
+    if start is not None and alike(start, first):
         loop.init.decls[0].init = copied(earlier)
+
+
+def _rounds(loop: c_ast.For, ctype: str) -> bool:
+    """Whether a function that the loop calls for the extreme rounds values of a type."""
+    (statement,) = block_items(loop.stmt)
+    called = statement.rvalue if isinstance(statement, c_ast.Assignment) else None
+    return isinstance(called, c_ast.FuncCall) and ctype not in _HELD_EXACTLY[str(called.name.name)]
 
 
 def _is_element(value: c_ast.Node) -> bool:

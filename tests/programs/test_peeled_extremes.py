@@ -13,7 +13,9 @@ from polytile.frontend import assemble, peeled_extremes
 from tests.bitwise import same_as_c
 from tests.every_schedule import source
 
-DATA = "float a[n + 1][m + 1], double c[n + 1][m + 1], int p[n + 1], float b[n + 1], double d[n + 1]"
+DATA = (
+    "float a[n + 1][m + 1], double c[n + 1][m + 1], long q[n + 1][m + 1], int p[n + 1], float b[n + 1], double d[n + 1]"
+)
 SIZES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (5, 2), (33, 45), (9, 300)))
 TAKEN_IN = {
     "the place": (
@@ -39,6 +41,14 @@ TAKEN_IN = {
     ),
 }
 LEFT = {
+    "rounded by a function": "double x = c[i][0]; for (int j = 1; j < m; j++) x = fmaxf(x, c[i][j]); d[i] = x;",
+    "an integer that a function rounds": (
+        "long x = q[i][0]; for (int j = 1; j < m; j++) x = fmax(x, q[i][j]); d[i] = x;"
+    ),
+    "a start that changes": (
+        "int st = i % 2; float x = a[i][st]; st = st + 1; for (int j = st + 1; j < m; j++) if (a[i][j] > x)"
+        " x = a[i][j]; b[i] = x;"
+    ),
     "rounded": (
         "float x = c[i][0]; for (int j = 1; j < m; j++) if (c[i][j] > x) x = c[i][j]; b[i] = x;"
     ),
