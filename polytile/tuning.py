@@ -55,6 +55,9 @@ class BlockTuning:
     sharing_rows: tuple[int, ...] = (1, 128)  # of threads that run several rows, and load once what these share
     few_results: int = 256  # threads that add up a part of one of few results
     combining: tuple[tuple[int, ...], ...] = ((128,), (8, 32))  # whose lanes add up chunks, by the rank of results
+    # Rows and columns of threads for tiles of recurrences, which are as wide: strategies/tiled_recurrences. Measured
+    # (nussinov, n = 5500, H200): 73 ms, with 4 x 64 threads 105, with 16 x 32 92, with 4 x 32 166.
+    recurrence: tuple[int, int] = (8, 64)
     # Of the time of default blocks, at most, that flat ones take by estimate: strategies/choose_blocks. Measured, they
     # take less of it (derivative 0.77 and 0.92 of what is estimated, hypterm 0.88, rhs4th3fort 0.97; H100).
     clearly: float = 1.01

@@ -3,15 +3,15 @@ does, and then the rest of each tile, step by step.
 
 before: for (i = n - 1; i >= 0; i--) for (j = i + 1; j < n; j++) for (k = i + 1; k < j; k++)
             t[i][j] = max(t[i][j], t[i][k] + t[k + 1][j]);                          a wavefront j - i, one cell a thread
-after:  band [floor(j/32) - floor(i/32)] / sequence {
-            kernel { block [floor(i/32), floor(i/8) mod 4] { thread[8,32] [i mod 8, j mod 32] {
+after:  band [floor(j/64) - floor(i/64)] / sequence {
+            kernel { block [floor(i/64), floor(i/8) mod 8] { thread[8,64] [i mod 8, j mod 64] {
                 k of other tiles } } }
-            kernel { block [floor(i/32)] { sync { [j mod 32 - i mod 32] { thread[32] [j mod 32] {
+            kernel { block [floor(i/64)] { sync { [j mod 64 - i mod 64] { thread[64] [j mod 64] {
                 the other k } } } } } }
 
 Tiles of a permutable band that lie on one diagonal are independent. Steps whose terms are of tiles on earlier diagonals
 alone are early ones (early_terms.py): nothing orders the elements of a tile then, and rows are read along. There are
-2n/32 launches in place of n, and a tile's own steps wait for one barrier each. This is how triangular recurrences are
+2n/64 launches in place of n, and a tile's own steps wait for one barrier each. This is how triangular recurrences are
 blocked by hand, as in left-looking factorizations and optimal parenthesization.
 """
 
@@ -29,7 +29,6 @@ from polytile.ir.partial_results import EarlyTerms
 from polytile.ir.reads_apart import in_place
 from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, thread_mark
 from polytile.ir.scop import Scop
-from polytile.machine import WARP_SIZE
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.strides import strided_accesses
@@ -131,8 +130,8 @@ def _tiles_of(problem: Problem, band: isl.ScheduleNode) -> _Tiles:
     along = [_upwards(member.value) for member in members_of(band)[:2]]
     costs = strided_accesses(problem.scop, band, [0, 1])
     x = min((1, 0), key=lambda i: costs[i])
-    size = next(iter(problem.choices.tile), WARP_SIZE)
-    rows = next(iter(problem.choices.block or problem.machine.tuning.blocks.of_rank(2)))
+    rows, columns = problem.machine.tuning.blocks.recurrence
+    size, rows = next(iter(problem.choices.tile), columns), next(iter(problem.choices.block), rows)
     return _Tiles(band, along[1 - x], along[x], size, gcd(size, rows))
 
 

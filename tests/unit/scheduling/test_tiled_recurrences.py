@@ -134,7 +134,7 @@ def test_tiles_are_taken_and_proven(name: str) -> None:
     state = compiled(PROGRAMS[name]).scops[0].compilation
     assert state.schedule.strategy == "classic (tiled recurrence)"
     assert state.proof.proven
-    assert re.findall(r"thread\[[\d,]+\]", state.schedule.to_text()) == ["thread[8,32]", "thread[32]"]
+    assert re.findall(r"thread\[[\d,]+\]", state.schedule.to_text()) == ["thread[8,64]", "thread[64]"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
