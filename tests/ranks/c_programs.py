@@ -75,7 +75,12 @@ ENTRIES = (
         ("steps", "n", "m", "rx", "ry"),
         (("A", "2 * n * m"), ("seen", "2 * steps"), ("line", "n"), ("last", "1")),
     ),
-    Entry("beyond", "double", ("steps", "n", "m"), (("A", "n * m"), ("c", "1"), ("rec", "n"), ("D", "n * m"))),
+    Entry(
+        "beyond",
+        "double",
+        ("steps", "n", "m"),
+        (("A", "n * m"), ("c", "1"), ("rec", "n"), ("D", "n * m"), ("E", "n * m")),
+    ),
 )
 BY_NAME = {entry.name: entry for entry in ENTRIES}
 
