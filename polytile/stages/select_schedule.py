@@ -40,7 +40,6 @@ FASTER = 0.9  # of the time of overlapped tiles by estimate, where sizes are not
 # Times as fast as split tiles by estimate for large grids, where sizes are not known: at 2.1 (fdtd-2d, H200) they were
 # 1.2 times as fast for 16384^2, and half as fast for 512^2.
 OVER_SPLIT = 2.3
-MOST_SIZES = 3  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
 
@@ -377,16 +376,13 @@ def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
 
 
 def _of_best_sizes(problem: Problem) -> Candidate | None:
-    """Return the tiled strategy's first candidate, or a later one that is clearly faster: one with further sizes, or
-    another one where kernels of the first wait for more than their arithmetic, as when what threads add up finds no
-    place in registers."""
+    """Return the tiled strategy's first candidate, or the same with further sizes where that is clearly faster."""
     best: Candidate | None = None
-    for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
+    for one in each_in_stage(TILED, strategy(TILED)(problem)):
         one = _estimated(problem, one)
         if best is None or CLEARLY_FASTER * one.microseconds < best.microseconds:
             best = one
-        waits = one.estimate and any(k.residency and k.bound != "arithmetic" for k in one.estimate.kernels)
-        if not one.further_sizes and not waits:
+        if not one.further_sizes:
             break
     return best
 
