@@ -133,7 +133,7 @@ def _gemver_blas(blas: Blas, a: Arrays) -> None:
 
 def _gesummv(e: Arrays) -> None:
     e["y"] = ALPHA * (e["A"] @ e["x"]) + BETA * (e["B"] @ e["x"])
-    del e["tmp"]  # its last value need not be in memory
+    e.pop("tmp", None)  # its last value need not be in memory
 
 
 def _gesummv_blas(blas: Blas, a: Arrays) -> None:
