@@ -12,6 +12,7 @@ from polytile.codegen.passes import (
     block_order,
     cleanup,
     dependent_launch,
+    folded_grids,
     kernel_cache_hints,
     merged_loads,
     offset_addressing,
@@ -85,6 +86,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
 WAITING_FOR_A_STRATEGY = ("software-pipeline", "strength-reduction", "index-width")
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
+    ProgramPass("fold-triangular-grids", of_loops, folded_grids.folded_grids),
     ProgramPass("subwarp-loops", always, subwarp_loops.subwarp_loops),
     ProgramPass("warp-aggregation", always, warp_aggregation.warp_aggregation),
     ProgramPass("privatization", always, privatization.privatization),

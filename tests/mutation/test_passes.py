@@ -62,6 +62,9 @@ for (int i = 0; i < n; i++) x[i] = i;{AFTER}"""
 SPARSE = f"""void f(int n, int m, int row[n + 1], double val[20 * n], double y[n], double x[m]) {{
 {BEFORE}for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++) y[i] += val[j];
 for (int i = 0; i < m; i++) x[i] = i;{AFTER}"""
+TRIANGLE = f"""void f(int n, int m, double A[n][m], double C[n][n]) {{
+{BEFORE}for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) {{ C[i][j] *= 3;
+  for (int k = 0; k < m; k++) C[i][j] += A[i][k] * A[j][k]; }}{AFTER}"""
 GEMVER = Path(__file__).parents[2] / "polybench" / "polybench" / "gemver.c"
 
 Break = Callable[[Kernel], Kernel]
@@ -169,6 +172,12 @@ def in_the_first_row(node: Any) -> Any:
     return replace(node, by=Literal("0")) if isinstance(node, Offset) else node
 
 
+def in_the_first_row_of_a_pair(node: Any) -> Any:
+    """The row in the middle of a triangle runs again what it has run."""
+    asks = isinstance(node, Declare) and node.name == "rest" and isinstance(node.value, Ternary)
+    return replace(node, value=node.value.then) if asks else node
+
+
 def waits_late(kernel: Kernel) -> Kernel:
     first, *rest = kernel.body
     return replace(kernel, body=(*rest, first)) if isinstance(first, AwaitLaunches) else kernel
@@ -211,6 +220,7 @@ PLANTED = (
     Planted("order-statements", MANY, undeclared, verified=True, order="tree"),
     Planted("register-limit", MANY, lambda kernel: replace(kernel, min_blocks=1000), verified=True, registers=64),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
+    Planted("fold-triangular-grids", TRIANGLE, each(in_the_first_row_of_a_pair), schedule="tiled"),
     Planted("subwarp-loops", SPARSE, dropped(lambda node: isinstance(node, Assign) and "_all" in str(node.value))),
     Planted("warp-aggregation", COUNTS, each(alone)),
     Planted("privatization", COUNTS, dropped(lambda node: isinstance(node, Atomic) and isinstance(node.value, Name))),

@@ -55,6 +55,7 @@ PROGRAMS = {  # that have what improves kernels
     "wide-copies": PRODUCT,
     "order-statements": PRODUCT,
     "reassociate-sums": PRODUCT,
+    "fold-triangular-grids": PRODUCT,
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,
