@@ -106,7 +106,7 @@ class TileTuning:
         ((128,), (64,), (256,)),
         ((8, 16), (4, 32), (16, 8), (8, 8), (4, 16), (16, 16), (8, 32), (32, 8)),
     )
-    further_points: tuple[int, ...] = (8, 6, 4, 3, 2)  # along a loop
+    further_points: tuple[int, ...] = (8, 6, 4, 3)  # along a loop; with two, blocks of 64 threads were slower (H200)
     serial_bytes: int = 128  # of the elements of a row of a tile of the serial loop: a line
     few_iterations: int = 12  # of a loop that stays inside tiles, such as a filter's
     few_points: int = 4  # iterations of a parallel loop that one thread runs all of

@@ -40,6 +40,7 @@ FASTER = 0.9  # of the time of overlapped tiles by estimate, where sizes are not
 # Times as fast as split tiles by estimate for large grids, where sizes are not known: at 2.1 (fdtd-2d, H200) they were
 # 1.2 times as fast for 16384^2, and half as fast for 512^2.
 OVER_SPLIT = 2.3
+MOST_SIZES = 4  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
 
@@ -376,13 +377,16 @@ def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
 
 
 def _of_best_sizes(problem: Problem) -> Candidate | None:
-    """Return the tiled strategy's first candidate, or the same with further sizes where that is clearly faster."""
+    """Return the tiled strategy's first candidate, or the same with other sizes that are clearly faster: further ones,
+    and those that were measured, too, while kernels wait for more than their arithmetic, as when what threads add up
+    finds no place in registers."""
     best: Candidate | None = None
-    for one in each_in_stage(TILED, strategy(TILED)(problem)):
+    for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
         one = _estimated(problem, one)
         if best is None or CLEARLY_FASTER * one.microseconds < best.microseconds:
             best = one
-        if not one.further_sizes:
+        times = best.estimate.kernels if best.estimate else ()
+        if not one.further_sizes and not any(k.residency and k.bound != "arithmetic" for k in times):
             break
     return best
 

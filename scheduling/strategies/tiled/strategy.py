@@ -95,10 +95,15 @@ def _up_to_a_good_one(problem: Problem, trees: Iterable[BandTree]) -> list[_Tile
 
 
 def _all_sizes(found: _Tiled) -> Iterator[Candidate]:
-    yield _candidate(found.problem, found.bands, found.first)
-    further = _tiled(found.problem, found.bands.tree, 1) if found.first.more else None
-    if further is not None:
-        yield _candidate(found.problem, found.bands, further)
+    one, rank = found.first, 0
+    yield _candidate(found.problem, found.bands, one)
+    while one.more:
+        rank += 1 if rank or one.further else 2  # the first sizes are there twice
+        next_sizes = _tiled(found.problem, found.bands.tree, rank)
+        if next_sizes is None:
+            return
+        one = next_sizes
+        yield _candidate(found.problem, found.bands, one)
 
 
 def _loop_tree(problem: Problem) -> list[BandTree]:
@@ -120,7 +125,7 @@ def _tiled(problem: Problem, tree: isl.Schedule, rank: int) -> TiledTree | None:
             kept = not unordered(tree, needed)
     except OverBudgetError:
         return None
-    return TiledTree(tree, found.sizes, found.more, found.repeats) if kept else None
+    return TiledTree(tree, found.sizes, found.more, found.further, found.repeats) if kept else None
 
 
 def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate:
@@ -129,4 +134,4 @@ def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate
     schedule = MappedSchedule(found.tree, strategy)
     notes = (*problem.notes, *bands.notes)
     made = Candidate("tiled", problem.scop, problem.dependences, schedule, notes, reasons)
-    return replace(made, repeats=found.repeats, further_sizes=found.more)
+    return replace(made, repeats=found.repeats, further_sizes=found.further)

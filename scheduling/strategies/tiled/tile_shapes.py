@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from math import ceil, inf, prod
+from math import ceil, prod
 
 from polytile.dataclass import dataclass
 from polytile.machine import REGISTER_BYTES, Machine
 from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, spread_inner
 
-CLEARLY_FASTER = 1.05  # times as fast by estimate is a shape that replaces a measured one
+CLEARLY_FASTER = 1.1  # times as fast by estimate is a shape that replaces a measured one
 _ROUNDING = 1e-6  # of mean iterations
 
 
@@ -58,34 +58,35 @@ class TiledLoops:
 
 
 def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[TileSizes, ...]:
-    """Return the fastest of the shapes that were measured, by the time of products of tiles' operands, and after it the
-    fastest of all, where that takes clearly less.
+    """Return the shapes that were measured in order of the time of products of tiles' operands, the first of them
+    twice; in place of the second time the fastest of all shapes, where that takes clearly less.
 
     What was asked for is the only choice, and where sizes are not known measured shapes are.
     """
     machine, tuning = chooser.machine, chooser.machine.tuning.tiles
     rank = len(loops.iterations)
     threads, points = tuning.threads[rank - 1], tuning.points[rank - 1]
-    *_, (measured, time) = _faster(loops, _fitting(loops, product((threads,), points), machine), machine, inf)
-    asked = _asked(chooser, kernel, measured)
-    if asked or None in loops.iterations:  # how many blocks are left for the last round decides
-        return (asked or measured,)
-    further = product(tuning.further_threads[rank - 1], product(tuning.further_points, repeat=rank))
-    found = _faster(loops, _fitting(loops, further, machine), machine, time / CLEARLY_FASTER)
-    return (measured, found[-1][0]) if found else (measured,)
+    times = {s: serial_step(_shape(loops, s), machine) for s in _fitting(loops, product((threads,), points), machine)}
+    measured = sorted(times, key=lambda sizes: times[sizes])
+    asked = _asked(chooser, kernel, measured[0])
+    if asked:
+        return (asked,)
+    fastest = measured[0]
+    if None not in loops.iterations:  # how many blocks are left for the last round decides
+        further = product(tuning.further_threads[rank - 1], product(tuning.further_points, repeat=rank))
+        most = times[fastest] / CLEARLY_FASTER
+        fastest = _fastest(loops, _fitting(loops, further, machine), machine, most) or fastest
+    return (measured[0], fastest, *measured[1:])
 
 
-def _faster(
-    loops: TiledLoops, menu: Iterable[TileSizes], machine: Machine, most: float
-) -> list[tuple[TileSizes, float]]:
-    """Return the shapes with their prices, each of them less than `most` and than those before it; one that cannot be
-    less by its arithmetic has no price."""
-    found: list[tuple[TileSizes, float]] = []
+def _fastest(loops: TiledLoops, menu: Iterable[TileSizes], machine: Machine, most: float) -> TileSizes | None:
+    """Return the shape with the lowest price, if that is less than `most`; one that cannot be less by its arithmetic
+    has no price."""
+    found: TileSizes | None = None
     for sizes in menu:
         shape = _shape(loops, sizes)
         if least_step(shape, machine) < most and (time := serial_step(shape, machine)) < most:
-            found.append((sizes, time))
-            most = time
+            found, most = sizes, time
     return found
 
 

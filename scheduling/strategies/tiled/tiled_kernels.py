@@ -28,12 +28,14 @@ from polytile.scheduling.strategies.tiled.tile_shapes import TileSizes, preferre
 
 @dataclass(frozen=True, slots=True)
 class TiledTree:
-    """A mapped tree without barriers, the sizes of its tiled kernels by number, and whether less preferred sizes are
-    left (`more`), and whether blocks run parallel loops one iteration after another (`repeats`)."""
+    """A mapped tree without barriers, the sizes of its tiled kernels by number, whether less preferred sizes are left
+    (`more`), the next of them faster ones by their price (`further`), and whether blocks run parallel loops one
+    iteration after another (`repeats`)."""
 
     tree: isl.Schedule = field(compare=False)
     sizes: dict[int, TileSizes]
     more: bool
+    further: bool
     repeats: bool
 
 
@@ -45,6 +47,7 @@ class TiledKernels:
     rank: int
     sizes: dict[int, TileSizes] = field(default_factory=dict)
     more: bool = False
+    further: bool = False
     repeats: bool = False
 
     def __post_init__(self) -> None:
@@ -57,7 +60,7 @@ class TiledKernels:
         known, few = self.problem.options.parameters, self.problem.machine.tuning.tiles.few_iterations
         nest = distributed(read(tree.get_root()), known, few)
         mapped = map_kernels(self.problem.scop, to_schedule(nest), self.chooser, self._kernel)
-        return TiledTree(mapped, self.sizes, self.more, self.repeats)
+        return TiledTree(mapped, self.sizes, self.more, self.further, self.repeats)
 
     def _kernel(self, band: isl.ScheduleNode, number: int) -> isl.ScheduleNode | None:
         """Build the kernel at a band of parallel loops; None where tiles do not pay."""
@@ -71,6 +74,7 @@ class TiledKernels:
         self.repeats |= bool(found.repeated)
         sizes = preferred(found.shapes, number, self.chooser)
         self.more |= len(sizes) > self.rank + 1
+        self.further |= not self.rank and sizes[0] != sizes[min(1, len(sizes) - 1)]
         self.sizes[number] = sizes[min(self.rank, len(sizes) - 1)]
         labels = Labels(problem.scop)
         kernel = KernelTree(found, self.sizes[number], labels, self.distribution, known, tuning.tiles.few_iterations)
