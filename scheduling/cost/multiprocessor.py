@@ -13,8 +13,6 @@ and 94 on an H100, whose device memory has 0.7 of the bandwidth (23%).
 
 from __future__ import annotations
 
-from math import ceil
-
 from polytile.machine import (
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
@@ -71,18 +69,6 @@ def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
     """
     full, rest = divmod(blocks, resident)
     return full * max(resident * each, each + stalls) + (max(rest * each, each + stalls) if rest else 0.0)
-
-
-def busiest(blocks: float, multiprocessors: int, longest: float) -> float:
-    """Return how much more than blocks of mean length the busiest multiprocessor has to run, where the first block is
-    `longest` times as long as the mean, later ones are shorter and shorter, and multiprocessors take turns.
-
-    A triangle's 208 blocks on 132 multiprocessors are 2 to 0 times as long: the first and the 133rd take 2.73 of the
-    mean, 1.37 times what two of them do.
-    """
-    turns = ceil(blocks / multiprocessors - 1e-6)
-    shorter = 2 * (longest - 1) * multiprocessors / max(blocks, 1.0)
-    return max(1.0, longest - shorter * (turns - 1) / 2) if turns else 1.0
 
 
 def thread_registers(kept: int, read: int) -> int:

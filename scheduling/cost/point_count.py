@@ -91,21 +91,6 @@ def range_of_box(points: isl.Set, values: Mapping[str, int], level: int) -> tupl
     return (max(lows), min(highs)) if lows and highs else None
 
 
-def most_iterations(points: isl.Set, values: Mapping[str, int], level: int) -> float:
-    """Return how far apart the values of a dimension are at most, for the same ones before it, plus one; 0.0 where
-    nothing is known of that."""
-    kind = isl.dim_type.set
-    rank = int(points.dim(kind))
-    known = at(points, values).project_out(kind, level + 1, rank - level - 1)
-    alone = known.reset_tuple_id().move_dims(isl.dim_type.param, 0, kind, 0, level)
-    try:
-        with budget(_MOST_OPERATIONS):
-            apart = alone.dim_max(0).sub(alone.dim_min(0)).max_val()
-    except (OverBudgetError, isl.Error):
-        return 0.0
-    return float(apart.to_python()) + 1 if apart.is_rat() else 0.0
-
-
 def filled(points: isl.Set, values: Mapping[str, int]) -> float:
     """Return which part of what `counts` counts is in the set, where divisions cut something out.
 

@@ -16,7 +16,7 @@ from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.cost.addresses import Along, Vector, warp_points
 
 BANKS, BANK_BYTES = 32, 4
-WIDE_TURNS = 1.5  # of a load of more than a bank's word for each lane, at least (H200: 109 shapes of a product's tiles)
+WIDE_TURNS = 1.35  # of a load of more than a bank's word for each lane, at least (H200: 109 shapes of gemm, covariance)
 
 
 def vector_elements(reference: Reference, placement: Placement, steps: Sequence[Vector]) -> int:

@@ -25,7 +25,7 @@ from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import values
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
 from polytile.scheduling.cost.operation_cost import operation, operations
-from polytile.scheduling.cost.point_count import counts, filled, most_iterations
+from polytile.scheduling.cost.point_count import counts, filled
 from polytile.scheduling.cost.point_reuse import reuse
 from polytile.scheduling.cost.shifted_boxes import group_lines
 from polytile.scheduling.cost.statement_groups import statement_groups
@@ -67,10 +67,6 @@ class Work:
         """Return the mean number of iterations of each loop."""
         found = counts(in_time(self.mapped), self.values)
         return tuple(max(1.0, b / a) if a > 0 else 0.0 for a, b in pairwise(found))
-
-    def longest(self, loop: int) -> float:
-        """Return the most iterations of a loop."""
-        return most_iterations(in_time(self.mapped), self.values, loop)
 
     @cached_property
     def shares(self) -> tuple[LoopShare, ...]:

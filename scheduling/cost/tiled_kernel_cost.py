@@ -28,7 +28,6 @@ from polytile.scheduling.cost.kernel_cost import INDEX_INSTRUCTIONS, KernelCost
 from polytile.scheduling.cost.mapped_loops import Part, Role
 from polytile.scheduling.cost.multiprocessor import (
     beside_device_memory,
-    busiest,
     hidden_in_part,
     in_rounds,
     in_turns,
@@ -68,20 +67,19 @@ class TiledKernelCost(KernelCost):
         pipe = 1e6 * (sum(a.cycles for a in accesses) / blocks + self._copied_cycles()) / self.speed.clock
         ideal = 1e6 * self.machine.sms / blocks * sum(map(self._computing, self.works))
         computing = ideal / reached(warps)
-        uneven = busiest(blocks, self.machine.sms, max(map(_longest, self.works)))
         each = in_turns(pipe, computing)
-        rounds = uneven * in_rounds(most, resident, each, self._stalls(near))
+        rounds = in_rounds(most, resident, each, self._stalls(near))
         memory = 1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory)
         return KernelTime(
             number=self.number,
             launches=max(work.launches for work in self.works),
             blocks=blocks,
             threads=self.threads,
-            requests=uneven * most * pipe,
+            requests=most * pipe,
             l2=1e6 * blocks * self._copied_bytes() / self.speed.l2,
             memory=memory,
-            arithmetic=uneven * most * computing,
-            latency=_START_US + max(0.0, rounds - uneven * most * each),
+            arithmetic=most * computing,
+            latency=_START_US + max(0.0, rounds - most * each),
             launch=self.speed.launch_us,
             accesses=accesses,
             together=max(hidden_in_part(rounds, memory), self._at_borders) + _START_US,
@@ -303,13 +301,6 @@ class TiledKernelCost(KernelCost):
 
 def _bytes(placement: Placement, size: int) -> int:
     return -(-placement.layout.size(placement.extents) * size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-
-
-def _longest(work: Work) -> float:
-    """Return how often the longest block runs a statement, for one time on average: where serial loops of its threads
-    have bounds that differ between blocks, as in a triangular product."""
-    loops = [i for i in work.serial_loops if not work.mapped.loops[i].threads]
-    return prod(max(1.0, work.longest(i) / work.extents[i]) for i in loops)
 
 
 def _iterations(work: Work, depth: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polytile.scheduling.cost.point_count import counts, filled, fix_parameters, most_iterations, range_of_box
+from polytile.scheduling.cost.point_count import counts, filled, fix_parameters, range_of_box
 
 # A set, the size n, and how far off the count may be.
 SETS = [
@@ -101,10 +101,3 @@ def test_boxes_are_counted_for_all_sizes_alike(text: str, n: int, expected: tupl
 )
 def test_ranges_of_boxes(text: str, level: int, expected: tuple[int, int] | None) -> None:
     assert range_of_box(isl.Set(text), {"n": 7}, level) == expected
-
-
-def test_the_most_iterations_of_a_loop() -> None:
-    triangle = isl.Set("[n] -> { [i, j, k] : 0 <= i, j < n and i < k < n }")
-    assert [most_iterations(triangle, {"n": 100}, level) for level in range(3)] == [99, 100, 99]
-    assert most_iterations(isl.Set("{ [i, k] : 0 <= i < k }"), {}, 1) == 0  # nothing bounds it
-    assert most_iterations(isl.Set("[n] -> { [i] : 0 <= i < n }"), {"n": 0}, 0) == 0

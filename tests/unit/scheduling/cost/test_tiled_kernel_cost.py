@@ -16,7 +16,7 @@ from polytile.ir.plan import Owner, Placement
 from polytile.machine import machine_of
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost.addresses import Along
-from polytile.scheduling.cost.multiprocessor import busiest, in_rounds, in_turns, reached, resident_blocks
+from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached, resident_blocks
 from polytile.scheduling.cost.shared_requests import turns, vector_elements, wavefronts
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step
@@ -63,12 +63,6 @@ def test_a_kernel_says_what_it_has_and_waits_for() -> None:
 @pytest.mark.parametrize(("resident", "time"), [(1, 9 * 1.5), (2, 4 * 2 + 1.5), (3, 9), (9, 9)])
 def test_blocks_hide_the_stalls_of_others(resident: int, time: float) -> None:
     assert in_rounds(9, resident, 1.0, 0.5) == time
-
-
-def test_blocks_of_a_triangle() -> None:
-    assert busiest(208, 132, 2) == pytest.approx((2 + 2 * (1 - 132 / 208)) / 2)  # the first and the 133rd
-    assert busiest(132, 132, 2) == 2 and busiest(13200, 132, 2) == pytest.approx(1.01)
-    assert busiest(208, 132, 1) == busiest(0, 132, 2) == 1
 
 
 def test_what_is_not_done_at_the_same_time() -> None:
