@@ -20,7 +20,7 @@ from polytile.scheduling.strategies.classic import inexact, mapped
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded, with_snapshots, without_copy_back
 from polytile.scheduling.strategies.pluto import BandTree
 from polytile.scheduling.transform.fused_sums import begin_with_addends
-from polytile.scheduling.transform.reductions.text import with_reductions_of
+from polytile.scheduling.transform.reductions.text import rounds_otherwise, with_reductions_of
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -86,7 +86,8 @@ def _loaded(problem: Problem) -> Candidate:
     given = plans or ()
     tile = time_tile(given)
     overlapped = tile if isinstance(tile, OverlappedTiles) else None
-    if problem.options.strict and overlapped is not None and any(step.retimed for step in overlapped.steps):
+    retimed = overlapped is not None and any(step.retimed for step in overlapped.steps)
+    if problem.options.strict and (retimed or rounds_otherwise(problem.scop, text)):
         raise UserError(
             f"the schedule of {problem.scop.name} adds up the terms of sums in another order",
             location=problem.scop.location,

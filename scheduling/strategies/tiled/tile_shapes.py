@@ -12,6 +12,7 @@ from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, seri
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, spread_inner
 
 CLEARLY_FASTER = 1.1  # times as fast by estimate is a shape that replaces a measured one
+_AS_FAST = 0.97  # of a price: smaller shapes that are not below it are as fast as larger ones, for all that is known
 _ROUNDING = 1e-6  # of mean iterations
 
 
@@ -80,13 +81,13 @@ def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[Til
 
 
 def _fastest(loops: TiledLoops, menu: Iterable[TileSizes], machine: Machine, most: float) -> TileSizes | None:
-    """Return the shape with the lowest price, if that is less than `most`; one that cannot be less by its arithmetic
-    has no price."""
+    """Return the first shape of those with about the lowest price, if that is less than `most`; one that cannot be less
+    by its arithmetic has no price."""
     found: TileSizes | None = None
     for sizes in menu:
         shape = _shape(loops, sizes)
         if least_step(shape, machine) < most and (time := serial_step(shape, machine)) < most:
-            found, most = sizes, time
+            found, most = sizes, _AS_FAST * time
     return found
 
 
@@ -101,8 +102,8 @@ def _shape(loops: TiledLoops, sizes: TileSizes) -> TileShape:
 def _fitting(
     loops: TiledLoops, menu: Iterable[tuple[Sequence[int], Sequence[int]]], machine: Machine
 ) -> Iterator[TileSizes]:
-    """Yield the shapes of these threads and points, the larger before the smaller, whose sums find place in registers;
-    that with fewest where none does."""
+    """Yield the shapes of these threads and points whose sums find place in registers, the larger before the smaller
+    and squares before strips; that with fewest where none does."""
     tuning = machine.tuning
     serial = max(1, tuning.tiles.serial_bytes // loops.element)
     most = tuning.promotion.tile_registers * REGISTER_BYTES // (loops.sums * loops.other_points * loops.element)
@@ -112,7 +113,7 @@ def _fitting(
         limited = tuple(map(_no_more, kept, threads, loops.iterations))
         tile = tuple(p * t for p, t in zip(limited, threads, strict=True))
         found[TileSizes(tile, tuple(threads), serial)] = None
-    ordered = sorted(found, key=lambda sizes: -prod(sizes.points))
+    ordered = sorted(found, key=lambda sizes: (-prod(sizes.points), sum(sizes.points)))
     yield from [sizes for sizes in ordered if prod(sizes.points) <= most] or ordered[-1:]
 
 

@@ -23,6 +23,7 @@ from polytile.ir.scop import Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.transform.reductions.early_terms import accumulating, with_early_terms
+from polytile.scheduling.transform.reductions.exact import is_exact
 from polytile.scheduling.transform.reductions.loop_reversal import turned, upwards
 from polytile.scheduling.transform.reductions.privatise import privatised
 from polytile.scheduling.transform.reductions.term_order import reversible
@@ -61,6 +62,15 @@ def _line(scop: Scop, made: Privatised) -> str:
 
 def _size(split: Split) -> str:
     return f"{split.size} x {split.unit}" if split.unit > 1 else f"{split.size}"
+
+
+def rounds_otherwise(scop: Scop, text: str) -> bool:
+    """Return whether a schedule's text changes the order of a reduction of the Scop whose result depends on it."""
+    names = {match[1] for line in (_LINE, _BACKWARDS) for match in re.finditer(line, text)}
+    early = {match[1] for match in re.finditer(_EARLY, text)}
+    known = {made.update for made in accumulating(scop)} if early else set()
+    exact = {made.update for made in accumulating(scop, strict=True)} if early else set()
+    return bool(early & known - exact) or any(s.name in names and not is_exact(s) for s in scop.statements)
 
 
 def with_reductions_of(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, Dependences, str]:

@@ -1,4 +1,4 @@
-"""Estimates beside measured rows: they are near those of 25 and 26 November 2026 on an H100."""
+"""Estimates beside measured rows: they are near those of November 2026 on an H100 and an H200."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from polybench.runner.errors import RunnerError
 from polybench.runner.estimates import Compared, compared, estimates, summary
 from polybench.runner.tables import ROOT, load
 
-RESULTS = [ROOT / "results" / f"{name}.jsonl" for name in ("stencils-8-h100-2026-11-27", "stencils-2-h100-2026-11-25")]
+NAMES = ("tiles-h200-2026-11-30", "stencils-8-h100-2026-11-27", "stencils-2-h100-2026-11-25")
+RESULTS = [ROOT / "results" / f"{name}.jsonl" for name in NAMES]
 NEAR = [
     ("tensor/ttm", "superposed"),
     ("tensor/ttm", "tiled"),

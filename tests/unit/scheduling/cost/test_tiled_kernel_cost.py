@@ -17,7 +17,7 @@ from polytile.machine import machine_of
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost.addresses import Along
 from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached, resident_blocks
-from polytile.scheduling.cost.shared_requests import turns, vector_elements, wavefronts
+from polytile.scheduling.cost.shared_requests import WIDE_TURNS, turns, vector_elements, wavefronts
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step
 from tests.benchmarks import compiled
@@ -103,9 +103,10 @@ def test_requests_to_a_shared_tile() -> None:
     cell = "{ [[b0, l0] -> A[i, k]] -> [i - 64 b0, k - 16 l0] }"
     rows = Placement("A_tile", "A", (("S0", 1),), "k0", Space.SHARED, Owner.BLOCK, cell, (64, 16))
     assert wavefronts(rows, found["A"], along, 3) == 2  # two rows, in the same banks
-    assert wavefronts(replace(rows, layout=Layout(pad=1)), found["A"], along, 3) == 1.5  # of 64 bits for each lane
+    # of 64 bits for each lane
+    assert wavefronts(replace(rows, layout=Layout(pad=1)), found["A"], along, 3) == WIDE_TURNS
     columns = Placement("B_tile", "B", (("S0", 2),), "k0", Space.SHARED, Owner.BLOCK, cell.replace("A", "B"), (16, 64))
-    assert wavefronts(columns, found["B"], along, 3) == 1.5
+    assert wavefronts(columns, found["B"], along, 3) == WIDE_TURNS
     steps = [(0, 0, 1)]  # along k
     assert vector_elements(found["A"], rows, steps) == 2 and wavefronts(rows, found["A"], along, 3, 2) == 1
     assert vector_elements(found["A"], replace(rows, layout=Layout(pad=1)), steps) == 1  # rows are not aligned
