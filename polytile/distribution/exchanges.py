@@ -92,7 +92,9 @@ def _planes(scop: Scop, reads: Sequence[Read], dimension: int, steps: int) -> tu
             for residue in range(modulus):
                 start = isl.Map(f"{{ [s] -> [t] : t = s + {later} and (s - {residue}) mod {modulus} = 0 }}")
                 found[residue] |= _values(start.apply_range(by_step).range())
-    return tuple(tuple(sorted(planes)) for planes in found)
+    # Messages are made once: where periods read different numbers of planes, each gets those that any of them reads.
+    same = {len(planes) for planes in found} == {len(found[0])}
+    return tuple(tuple(sorted(planes if same else set[int]().union(*found))) for planes in found)
 
 
 def _values(points: isl.Set) -> set[int]:

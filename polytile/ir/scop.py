@@ -34,8 +34,11 @@ def _read_schedule(text: str) -> isl.Schedule:
     return isl.Schedule(text)
 
 
-# Sets and maps know how; without this, no Scop could be copied or pickled.
+# Without this, no Scop could be copied or pickled: islpy pickles no schedules, and no sets and maps with one name for
+# two dimensions, which isl prints as `{ S[i] -> A[i'] }` and reads.
 copyreg.pickle(isl.Schedule, lambda schedule: (_read_schedule, (readable_schedule(schedule),)))
+for _kind in (isl.BasicSet, isl.Set, isl.BasicMap, isl.Map):
+    copyreg.pickle(_kind, lambda points: (type(points), (str(points),)))
 
 
 class AccessKind(Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from collections.abc import Callable, Mapping
 from time import sleep
@@ -31,12 +32,13 @@ def on_all(comm: Intracomm, decided: Callable[[], T]) -> T:
 
 def from_root(comm: Intracomm, decided: Callable[[], T]) -> T:
     """Return what is decided on rank 0, which sends it to the others; raises on all ranks what it raises there."""
-    outcome = _outcome(decided) if comm.rank == 0 else None
+    sent, outcome = _sendable(decided) if comm.rank == 0 else (b"", None)
     wait_asleep(comm)
-    found, error = comm.bcast(outcome)
+    sent = comm.bcast(sent)
+    found, error = pickle.loads(sent) if outcome is None else outcome
     if error is not None:
         raise agreed(comm, error)
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[return-value]
 
 
 def wait_asleep(comm: Intracomm) -> None:
@@ -67,6 +69,16 @@ def _numbers(ranks: list[int]) -> str:
     """Print `rank 3`, `ranks 0, 1, 2`, and how many more where there are many."""
     shown = ", ".join(map(str, ranks[:8])) + (f" and {len(ranks) - 8} others" if len(ranks) > 8 else "")
     return f"rank{'s' * (len(ranks) > 1)} {shown}"
+
+
+def _sendable(decided: Callable[[], T]) -> tuple[bytes, tuple[T | None, PolytileError | None]]:
+    """Return the outcome as the others get it, too: what cannot be sent is an error on all ranks, which wait for it."""
+    outcome = _outcome(decided)
+    sent, error = _outcome(lambda: pickle.dumps(outcome))
+    if sent is None:
+        outcome = None, error
+        sent = pickle.dumps(outcome)
+    return sent, outcome
 
 
 def _outcome(decided: Callable[[], T]) -> tuple[T | None, PolytileError | None]:

@@ -199,3 +199,26 @@ def test_phases_do_nothing_in_steps_that_compute_nothing(guard: str, runs: Calla
 def test_steps_are_positive() -> None:
     with pytest.raises(UsageError, match="0 steps"):
         distribute(scop_of(STAR), 0)
+
+
+def test_each_period_exchanges_as_many_planes() -> None:
+    """Messages are made once. Without that, even steps would exchange both planes of B, and odd ones the first."""
+    text = """
+void f(int steps, int n, int m, double A[2][n][m], double B[2][n][m])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 2; i < n - 2; i++)
+            for (int j = 2; j < m - 2; j++) A[t % 2][i][j] = 0.2 * B[(t + 1) % 2][i + 1][j] + 0.3 * A[t % 2][i][j];
+        for (int i = 2; i < n - 2; i++)
+            for (int j = 2; j < m - 2; j++) B[0][i][j] = 0.3 * A[t % 2][i][j] + 0.2 * B[0][i][j];
+        for (int i = 2; i < n - 2; i++)
+            for (int j = 2; j < m - 2; j++) A[(t + 1) % 2][i][j] = 0.2 * B[t % 2][i - 1][j];
+    }
+#pragma endscop
+}
+"""
+    plan = distribute(scop_of(text))
+    assert any(exchange.planes for exchange in plan.between)
+    for exchange in (*plan.before, *plan.between):
+        assert len({len(planes) for planes in exchange.planes}) <= 1
