@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import islpy as isl
 
 from polytile.check.checker import problems
-from polytile.check.ranks import rank_problems
+from polytile.check.ranks import of_another_program, rank_problems
 from polytile.check.reductions import steps_of
 from polytile.check.relations import Check
 from polytile.check.source import differences
@@ -63,8 +64,8 @@ def main(words: Sequence[str]) -> int:
             trusted = f"{what} to give the same in {order}, but for rounding"
             print(f"{found.certificate}: {scop['name']}: {trusted}")
     for claim in content.get("ranks", ()):
-        name = claim.get("name") if isinstance(claim, dict) else claim
-        wrong += _say(f"{found.certificate}: {name} on ranks", _lines(found.certificate, rank_problems(claim)))
+        lines = chain(of_another_program(claim, content["scops"]), rank_problems(claim))
+        wrong += _say(f"{found.certificate}: {claim.get('name')} on ranks", _lines(found.certificate, lines))
     for name in content.get("on_host", ()):
         print(f"{found.certificate}: {name} stays sequential C")
     if not content["scops"]:
@@ -113,4 +114,7 @@ def _read(name: str) -> Any:
         raise UserError(message, hint="write it anew")
     if any(isinstance(scop, dict) and scop.keys() & {"stream", "split"} for scop in content["scops"]):
         raise UserError(f"{name} has time tiles as before version 3", hint="write it anew")
+    ranks = content.get("ranks", [])
+    if not isinstance(ranks, list) or not all(isinstance(claim, dict) for claim in ranks):
+        raise UserError(f"{name} is not a certificate: `ranks` is no list of plans", hint=HINT)
     return content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 
 import islpy as isl
 
@@ -32,6 +33,9 @@ def program_problems(claim: Check, pairs: Pairs) -> Iterator[str]:
 
 def _differences(claim: Check, made: Check, what: str, pairs: Pairs) -> Iterator[str]:
     context = isl.Set(made["context"])
+    asked = _asked_for(claim, made)
+    if not asked.is_subset(_with_any_extents(context, asked)):
+        yield f"{what} is not for all sizes, boxes and steps that ranks have"
     taken = {name: _of_source(claim, made, name) for name in made["statements"]}
     for name, runs in taken.items():
         statement, source = made["statements"][name], claim["program"]["statements"][name]
@@ -49,6 +53,33 @@ def _differences(claim: Check, made: Check, what: str, pairs: Pairs) -> Iterator
             if (mine["array"], mine["kind"]) != (theirs["array"], theirs["kind"]) or not moved.is_equal(there):
                 yield f"{what} accesses other elements of {theirs['array']} in {name}"
     yield from _disorder(claim, made, taken, what, pairs)
+
+
+def _asked_for(claim: Check, made: Check) -> isl.Set:
+    """Return the parameters for which a program has to run: all sizes, boxes from 0 on, and steps of the source."""
+    found = isl.Set(claim["context"])
+    for box in made["boxes"]:
+        first, end, offset = box["first"], box["end"], box["offset"]
+        parts = f"0 <= {first} and {first} <= {end} and 0 <= {offset}"
+        found = found.intersect(isl.Set(f"[{first}, {end}, {offset}] -> {{ : {parts} }}"))
+    if step := made["step"]:
+        count = made["count"] or "one"
+        domains = (isl.Set(claim["program"]["statements"][name]["domain"]) for name in made["statements"])
+        times = [d.project_out(SET, 1, d.dim(SET) - 1).reset_tuple_id() for d in domains]
+        for when in (f"t = {step}", f"t = {step} + {count} - 1"):
+            there = isl.Set(f"[{step}, {count}] -> {{ [t] : {count} > 0 and {when} }}")
+            found = found.intersect(reduce(isl.Set.union, (t.intersect(there).params() for t in times)))
+        if not made["count"]:
+            found = found.intersect(isl.Set("[one] -> { : one = 1 }"))
+    return found
+
+
+def _with_any_extents(context: isl.Set, asked: isl.Set) -> isl.Set:
+    """Return the context for some value of each parameter that is not asked for: extents of a rank's arrays."""
+    known = asked.get_var_dict(PARAM)
+    for name in [name for name in context.get_var_dict(PARAM) if name not in known]:
+        context = context.project_out(PARAM, context.find_dim_by_name(PARAM, name), 1)
+    return context
 
 
 def _of_source(claim: Check, made: Check, name: str) -> isl.Map:
@@ -96,8 +127,12 @@ def _disorder(
     claim: Check, made: Check, taken: dict[str, isl.Map], what: str, pairs: Pairs
 ) -> Iterator[str]:
     """Yield arrays through which instances depend on each other that a program has in another order."""
-    context, times = isl.Set(made["context"]), isl.Schedule(made["order"]).get_map()
+    context, order = isl.Set(made["context"]), isl.Schedule(made["order"])
+    times = order.get_map()
     domains = {name: isl.Set(s["domain"]).intersect_params(context) for name, s in made["statements"].items()}
+    for name, domain in domains.items():
+        if not isl.UnionSet.from_set(domain).is_subset(order.get_domain()):
+            yield f"{what} has no order for some instances of {name}"
     ordered = times.lex_lt_union_map(times)
     for array in claim["program"]["arrays"]:
         flow, others = pairs(array)

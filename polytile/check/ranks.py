@@ -15,7 +15,7 @@ An instance that writes nothing but what no axis cuts counts on the owner of its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
@@ -46,6 +46,18 @@ def rank_problems(claim: Check) -> Iterator[str]:
         yield from rank.wrong_reads(array)
     yield from message_problems(claim)
     yield from program_problems(claim, rank.pairs)
+
+
+def of_another_program(claim: Check, scops: Sequence[Check]) -> Iterator[str]:
+    """Yield how a plan for ranks is of another program than the certificate's SCoP of its name, a line each."""
+    found = next((scop for scop in scops if scop["name"] == claim["name"]), None)
+    if found is None:
+        yield "the certificate has no SCoP of this name"
+        return
+    if found["source"] != claim["source"] or set(found["visible"]) - set(claim["visible"]):
+        yield "the plan is of another program"
+    if not isl.Set(found["context"]).is_subset(isl.Set(claim["context"])):
+        yield "the plan is not for all sizes that the program may have"
 
 
 class _Rank:

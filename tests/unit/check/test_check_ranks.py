@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from polytile.check.ranks import rank_problems
+from polytile.check.ranks import of_another_program, rank_problems
 from polytile.cli.main import main
 from polytile.distribution.planner import distribute
 from polytile.rank_certificate import ranks_entry
@@ -130,7 +130,28 @@ def thin_side(claim: Claim) -> None:
         claim["interior"] = claim["interior"].replace(old, new)
 
 
+def without_sizes(claim: Claim) -> None:
+    """Nothing is wrong for no sizes, whatever it accesses."""
+    made = claim["programs"][0]
+    made["context"] = made["context"].partition("->")[0] + "-> { : 1 = 0 }"
+    access = made["statements"]["S0"]["accesses"][0]
+    access["relation"] = replaced(access["relation"], "-1 + ", "-3 + ")
+
+
+def without_most_steps(claim: Claim) -> None:
+    made = claim["programs"][0]
+    made["context"] = replaced(made["context"], f"{made['step']} <", f"{made['step']} + 1 <")
+
+
+def without_order(claim: Claim) -> None:
+    made = claim["programs"][0]
+    made["order"] = replaced(made["order"], "x0 >= i_first", "x0 >= i_first + 1")
+
+
 PLANTED_IN_TEXT = {
+    "program for no sizes": (STAR, 1, without_sizes, "not for all sizes, boxes and steps"),
+    "program for some steps": (STAR, 1, without_most_steps, "not for all sizes, boxes and steps"),
+    "order of some instances": (STAR, 1, without_order, "has no order for some instances of S0"),
     "halo one short": (STAR, 1, halo_one_short, "reads elements of A that are not right"),
     "box that a neighbour sends": (STAR, 1, shifted("sends"), "is not what is received there"),
     "box that is received": (STAR, 1, shifted("receives"), "is not what is received there"),
@@ -155,6 +176,17 @@ def test_changed_text_does_not(name: str) -> None:
     assert changed != before and not list(rank_problems(before))
     found = list(rank_problems(changed))
     assert any(reason in line for line in found), found
+
+
+def test_plans_of_another_program_are_none() -> None:
+    claim = claim_of(STAR, 1)
+    scop = {"name": claim["name"], "source": claim["source"], "visible": claim["visible"], "context": claim["context"]}
+    assert not list(of_another_program(claim, [scop]))
+    assert list(of_another_program(claim, [])) == ["the certificate has no SCoP of this name"]
+    other = {**scop, "source": {**scop["source"], "arrays": []}}
+    assert list(of_another_program(claim, [other])) == ["the plan is of another program"]
+    for_none = {**claim, "context": claim["context"].partition("->")[0] + "-> { : 1 = 0 }"}
+    assert list(of_another_program(for_none, [scop])) == ["the plan is not for all sizes that the program may have"]
 
 
 @pytest.mark.slow
