@@ -63,7 +63,7 @@ class TileShape:
         """
         lanes = min(WARP_SIZE, self.threads[-1])
         rows, size = WARP_SIZE // lanes, self.element
-        vector = VECTOR_BYTES[-1] // size if lanes * size >= BANKS * BANK_BYTES else 1
+        vector = max(1, VECTOR_BYTES[-1] // size) if lanes * size >= BANKS * BANK_BYTES else 1  # 1 of a struct
         pitch = self.serial + (vector == 1)
         across = of_request({row * pitch + k for row in range(rows) for k in range(vector)}, vector, size)
         *outer, last = (n * p for n, p in zip(self.operands, self.points, strict=True))

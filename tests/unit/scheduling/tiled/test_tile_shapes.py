@@ -123,3 +123,8 @@ def test_known_sizes_of_a_program(n: int, block: str, compiled: Callable[..., An
     body = f"{loops} A[i][j] += B[i][k] * B[k][j];"
     state = compiled("int n, double A[n][n], double B[n][n]", body, schedule="tiled", parameters={"n": n}).compilation
     assert f"block[{block}]" in shape(state.schedule.tree)
+
+
+def test_elements_that_are_larger_than_a_vector() -> None:
+    """Structs with arrays inside are elements of hundreds of bytes."""
+    assert tiles(replace(PRODUCT, element=328))[0] == (32, 32)
