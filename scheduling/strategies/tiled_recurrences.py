@@ -63,9 +63,11 @@ def _tiled(problem: Problem) -> Candidate | None:
         return None
     tiles = _tiles_of(problem, band)
     for made in accumulating(scop, strict=problem.options.strict):
-        first = _early(scop, made, tiles, needed)
-        if first is None:
-            continue
+        results = results_of(scop, made.steps)
+        others = needed.subtract(results.apply_range(results.reverse()))
+        first = _early(scop, made, tiles, others)
+        if first is None or _with_what_they_wait_for(scop, tiles, first, others) is None:
+            continue  # before what takes longer: that between steps into one element comes on top of it
         changed = with_early_terms(scop, replace(made, first=str(first)))
         found = analyse(changed, problem.options.array_operations, (scop, problem.dependences))
         needed = found.all.intersect_params(scop.context)
@@ -142,13 +144,12 @@ def _upwards(value: isl.UnionPwAff) -> _Along:
     return _Along(value.neg(), -1) if down else _Along(value, 1)
 
 
-def _early(scop: Scop, made: EarlyTerms, tiles: _Tiles, needed: isl.UnionMap) -> isl.UnionSet | None:
-    """Return the steps that wait for other elements on earlier diagonals alone, as one convex set of each statement.
+def _early(scop: Scop, made: EarlyTerms, tiles: _Tiles, others: isl.UnionMap) -> isl.UnionSet | None:
+    """Return the steps that wait for `others`, which are of other elements, on earlier diagonals alone, as one convex
+    set of each statement.
 
     None where there are none, or no others.
     """
-    results = results_of(scop, made.steps)
-    others = needed.subtract(results.apply_range(results.reverse()))
     near = tiles.of_one_diagonal(others).subtract(tiles.of_one_point(others)).range()
     total = isl.UnionSet.empty(scop.context.get_space())
     for name, group in made.steps:
