@@ -184,7 +184,7 @@ def test_the_compilers_choice_is_near_a_point() -> None:
     scop, sizes = compiled("gemm")
     space = space_of(scop, sizes)
     point = default_point(space, scop)
-    assert dict(point) == {"schedule": "tiled", "block_y": 8, "block_x": 16, "rows": 8, "columns": 6, "serial": 16}
+    assert dict(point) == {"schedule": "tiled", "block_y": 8, "block_x": 16, "rows": 6, "columns": 6, "serial": 16}
     same = compiled_with(scop, sizes, space.choices(point))
     assert same is not None
     assert kernel_text(same) == kernel_text(scop)
