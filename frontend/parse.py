@@ -173,7 +173,7 @@ def _of_headers(
 def _unused(
     text: str, functions: Sequence[ExternalDeclaration], found: Sequence[ExternalDeclaration]
 ) -> list[ExternalDeclaration]:
-    """Those that are not named by what stands outside of all of them, or in others that are."""
+    """Return the functions that neither the text outside of all of them names, nor one that is named itself."""
     by_name: dict[str, list[ExternalDeclaration]] = {}
     for one in functions:
         by_name.setdefault(one.name, []).append(one)

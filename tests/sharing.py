@@ -24,7 +24,7 @@ from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.pipeline import ANALYSIS
 from polytile.scheduling.candidate import Candidate, Problem, Strategy
-from polytile.stages import select_schedule
+from polytile.stages import candidate_time, select_schedule
 
 KEPT = 4  # Scops
 _PARTS = ("scop", "dependences", "schedule", "run", "known_homes", "given", "all_given", "plans", "estimate")
@@ -198,5 +198,5 @@ def mixed(*candidates: Candidate) -> Candidate | None:
 
 pipeline._through = through
 select_schedule.strategy, select_schedule.with_snapshots, select_schedule.mixed = strategy, with_snapshots, mixed
-for _name in ("_with_estimate", "_with_points"):
-    setattr(select_schedule, _name, of_candidate(getattr(select_schedule, _name)))
+select_schedule._with_points = of_candidate(select_schedule._with_points)
+candidate_time.with_estimate = select_schedule.with_estimate = of_candidate(candidate_time.with_estimate)

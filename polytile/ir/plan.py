@@ -14,6 +14,7 @@ that plans can be compared, saved and read. All records check themselves when th
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
@@ -271,15 +272,15 @@ def time_tile(plans: Iterable[KernelPlan]) -> OverlappedTiles | SplitTiles | Non
     return next((plan.time_tile for plan in plans if plan.time_tile is not None), None)
 
 
-class TimeTiled:
-    """What has plans with a time tile or without."""
+class TimeTiled(ABC):
+    """Base of what has plans, one of which may have a time tile."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def time_tile(self) -> OverlappedTiles | SplitTiles | None:
         """Return the time tile in the plans, if any."""
-        raise NotImplementedError
 
     @property
     def overlapped(self) -> OverlappedTiles | None:

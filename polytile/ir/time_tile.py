@@ -10,6 +10,7 @@ stands in the plan of the first kernel of the tree (KernelPlan.time_tile).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
@@ -84,7 +85,7 @@ class TileRead:
 
 
 @dataclass(frozen=True)
-class TimeTile(TileThreads):
+class TimeTile(TileThreads, ABC):
     """Tiles that run `iterations` of the time loop; `shape` is their word in files."""
 
     shape: ClassVar[str]
@@ -92,10 +93,10 @@ class TimeTile(TileThreads):
     reads: tuple[TileRead, ...]
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """Return what the kernels are, for messages."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lines(self) -> Iterator[str]:
         """Yield the lines that describe the tiles to a reader."""
-        raise NotImplementedError

@@ -12,12 +12,10 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import is_home
-from polytile.ir.version_conditions import FewerCells
 from polytile.options import STRATEGIES
-from polytile.scheduling.candidate import Candidate, Problem, each_line_once
+from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import LEAST_RANK, assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
-from polytile.scheduling.cost.schedule_cost import timed
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import strategy
 from polytile.scheduling.strategies.choose_blocks import with_layered_blocks
@@ -32,6 +30,7 @@ from polytile.scheduling.strategies.superposed.strategy import TOO_LONG
 from polytile.scheduling.strategies.tiled.tile_shapes import CLEARLY_FASTER
 from polytile.scheduling.strategies.tiled_recurrences import tiled_recurrence
 from polytile.stage_times import each_in_stage, stage
+from polytile.stages.candidate_time import estimated, explained, is_better, with_estimate
 from polytile.stages.grid_bounds import is_better_for_large_grids, is_doubtful, with_least_cells, with_small_grids
 from polytile.stages.place_data import realised
 
@@ -41,7 +40,6 @@ FASTER = 0.9  # of the time of overlapped tiles by estimate, where sizes are not
 # 1.2 times as fast for 16384^2, and half as fast for 512^2.
 OVER_SPLIT = 2.3
 MOST_SIZES = 4  # of tiles that are compared
-FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
 
 def candidates(state: Compilation) -> Iterator[Candidate]:
@@ -109,7 +107,7 @@ def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[C
         return
     first, other = next(plain), next(of(copied))
     without, within = _timed(problem, first), _timed(copied, other)
-    if _is_better(within, without):
+    if is_better(within, without):
         yield _beside(within, "without copies of inputs", without)
         yield first
     else:
@@ -133,7 +131,7 @@ def _with_any_copies(
 
 
 def _timed(problem: Problem, candidate: Candidate) -> Candidate:
-    return candidate if candidate.estimate else _estimated(problem, candidate)
+    return candidate if candidate.estimate else estimated(problem, candidate)
 
 
 def _beside(chosen: Candidate, what: str, other: Candidate) -> Candidate:
@@ -208,7 +206,7 @@ def _with_staged_reads(problem: Problem, candidate: Candidate) -> Candidate:
     found = {} if candidate.time_tile else widened(candidate, as_asked=as_asked)
     if not found:
         return candidate
-    plain, wide = (_with_estimate(problem, one) for one in (candidate, with_widened(candidate, found)))
+    plain, wide = (with_estimate(problem, one) for one in (candidate, with_widened(candidate, found)))
     assert plain.estimate is not None and wide.estimate is not None and wide.plans is not None
     staged = {plan.kernel for plan in wide.plans.kernels if plan.placements}
     faster = {k: own for k, own in found.items() if k in staged and wide.estimate.of(k) < plain.estimate.of(k)}
@@ -225,8 +223,8 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     why = problem.remembered.get(name, "")
     notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule{why and f': {why}'}",)
     if found is not None and simpler:
-        found = found if found.estimate else _estimated(problem, found)
-        found = _explained([found], found)
+        found = found if found.estimate else estimated(problem, found)
+        found = explained([found], found)
     fusion = _explained_fusion(problem) if name == OVERLAPPED else ()
     if found is not None:
         yield replace(found, reasons=(*found.reasons, *fusion))
@@ -248,10 +246,10 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     """Yield the first candidate, or a later one that is clearly better, or one put together from two; after one with
     tiles (of time, too) the best one without, then those of simpler strategies than its own, and at last of others."""
     plain = [name for name in STRATEGIES if name not in (*OVER_TIME, TILED)]
-    found = [_estimated(problem, one) for one in _pointed(problem, _each_once(_proposed(problem, plain)))]
+    found = [estimated(problem, one) for one in _pointed(problem, _each_once(_proposed(problem, plain)))]
     best = found[0]
     for candidate in found[1:]:
-        if _is_better(candidate, best):
+        if is_better(candidate, best):
             best = candidate
     if len(found) > 1:
         best = _put_together(problem, found[0], found[1] if best is found[0] else best, best)
@@ -264,7 +262,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if tiled is not None and tiled.repeats and problem.has_unknown_sizes:
         tiled = None  # blocks may be few
     if (tiled or over_time) and sized is not problem:  # all by the same sizes
-        first, best = found[0], _estimated(sized, best)
+        first, best = found[0], estimated(sized, best)
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
     large = _over_time_or(problem, chosen, over_time)
@@ -273,11 +271,11 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     whole = _with_exhausted(problem, chosen)
     chosen = _with_tiled_recurrence(problem, _with_parallel_sums(problem, whole))
     compared = [*found, best, *([tiled] if tiled else []), *over_time, whole, chosen]
-    yield _explained(_distinct(compared), chosen)
+    yield explained(_distinct(compared), chosen)
     if whole is not chosen and whole is not best:
         yield whole
     others = (one for one in over_time if one is not chosen and not is_doubtful(problem, one, best))
-    yield from (one for one in others if _is_better(one, best))
+    yield from (one for one in others if is_better(one, best))
     if chosen is not best:
         yield best
     simpler = list(takewhile(lambda other: other.strategy != best.strategy, found))
@@ -293,7 +291,7 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
     found = [
         one
         for one in over_time
-        if (_is_better(one, best) or one.microseconds < most or is_better_for_large_grids(one, best))
+        if (is_better(one, best) or one.microseconds < most or is_better_for_large_grids(one, best))
         and not is_doubtful(problem, one, best)
     ]
     if not found:
@@ -304,8 +302,8 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
         enough = FASTER if problem.has_unknown_sizes else CLEARLY
         faster = [one for one in others if one.microseconds < enough * chosen.microseconds]
     else:
-        longest = OVER_SPLIT * _estimated(large, chosen).microseconds
-        faster = [one for one in others if _estimated(large, one).microseconds < longest]
+        longest = OVER_SPLIT * estimated(large, chosen).microseconds
+        faster = [one for one in others if estimated(large, one).microseconds < longest]
     return min(faster, key=lambda one: one.microseconds, default=chosen)
 
 
@@ -315,33 +313,33 @@ def _with_small_grids(problem: Problem, chosen: Candidate, over_time: Sequence[C
     split = [one for one in over_time if one.split is not None]
     if chosen.overlapped is None or chosen.overlapped.once or not split or not problem.has_unknown_sizes:
         return chosen
-    return with_small_grids(problem, chosen, split[0], _estimated)
+    return with_small_grids(problem, chosen, split[0], estimated)
 
 
 def _for_large_grids(problem: Problem, sized: Problem, candidate: Candidate) -> Candidate:
     """Return the candidate with the grids for which it has overlapped tiles, and its time with the sizes that are
     assumed."""
-    return _estimated(sized, with_least_cells(problem, _estimated(sized, candidate), _estimated))
+    return estimated(sized, with_least_cells(problem, estimated(sized, candidate), estimated))
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
     """Yield the candidates whose threads have the points that were asked for, the best one first."""
-    yield _explained(_distinct([*found, best]), best)
+    yield explained(_distinct([*found, best]), best)
     yield from (one for one in found if one is not best)
 
 
 def _with_parallel_sums(problem: Problem, candidate: Candidate) -> Candidate:
     """Return the candidate with the sums split that one of its threads would make, where that is faster."""
     made = with_parallel_sums(problem, candidate)
-    made = None if made is None else _estimated(problem, made)
+    made = None if made is None else estimated(problem, made)
     return candidate if made is None or made.microseconds >= candidate.microseconds else made
 
 
 def _with_tiled_recurrence(problem: Problem, candidate: Candidate) -> Candidate:
     """Return the candidate, or tiles of a reduction over elements of its own array, where these are clearly faster."""
     made = None if candidate.schedule is None else tiled_recurrence(problem)
-    made = None if made is None else _estimated(problem, made)
-    return made if made is not None and _is_better(made, candidate) else candidate
+    made = None if made is None else estimated(problem, made)
+    return made if made is not None and is_better(made, candidate) else candidate
 
 
 def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:
@@ -382,7 +380,7 @@ def _of_best_sizes(problem: Problem) -> Candidate | None:
     finds no place in registers."""
     best: Candidate | None = None
     for one in islice(each_in_stage(TILED, strategy(TILED)(problem)), MOST_SIZES):
-        one = _estimated(problem, one)
+        one = estimated(problem, one)
         if best is None or CLEARLY_FASTER * one.microseconds < best.microseconds:
             best = one
         times = best.estimate.kernels if best.estimate else ()
@@ -394,7 +392,7 @@ def _of_best_sizes(problem: Problem) -> Candidate | None:
 def _with_tiles(problem: Problem, first: Candidate, best: Candidate, tiled: Candidate) -> Candidate:
     """Choose the best one so far, the tiled one, or one put together from both."""
     parts = (best, tiled) if best is first else (tiled, best)  # reductions are split in the second one
-    return _put_together(problem, *parts, tiled if _is_better(tiled, best) else best)
+    return _put_together(problem, *parts, tiled if is_better(tiled, best) else best)
 
 
 def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Candidate) -> Candidate:
@@ -403,61 +401,6 @@ def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Ca
     made = mixed(first, other, best)
     if made is None or made is other:
         return made or best
-    made = _estimated(problem, made)
+    made = estimated(problem, made)
     assert made.estimate is not None and best.estimate is not None
     return made if made.estimate.microseconds < NOTABLY * best.estimate.microseconds else best
-
-
-def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
-    """Add the time of what would run, and that where the time depends on it; the host has none."""
-    with stage(candidate.strategy):
-        return _with_estimate(problem, candidate)
-
-
-def _with_estimate(problem: Problem, candidate: Candidate) -> Candidate:
-    if candidate.schedule is None:
-        return candidate
-    plain = _by_kind(problem, candidate)
-    if plain.estimate is None or problem.options.graphs is False:
-        return plain
-    return replace(plain, estimate=plain.estimate.in_graphs(problem.machine.speed.replayed_us))
-
-
-def _by_kind(problem: Problem, candidate: Candidate) -> Candidate:
-    """Add the time of what would run, where each launch is from the host."""
-    known = problem.options.parameters
-    tile = candidate.time_tile
-    if tile is not None:
-        from polytile.scheduling.cost.time_tile_cost import runs_none, time_tile_estimate
-
-        if runs_none(tile, candidate.scop, known):
-            return replace(candidate, estimate=_by_kind(problem, candidate.with_time_tile(None)).estimate)
-        return replace(candidate, estimate=time_tile_estimate(tile, candidate.scop, problem.machine, known))
-    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
-    return replace(ready, estimate=timed(run.scop, run.schedule, plans.kernels, problem.machine, known))
-
-
-def _is_better(candidate: Candidate, best: Candidate) -> bool:
-    """Return whether a candidate is clearly faster by estimate, or not slower while it fetches far less: how much of
-    that shows depends on more than the estimate knows."""
-    time, least = candidate.estimate, best.estimate
-    if time is None or least is None:
-        return time is not None
-    if time.microseconds < CLEARLY * least.microseconds:
-        return True
-    return NOTABLY * time.microseconds <= least.microseconds and time.fetching < FAR_LESS * least.fetching
-
-
-def _explained(found: Sequence[Candidate], best: Candidate) -> Candidate:
-    """Return the best one with lines on what each would take, and on its own kernels."""
-    lines = [
-        f"{one.schedule.strategy}: {line}{' (chosen)' if one is best else ''}"
-        for one in found
-        if one.schedule is not None
-        for line in str(one.estimate).splitlines()[:1]
-    ]
-    if best.small_grids is not None:
-        small = best.small_grids
-        lines.append(f"{small.candidate.strategy} for {FewerCells(small.cells, small.least)}")
-    reasons = each_line_once(line for one in found for line in one.reasons)
-    return replace(best, reasons=(reasons, *lines, *str(best.estimate or "").splitlines()[1:]))

@@ -114,7 +114,7 @@ def random_source(draw: random.Random) -> str:
 @pytest.mark.parametrize("number", range(SEEDS))
 def test_random_updates_in_place(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies are taken wherever they are possible, also where they do not pay."""
-    monkeypatch.setattr(select_schedule, "_is_better", lambda candidate, best: candidate.estimate is not None)
+    monkeypatch.setattr(select_schedule, "is_better", lambda candidate, best: candidate.estimate is not None)
     draw = random.Random(f"in place {number}")
     text = random_source(draw)
     note = f"\n{text}"

@@ -24,7 +24,7 @@ from polytile.scheduling.candidate import Candidate, Problem, lines_of
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.strategies import classic, expansion, loaded, strategy
 from polytile.scheduling.strategies.superposed import strategy as superposed
-from polytile.stages import place_data, select_schedule
+from polytile.stages import candidate_time, place_data, select_schedule
 from polytile.stages.select_schedule import candidates
 from tests.reading import shared
 
@@ -226,11 +226,11 @@ def test_a_strategy_is_one_line_of_the_registry(monkeypatch: pytest.MonkeyPatch)
         fast = tuple(replace(k, launches=k.launches / 1000) for k in found.estimate.kernels)
         return replace(found, estimate=replace(found.estimate, kernels=fast)) if found.strategy == "swift" else found
 
-    plain = select_schedule._estimated
+    plain = select_schedule.estimated
     module.propose = propose  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "polytile_swift", module)
     monkeypatch.setitem(options.STRATEGIES, "swift", "polytile_swift")
-    monkeypatch.setattr(select_schedule, "_estimated", estimated)
+    monkeypatch.setattr(select_schedule, "estimated", estimated)
     assert [c.strategy for c in candidates(analysed())] == ["swift", "superposed", "classic"]
 
 
@@ -379,13 +379,13 @@ def test_a_schedule_of_more_expanded_storage_can_be_given(expanded: list[str]) -
 
 def test_a_schedule_that_two_strategies_find_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    estimated = select_schedule._estimated
+    estimated = select_schedule.estimated
 
     def recorded(problem: Problem, candidate: Candidate) -> Candidate:
         seen.append(candidate.strategy)
         return estimated(problem, candidate)
 
-    monkeypatch.setattr(select_schedule, "_estimated", recorded)
+    monkeypatch.setattr(select_schedule, "estimated", recorded)
     first = next(candidates(analysed(POINTS)))
     assert seen == ["classic"]
     lines = lines_of(first.reasons)
@@ -394,13 +394,13 @@ def test_a_schedule_that_two_strategies_find_is_looked_at_once(monkeypatch: pyte
 
 def test_tiles_that_are_not_taken_are_priced_without_placements(monkeypatch: pytest.MonkeyPatch) -> None:
     placed: list[Candidate] = []
-    realised = select_schedule.realised
+    realised = candidate_time.realised
 
     def recorded(candidate: Candidate, *others: Any) -> Any:
         placed.append(candidate)
         return realised(candidate, *others)
 
-    monkeypatch.setattr(select_schedule, "realised", recorded)
+    monkeypatch.setattr(candidate_time, "realised", recorded)
     first = next(candidates(analysed(STENCIL)))
     assert any(line.startswith("overlapped") for line in lines_of(first.reasons))
     assert placed and not any(candidate.overlapped or candidate.split for candidate in placed)
