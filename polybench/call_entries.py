@@ -144,12 +144,13 @@ def _gesummv_blas(blas: Blas, a: Arrays) -> None:
 @dataclass(frozen=True, slots=True)
 class EntryCase:
     """A program: its sizes, shapes of arrays by names of sizes (`nn` of others called A or B, else `n`), what CuPy
-    computes, in place, and what cuBLAS does."""
+    computes, in place, what cuBLAS does, and macros that make constant extents those of the sizes."""
 
     sizes: Mapping[str, int]
     shapes: Mapping[str, str]
     expected: Callable[[Arrays], None]
     peer: Callable[[Blas, Arrays], None]
+    defines: tuple[str, ...] = ()
 
     def shape(self, array: str) -> tuple[int, ...]:
         """Return the shape of an array."""
@@ -161,7 +162,7 @@ CASES = {
     "bicg": EntryCase({"m": 1800, "n": 2200}, {"A": "nm", "s": "m", "p": "m"}, _bicg, _bicg_blas),
     "mvt": EntryCase({"n": 4000}, {}, _mvt, _mvt_blas),
     "gemver": EntryCase({"n": 4000}, {}, _gemver, _gemver_blas),
-    "gesummv": EntryCase({"n": 2800}, {}, _gesummv, _gesummv_blas),
+    "gesummv": EntryCase({"n": 2800}, {}, _gesummv, _gesummv_blas, ("N=2800",)),
 }
 
 
@@ -211,6 +212,7 @@ def build(name: str, folder: Path) -> tuple[Any, tuple[Parameter, ...]]:
     if compiler is None:
         raise DeviceError("there is no nvcc", hint="put it on the PATH")
     command = [sys.executable, "-m", "polytile", str(PROGRAMS / f"{name}.c"), "--target", "cuda", "-o", str(folder)]
+    command += [f"-D{define}" for define in CASES[name].defines]
     subprocess.run(command, check=True, capture_output=True)
     entry, parameters = entry_of((folder / f"{name}_kernel.h").read_text())
     unit, library = folder / f"{name}_kernel.cu", folder / f"{name}.so"
@@ -254,7 +256,7 @@ def measure_entry(name: str, timed: Any, parameters: Sequence[Parameter], blas: 
     check(timed(1, *passed) >= 0, f"status of {name}")
     for array, data in expected.items():
         check(bool(cupy.allclose(arrays[array], data, rtol=1e-9)), f"{array} of {name}")
-    (scop,) = polytile.compile(PROGRAMS / f"{name}.c").scops
+    (scop,) = polytile.compile(PROGRAMS / f"{name}.c", defines=case.defines).scops
     kernels = kernels_us(scop, given)
     for data in arrays.values():
         data[...] = cupy.random.rand(*data.shape)
