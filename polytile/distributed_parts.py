@@ -7,7 +7,7 @@ from dataclasses import replace
 from polytile.choices import CLASSIC, OVERLAPPED
 from polytile.compilation import Compilation
 from polytile.distribution.copies import kind_of
-from polytile.distribution.kernel_options import copy_options, phase_options, steps_options
+from polytile.distribution.kernel_options import combination_options, copy_options, phase_options, steps_options
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute
 from polytile.ir.isl_util import one_at_a_time
@@ -22,14 +22,18 @@ _PARTS: dict[str, Compilation] = {}  # by what they are made from
 @one_at_a_time
 def planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, list[Compilation]]:
     """Return the plan of a SCoP and its programs, as far as it takes to run them: phases, pairs of packing and
-    unpacking, and several steps at once where the plan keeps them. Raises UserError for what is not distributed."""
-    plan = distribute(compilation.source, steps)
+    unpacking, what combines terms of global reductions, and several steps at once where the plan keeps them.
+
+    Raises UserError for what is not distributed.
+    """
     options = compilation.options
+    plan = distribute(compilation.source, steps, strict=options.strict)
     one_step = phase_options(plan, options)
     found = [compiled_part(scop, one_step) for scop in plan.local]
     distinct = {kind_of(copy): copy for copy in reversed(plan.copies)}.values()
     copies = copy_options(options)
     found += [compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
+    found += [compiled_part(scop, combination_options(options)) for c in plan.combinations for scop in c.scops]
     lead = compiled_lead(plan, steps_options(plan, options))
     return (plan, [*found, lead]) if lead else (replace(plan, lead=None), found)
 
@@ -68,4 +72,6 @@ def compiled_plan(plan: DistributionPlan, kernels: list[Kernels]) -> CompiledPla
         c.array: CompiledCopy(*pairs[kind_of(c)], distinct[kind_of(c)].array, c.first, c.count, c.plane, c.buffer)
         for c in plan.copies
     }
-    return CompiledPlan(plan, tuple(kernels[:first]), copies, kernels[-1] if plan.lead else None)
+    rest = iter(kernels[first + 2 * len(distinct) :])
+    combinations = tuple(tuple(next(rest) for _ in c.scops) for c in plan.combinations)
+    return CompiledPlan(plan, tuple(kernels[:first]), copies, kernels[-1] if plan.lead else None, combinations)

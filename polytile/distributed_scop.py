@@ -225,7 +225,8 @@ class DistributedScop:
         found = self._programs.pop(key, None)
         if found is None:
             local = self._local(sizes)
-            found = RankProgram(self.compiled, local, self._choice.mode, self._transport, self._place)
+            mode, comm = self._choice.mode, self._comm
+            found = RankProgram(self.compiled, local, mode, self._transport, self._place, comm)
         self._programs[key] = found  # the latest is last
         for old in list(self._programs)[:-MOST]:
             del self._programs[old]

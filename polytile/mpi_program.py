@@ -112,7 +112,7 @@ def distributed(scop: Scop, wish: Wish, options: Options, function: str) -> Dist
 
     Raises UserError or UsageError where it cannot be distributed in this way.
     """
-    plan = distribute(scop, wish.steps)
+    plan = distribute(scop, wish.steps, strict=options.strict)
     if wish.shape and len(wish.shape) != len(plan.axes):
         axes = ", ".join(a.name for a in plan.axes)
         many = len(plan.axes)

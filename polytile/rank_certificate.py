@@ -13,8 +13,9 @@ from typing import Any
 from polytile.certificate import statements
 from polytile.dataclass import dataclass
 from polytile.distribution.boxes import Box, boundary_and_interior, grown
-from polytile.distribution.plan import DistributionPlan, HaloExchange
+from polytile.distribution.plan import DistributionPlan, GlobalReduction, HaloExchange
 from polytile.distribution.process_grid import ProcessGrid
+from polytile.distribution.rank_combinations import RankCombination
 from polytile.distribution.transfers import ExchangeMode, Transfer, rounds
 from polytile.ir.expr import Name
 from polytile.ir.name_supply import Names
@@ -76,6 +77,7 @@ class _Rank:
             "interior": self._text(interior),
             "programs": [self._program(local) for local in plan.local],
             "many_steps": self._many_steps(),
+            "reductions": [self._reduction(*pair) for pair in zip(plan.reductions, plan.combinations, strict=True)],
         }
 
     def _beyond(self, reach: Sequence[tuple[int, int]]) -> Box:
@@ -95,6 +97,20 @@ class _Rank:
             "axes": list(array.axes),
             "extents": [e.name if isinstance(e, Name) else None for e in array.extents],
             "in_each_box": bool(own) and all(origin is not Origin.EXTERNAL for origin in own),
+        }
+
+    def _reduction(self, one: GlobalReduction, made: RankCombination) -> dict[str, Any]:
+        """Return a sum, minimum or maximum over all ranks, and the positions whose terms a rank combines."""
+        return {
+            "statement": one.statement,
+            "op": one.op,
+            "target": one.target,
+            "terms": one.terms,
+            "result": one.result,
+            "combining": one.combining,
+            "kind": self.plan.scop.array(one.terms).element.kind,
+            "parts": len(made.bounds),
+            "box": self._text(self._beyond(one.reach)),
         }
 
     def _exchange(self, exchanges: Sequence[HaloExchange]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ m is each number up to the plan's. By induction over periods, what a rank owns i
 - instances of one step whose order counts are in phases of that order, or at one position of one phase;
 - what it reads was computed by the rank in this period, or is owned or received, of the plane that is read;
 - all that it accesses is stored;
-- messages, sides and the programs of phases are as rank_messages.py and rank_programs.py want them.
+- messages, sides, programs of phases and sums over all ranks are as rank_messages.py, rank_programs.py and
+  rank_reductions.py want them.
 
 An instance that writes nothing but what no axis cuts counts on the owner of its position alone.
 """
@@ -23,6 +24,7 @@ from polytile.check.checker import check_values
 from polytile.check.flow import flow
 from polytile.check.rank_messages import along, available, message_problems, own_box
 from polytile.check.rank_programs import at_positions, not_stored, program_problems
+from polytile.check.rank_reductions import reduction_problems, without_reductions
 from polytile.check.relations import IN, OUT, Check, accesses, dependences, maps, union
 
 SET = isl.dim_type.set
@@ -32,7 +34,7 @@ KINDS, WRITES = ("read", "write", "may-write", "kill"), ("write", "may-write")
 def rank_problems(claim: Check) -> Iterator[str]:
     """Yield what is wrong with one plan for ranks, a line each. Raises isl.Error or KeyError for what is none."""
     rank = _Rank(claim)
-    source, program = claim["source"], claim["program"]
+    source, program = without_reductions(claim) if claim["reductions"] else (claim["source"], claim["program"])
     if any(source[part] != program[part] for part in ("statements", "order")):
         yield from check_values(source, program, claim["visible"], isl.Set(claim["context"]))
     yield from rank.idle()
@@ -44,6 +46,7 @@ def rank_problems(claim: Check) -> Iterator[str]:
         yield from rank.ambiguous(array)
         yield from rank.disorder(array)
         yield from rank.wrong_reads(array)
+    yield from reduction_problems(claim)
     yield from message_problems(claim)
     yield from program_problems(claim, rank.pairs)
 

@@ -100,6 +100,12 @@ def _depth(axis: CutAxis) -> tuple[int, ...]:
 
 def moving_iterator(relation: isl.Map, dimension: int) -> int | None:
     """Return the iterator m of a subscript m + constant; None for others."""
+    found = shifted_iterator(relation, dimension)
+    return None if found is None else found[0]
+
+
+def shifted_iterator(relation: isl.Map, dimension: int) -> tuple[int, int] | None:
+    """Return the iterator m and the constant of a subscript m + constant; None for others."""
     function = along(relation, dimension).as_pw_multi_aff() if relation.is_single_valued() else None
     pieces = pieces_of(function.get_at(0)) if function is not None else []
     if len(pieces) != 1:
@@ -109,7 +115,10 @@ def moving_iterator(relation: isl.Map, dimension: int) -> int | None:
         return None
     values = [aff.get_coefficient_val(_IN, k) for k in range(aff.dim(_IN))]
     users = [k for k, value in enumerate(values) if not value.is_zero()]
-    return users[0] if len(users) == 1 and values[users[0]].is_one() and aff.get_constant_val().is_int() else None
+    constant = aff.get_constant_val()
+    if len(users) == 1 and values[users[0]].is_one() and constant.is_int():
+        return users[0], constant.to_python()
+    return None
 
 
 def _classes(scop: Scop, timed: bool) -> Iterator[frozenset[Dimension]]:

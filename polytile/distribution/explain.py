@@ -9,11 +9,12 @@ from polytile.diagnostics import InternalError
 from polytile.distribution.boxes import Reach
 from polytile.distribution.plan import DistributionPlan, HaloExchange
 from polytile.distribution.process_grid import ProcessGrid
-from polytile.distribution.traffic import sent, stored_bytes
+from polytile.distribution.traffic import combined, sent, stored_bytes
 from polytile.distribution.transfers import ExchangeMode, both_ways
 from polytile.ir.expr import Access
 
 MOST_RANKS = 8  # of which all are told
+_OPERATIONS = {"+": "the sum", "min": "the minimum", "max": "the maximum"}
 
 
 def explained(
@@ -39,7 +40,7 @@ def _said(plan: DistributionPlan, mode: ExchangeMode) -> Iterator[str]:
     for array in plan.arrays:
         if array.is_cut:
             yield f"{array.name}: {'written, ' if array.written else ''}halo {_reaches(plan, array.halo)}"
-    whole = [a.name for a in plan.arrays if not a.is_cut]
+    whole = [a.name for a in plan.arrays if not a.is_cut and a.name not in {r.result for r in plan.reductions}]
     if whole:
         yield f"whole on every rank: {', '.join(whole)}"
     for number, phase in enumerate(plan.phases):
@@ -49,6 +50,9 @@ def _said(plan: DistributionPlan, mode: ExchangeMode) -> Iterator[str]:
     yield f"exchanged behind every period: {_exchanged(plan, plan.between)}"
     if any(map(any, plan.boundary)):
         yield f"computed in front of the interior: sides {_reaches(plan, plan.boundary)}"
+    for one, (calls, size) in zip(plan.reductions, combined(plan), strict=True):
+        every = f"{_OPERATIONS[one.op]} of all positions, the same on all ranks and for all grids"
+        yield f"{one.target}: {every}; a step has {calls} MPI_Allreduce for it, {size} bytes a rank"
     yield f"exchange: {mode.value}"
     at_once, in_turn = most_messages(plan)
     yield f"messages of a rank in an exchange: at most {at_once}, or {in_turn} along axes in turn (basic)"

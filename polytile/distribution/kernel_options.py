@@ -40,6 +40,11 @@ def copy_options(options: Options) -> Options:
     return Options(cflags=options.cflags, strict=options.strict, arch=options.arch, schedule=CLASSIC)
 
 
+def combination_options(options: Options) -> Options:
+    """Return the options that terms of global reductions are combined with: in any order, as each gives the same."""
+    return Options(arch=options.arch)
+
+
 def assumed_part(plan: DistributionPlan, sizes: Mapping[str, int]) -> dict[str, int]:
     """Return values of the parameters of a phase's SCoP, for its estimates.
 

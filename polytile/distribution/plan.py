@@ -15,6 +15,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.distribution.boxes import Box, Direction, Reach
 from polytile.distribution.copies import HaloCopy
+from polytile.distribution.rank_combinations import RankCombination
 from polytile.ir.expr import CType, Expr
 from polytile.ir.scop import AccessRelation, Origin, Scop
 
@@ -106,6 +107,24 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class GlobalReduction:
+    """A sum, minimum or maximum over the positions of all ranks, once in each step that has one.
+
+    In place of a `statement` of the source another one writes its `terms`, an element for each; each rank combines
+    those of the positions that it owns, and `reach` beyond them, which is nothing; what all ranks have found together
+    is `result`, a scalar, in front of the statement `combining`, which brings it into the element of `target`.
+    """
+
+    statement: str
+    op: str  # "+", "min" or "max"
+    target: str
+    terms: str
+    result: str
+    combining: str
+    reach: tuple[Reach, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BoxParameters:
     """The names of the parameters that the SCoP of a phase has for an axis.
 
@@ -129,7 +148,8 @@ class DistributionPlan:
     of the first step: arrays that are only read, and elements that no step writes, too.
     `placements` say where statements run; `local` are the SCoPs of the phases, on a rank's own arrays; `boxes` their
     parameters, an entry for each axis, and `step` the name of the one that is the iteration of the time loop. `copies`
-    pack and unpack halos. `proof` says what was shown of all this (proof.py).
+    pack and unpack halos. `reductions` are over the positions of all ranks, `combinations` what a rank runs for each.
+    `proof` says what was shown of all this (proof.py).
 
     `lead` is the SCoP of many steps at once, as time tiles want it: all phases, `count` iterations from `step` on, in a
     box that does not shrink. It may run all steps of a period but the last, or all of them, in the rank's arrays but
@@ -151,6 +171,8 @@ class DistributionPlan:
     placements: tuple[Placement, ...]
     local: tuple[Scop, ...] = field(compare=False)
     copies: tuple[HaloCopy, ...] = field(compare=False)
+    reductions: tuple[GlobalReduction, ...] = ()
+    combinations: tuple[RankCombination, ...] = field(default=(), compare=False)
     lead: Scop | None = field(default=None, compare=False)
     count: str = ""
     margin: tuple[Reach, ...] = ()
@@ -164,6 +186,7 @@ class DistributionPlan:
     def scratch(self) -> tuple[str, ...]:
         """The arrays of the SCoP's own that hold values between phases: each rank has memory for them."""
         own = {a.name for a in self.scop.arrays if a.origin is not Origin.EXTERNAL}
+        own -= {r.result for r in self.reductions}
         return tuple(dict.fromkeys(a.name for s in self.local for a in s.external_arrays if a.name in own))
 
     @property

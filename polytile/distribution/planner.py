@@ -21,12 +21,15 @@ from polytile.distribution.plan import (
     BoxParameters,
     DistributedArray,
     DistributionPlan,
+    GlobalReduction,
     HaloExchange,
     Phase,
     Placement,
 )
 from polytile.distribution.proof import prove
+from polytile.distribution.rank_combinations import RankCombination, rank_combination
 from polytile.distribution.reads import find_reads
+from polytile.distribution.terms import with_terms
 from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, step_distances, time_loop
 from polytile.ir.expr import INT, Expr, Name
 from polytile.ir.isl_expr import parameter_expression
@@ -37,8 +40,10 @@ from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
 
-def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> DistributionPlan:
+def distribute(scop: Scop, steps: int = 1, *, strict: bool = False, max_operations: int = 0) -> DistributionPlan:
     """Return how a SCoP runs on ranks, with `steps` iterations of its time loop between two exchanges.
+
+    With `strict` elements have the bits of the C.
 
     Raises UserError where nothing can be cut, with the first reason and its place, and UsageError where `steps` is no
     positive number, or more than 1 without a time loop. Every plan is proven (proof.py). Source: Zhang and Mueller, CGO
@@ -50,14 +55,34 @@ def distribute(scop: Scop, steps: int = 1, *, max_operations: int = 0) -> Distri
     own = fuse_locals(scop)
     found = analyse(own, max_operations)
     timed = has_time_loop(own, found.flow)
+    axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
+    reductions: tuple[GlobalReduction, ...] = ()
+    if not axes:
+        timed = timed and has_time_loop(own, _without_updates(own, found))
+        split, reductions = with_terms(scop, timed=timed, strict=strict)
+    if reductions:
+        own = fuse_locals(split)
+        found = analyse(own, max_operations)
+        axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
     if steps > 1 and not timed:
         hint = "leave it at 1, or put the pragma around a loop that counts upwards, with all statements in it"
         raise UsageError(f"{scop.name} has no time loop: {steps} steps per exchange", hint=hint)
-    axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
     if not axes:
         raise _nothing_to_cut(scop, refused)
-    plan = _Planner(own, axes, found, timed, steps).plan()
-    return replace(plan, proof=str(prove(plan, found)))
+    plan = _Planner(own, axes, found, timed, steps, reductions).plan()
+    return replace(plan, proof=str(prove(plan, found, scop)))
+
+
+def _without_updates(scop: Scop, found: Dependences) -> isl.UnionMap:
+    """Return the flow but for what reductions hand on to themselves: a loop that carries nothing else is no time loop,
+    as in a sum over all elements of an array."""
+    kept = isl.UnionMap("{ }")
+    for one in found.by_array:
+        updates = {s.name for s in scop.statements if s.reduction and s.reduction.array == one.array}
+        for pairs in maps(one.values.flow):
+            if not {pairs.get_tuple_name(kind) for kind in (isl.dim_type.in_, isl.dim_type.out)} <= updates:
+                kept = kept.union(isl.UnionMap.from_map(pairs))
+    return kept
 
 
 def _check(scop: Scop) -> None:
@@ -97,9 +122,17 @@ class _Planner:
     """What the parts of a plan are made from."""
 
     def __init__(
-        self, scop: Scop, axes: tuple[CutAxis, ...], found: Dependences, timed: bool, steps: int
+        self,
+        scop: Scop,
+        axes: tuple[CutAxis, ...],
+        found: Dependences,
+        timed: bool,
+        steps: int,
+        reductions: tuple[GlobalReduction, ...],
     ) -> None:
         self.scop, self.axes, self.timed, self.steps = scop, axes, timed, steps
+        nothing = tuple((0, 0) for _ in axes)
+        self.reductions = tuple(replace(r, reach=nothing) for r in reductions)
         self.flow = {d.array: (d.values.flow, d.uninitialised) for d in found.by_array}
         self.reads = find_reads(scop, axes, self.flow, timed=timed)
         cut = {name for axis in axes for name in axis.dimensions}
@@ -172,11 +205,17 @@ class _Planner:
             ),
             local=tuple(local.scop_of(f"{self.scop.name}_phase{k}", group) for k, group in enumerate(self.groups)),
             copies=self._copies(local, before, between),
-            lead=lead.scop_of(f"{self.scop.name}_steps", _order(self.scop)) if self.steps > 1 else None,
+            reductions=self.reductions,
+            combinations=self._combinations(local),
+            lead=lead.scop_of(f"{self.scop.name}_steps", _order(self.scop)) if self._has_lead() else None,
             count=count,
             margin=self._margin(),
         )
         return replace(plan, boundary=self._boundary(between, plan.split_phase))
+
+    def _has_lead(self) -> bool:
+        """Return whether several steps can be one SCoP: ranks do not wait for each other in the middle of it."""
+        return self.steps > 1 and not self.reductions
 
     def _receivers(self) -> frozenset[str]:
         """Return the statements that write only arrays not cut by an axis along which the statements have a position.
@@ -195,6 +234,7 @@ class _Planner:
     def _private(self) -> frozenset[str]:
         """Return the arrays of the SCoP's own whose values stay in one phase and one step."""
         own = {a.name for a in self.scop.arrays if a.origin is not Origin.EXTERNAL}
+        own -= {name for r in self.reductions for name in (r.terms, r.result)}
         phase = {s: k for k, group in enumerate(self.groups) for s in group}
         for array, (pairs, _) in self.flow.items():
             for relation in maps(pairs):
@@ -236,12 +276,11 @@ class _Planner:
 
     def _array(self, name: str, exchanged: Sequence[HaloExchange]) -> DistributedArray:
         array = self.scop.array(name)
-        cut = {axis.dimensions[name]: k for k, axis in enumerate(self.axes) if name in axis.dimensions}
         halo = next((e.reach for e in exchanged if e.array == name), tuple((0, 0) for _ in self.axes))
         return DistributedArray(
             name=name,
             element=array.element,
-            axes=tuple(cut.get(d) for d in range(array.rank)),
+            axes=self._cut_by(name),
             extents=array.extents,
             halo=self._stored(name, halo),
             written=self.scop.written(name),
@@ -293,9 +332,29 @@ class _Planner:
         found = []
         for name, plane in planes.items():
             array = self.scop.array(name)
-            cut = {axis.dimensions[name]: k for k, axis in enumerate(self.axes) if name in axis.dimensions}
-            axes = tuple(cut.get(d) for d in range(array.rank))
-            found.append(halo_copy(self.scop, local.array(array), axes, plane, self.integer))
+            found.append(halo_copy(self.scop, local.array(array), self._cut_by(name), plane, self.integer))
+        return tuple(found)
+
+    def _cut_by(self, name: str) -> tuple[int | None, ...]:
+        """Return the axis that cuts each dimension of an array, None where all ranks have it."""
+        cut = {axis.dimensions[name]: k for k, axis in enumerate(self.axes) if name in axis.dimensions}
+        return tuple(cut.get(d) for d in range(self.scop.array(name).rank))
+
+    def _combinations(self, local: LocalPositions) -> tuple[RankCombination, ...]:
+        """Build what ranks run for each reduction. Raises UserError where several ranks have the same terms."""
+        found = []
+        for one in self.reductions:
+            terms, axes = local.array(self.scop.array(one.terms)), self._cut_by(one.terms)
+            missing = [axis.name for k, axis in enumerate(self.axes) if k not in axes]
+            if missing:
+                raise UserError(
+                    f"{self.scop.name} cannot be distributed: {one.target} combines what is computed at one position "
+                    f"of {missing[0]}, along which ranks are cut",
+                    location=terms.location,
+                    hint=f"let {one.target} combine all positions, or compute it behind the SCoP",
+                )
+            result = self.scop.array(one.result).element
+            found.append(rank_combination(self.scop, terms, axes, one.op, result, self.integer))
         return tuple(found)
 
 

@@ -12,7 +12,8 @@ What is shown of it, each as a set that is empty:
 - beyond: elements that are accessed and not stored on the rank;
 - overrun: of steps that run at once, instances of phases that are not among them, and accesses to what is not stored;
 - unlike: instances and accesses of a phase's SCoP that are not the source's, and the other way round;
-- unsent: positions that a neighbour waits for and that are not computed in front of the interior.
+- unsent: positions that a neighbour waits for and that are not computed in front of the interior;
+- miscombined: terms of a sum, minimum or maximum over all ranks that are left out or there twice.
 
 So, by induction over periods, owned elements are right at the end of each: their writers ran, and read right values.
 That an axis is cut into parts without gaps, and that what one rank sends is what the other receives, is arithmetic of
@@ -31,10 +32,11 @@ from polytile.diagnostics import InternalError
 from polytile.distribution.boxes import Reach
 from polytile.distribution.local_proof import unlike, unsent
 from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloExchange
+from polytile.distribution.reduction_proof import miscombined
 from polytile.ir.expr import Name
 from polytile.ir.isl_util import maps
 from polytile.ir.name_supply import Names
-from polytile.ir.scop import AccessKind, AccessRelation, Origin, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences
 
 _IN, _OUT, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
@@ -57,17 +59,19 @@ class DistributionProof:
     overrun: int
     unlike: int
     unsent: int
+    miscombined: int
 
     def __str__(self) -> str:
+        terms = f", {self.miscombined} sets of terms" if self.miscombined else ""
         return (
             f"proven for any part and sizes: {self.lost} positions, {self.stale} reads within a period, {self.missing} "
             f"across periods, {self.disorder} orders, {self.astray} writes, "
-            f"{self.beyond + self.overrun} accesses, {self.unlike} relations of phases, {self.unsent} sides"
+            f"{self.beyond + self.overrun} accesses, {self.unlike} relations of phases, {self.unsent} sides{terms}"
         )
 
 
-def prove(plan: DistributionPlan, dependences: Dependences) -> DistributionProof:
-    """Prove a plan by the dependences of its SCoP.
+def prove(plan: DistributionPlan, dependences: Dependences, source: Scop | None = None) -> DistributionProof:
+    """Prove a plan by the dependences of its SCoP; `source` is that SCoP before global reductions were split.
 
     Raises DistributionError for the first set that is not empty, with one of its elements.
     """
@@ -82,6 +86,7 @@ def prove(plan: DistributionPlan, dependences: Dependences) -> DistributionProof
         "overrun": rank.overrun,
         "unlike": partial(unlike, plan),
         "unsent": partial(unsent, plan),
+        "miscombined": partial(miscombined, plan, source or plan.scop),
     }
     found = {}
     for kind, violations in kinds.items():

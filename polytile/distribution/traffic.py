@@ -8,6 +8,7 @@ from math import prod
 from polytile.dataclass import dataclass
 from polytile.distribution.plan import DistributionPlan, HaloExchange
 from polytile.distribution.process_grid import ProcessGrid
+from polytile.distribution.rank_combinations import PARTS
 from polytile.distribution.transfers import ArrayBox, ExchangeMode, rounds
 from polytile.ir.evaluate import evaluate
 
@@ -75,6 +76,16 @@ def sent_in_all(
     for step in exchange_steps(plan, sizes):
         messages += sent(plan, grid, rank, plan.between, mode, sizes, step)
     return len(messages), sum(m.bytes for m in messages)
+
+
+def combined(plan: DistributionPlan) -> tuple[tuple[int, int], ...]:
+    """Return, for each global reduction, the calls of MPI_Allreduce in a step, and the bytes that a rank gives to them:
+    the result, or the largest magnitude, and sums of parts in double."""
+    found = []
+    for one, made in zip(plan.reductions, plan.combinations, strict=True):
+        floats = made.largest is not None
+        found.append((2, 8 * (1 + PARTS)) if floats else (1, plan.scop.array(one.result).element.size))
+    return tuple(found)
 
 
 def stored_bytes(plan: DistributionPlan, grid: ProcessGrid, rank: int, sizes: Mapping[str, int]) -> int:

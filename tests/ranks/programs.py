@@ -95,6 +95,7 @@ class Program:
     steps: str
     schedule: str = "classic"
     points: tuple[tuple[str, int], ...] = ()  # sizes that are positions, with the number of the axis
+    strict: bool = True
 
 
 PROGRAMS = (
@@ -165,7 +166,7 @@ def compiled(program: Program) -> CompiledScop:
 
     def made() -> Compilation:
         source = program.source if "\n" in program.source else SUITE / program.source
-        (scop,) = polytile.compile(source, strict=True, schedule=program.schedule)
+        (scop,) = polytile.compile(source, strict=program.strict, schedule=program.schedule)
         own = scop.compilation
         return Compilation(own.scop, own.options, own.machine, own.source, program=own.entry)
 

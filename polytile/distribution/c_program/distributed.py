@@ -151,6 +151,12 @@ def _accessed(plan: DistributionPlan, array: str, dimension: int) -> Expr:
 def check(made: Distributed) -> None:
     """Raise UserError for what C entries cannot take."""
     plan, scop = made.plan, made.plan.scop
+    for one in plan.reductions:
+        raise UserError(
+            f"{scop.name}: {one.target} combines (by {one.op}) what several ranks own",
+            location=scop.array(one.terms).location,
+            hint="C entries have no such sums: call it from Python, or compute it behind the SCoP",
+        )
     for array in scop.external_arrays:
         if scop.by_value(array) and array.element.kind == "struct":
             raise UserError(

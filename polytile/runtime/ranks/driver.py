@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,15 @@ from polytile.distribution.boxes import Box, Reach, boundary_and_interior, grown
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.evaluate import evaluate
 from polytile.runtime.ranks.exchange import Exchange, fixed_arguments
+from polytile.runtime.ranks.global_reductions import GlobalReductions
 from polytile.runtime.ranks.kernels import CompiledPlan
 from polytile.runtime.ranks.local_grid import LocalGrid
 from polytile.runtime.ranks.messages import Transport
 from polytile.runtime.ranks.place import Place
 from polytile.runtime.ranks.records import RunRecord, Span, Traffic
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
 
 MOST_SPANS = 6000  # that are kept of a run
 MOST_DIRECTIONS = 27
@@ -31,13 +35,21 @@ class RankProgram:
     """One rank's part of a program of certain sizes, with buffers and requests: to be run any number of times."""
 
     def __init__(
-        self, compiled: CompiledPlan, local: LocalGrid, mode: ExchangeMode, transport: Transport, place: Place
+        self,
+        compiled: CompiledPlan,
+        local: LocalGrid,
+        mode: ExchangeMode,
+        transport: Transport,
+        place: Place,
+        comm: Intracomm | None = None,
     ) -> None:
-        self.compiled, self.local, self.mode, self.place = compiled, local, mode, place
+        self.compiled, self.local, self.mode, self.place, self.comm = compiled, local, mode, place, comm
         plan = compiled.plan
         self.lead = compiled.lead.bind(fixed_arguments(plan, local)) if compiled.lead else None
         self.phases = [kernels.bind(fixed_arguments(plan, local)) for kernels in compiled.phases]
         self.scratch = {array.name: local.unset(array.name) for array in local.scratch}
+        self.reductions = GlobalReductions(compiled, fixed_arguments(plan, local), local, place)
+        self.reductions.begin(self.scratch)
         self.before = Exchange(compiled, plan.before, local, mode, transport, 0)
         self.between = Exchange(compiled, plan.between, local, mode, transport, MOST_DIRECTIONS)
 
@@ -68,7 +80,7 @@ class _Run:
         self.plan, self.place, self.local = program.compiled.plan, program.place, program.local
         self.sides = program.sides
         self.marks: deque[tuple[str, int, Any, Any]] = deque(maxlen=MOST_SPANS)
-        self.exchanges = 0
+        self.exchanges, self.combined = 0, Traffic()
 
     def run(self) -> RunRecord:
         steps, begin = self.program.steps, self._begin()
@@ -168,6 +180,11 @@ class _Run:
         return grown(self.local.owned, self.plan.phases[phase].growth[following], self.local.grid.extents)
 
     def _compute(self, phase: int, step: int, box: Box, *, side: bool) -> None:
+        if self.plan.reductions:
+            assert self.program.comm is not None
+            found, sent = self.program.reductions.results(phase, self.arrays, self.program.comm)
+            self.arrays |= found
+            self.combined += sent
         if not volume(box):
             return
         # the step is called "" where there is no time loop, which nobody takes
@@ -193,6 +210,7 @@ class _Run:
             exchanges=self.exchanges,
             before=program.before.traffic if program.steps else Traffic(),
             between=Traffic(once.messages * self.exchanges, once.bytes * self.exchanges),
+            reductions=self.combined,
             array_bytes=self.local.nbytes,
             buffer_bytes=program.before.buffer_bytes + program.between.buffer_bytes,
             spans=tuple(Span(what, step, seconds(begin, a), seconds(begin, b)) for what, step, a, b in self.marks),

@@ -57,9 +57,11 @@ class CompiledCopy:
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
     """A plan, and what its phases and copies, by array, are compiled to; `lead` runs several steps at once, in time
-    tiles, where that is worth it."""
+    tiles, where that is worth it. `combinations` are those of its global reductions, with what finds the largest
+    magnitude behind them where they need it."""
 
     plan: DistributionPlan
     phases: tuple[Kernels, ...]
     copies: Mapping[str, CompiledCopy]
     lead: Kernels | None = None
+    combinations: tuple[tuple[Kernels, ...], ...] = ()

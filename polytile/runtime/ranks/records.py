@@ -32,7 +32,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run of one rank. `before` is sent once, `between` by all exchanges behind it; bytes of memory are those of
+    """One run of one rank. `before` is sent once, `between` by all exchanges behind it; `reductions` are calls of
+    MPI_Allreduce, and what the rank gives to them; bytes of memory are those of
     its arrays, halos included, and of message buffers. `spans` are those of the last periods."""
 
     rank: int
@@ -43,6 +44,7 @@ class RunRecord:
     array_bytes: int
     buffer_bytes: int
     spans: tuple[Span, ...] = ()
+    reductions: Traffic = Traffic()
 
     @property
     def messages_per_step(self) -> float:

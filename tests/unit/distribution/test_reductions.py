@@ -1,0 +1,211 @@
+"""Sums, minima and maxima over the positions of all ranks: what is split, what is proven, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import islpy as isl
+import numpy as np
+import pytest
+
+from polytile.check.ranks import rank_problems
+from polytile.diagnostics import UserError
+from polytile.distribution.explain import explained
+from polytile.distribution.plan import DistributionPlan
+from polytile.distribution.planner import distribute
+from polytile.distribution.proof import DistributionError, prove
+from polytile.distribution.rank_combinations import bounds_of
+from polytile.distribution.transfers import ExchangeMode
+from polytile.ir.scop import Scop
+from polytile.rank_certificate import ranks_entry
+from polytile.scheduling.analysis.dependences import analyse
+from tests.unit.distribution.programs import scop_of
+
+RESIDUAL = """
+void residual(int steps, int n, int m, double A[n][m], double B[n][m], double e[steps], int count[1])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        e[t] = 0;
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) {
+                double d;
+                B[i][j] = 0.25 * (A[i - 1][j] + A[i + 1][j] + A[i][j - 1] + A[i][j + 1]);
+                d = B[i][j] - A[i][j];
+                e[t] += d * d;
+                if (d > 0.5) count[0] += 1;
+            }
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) A[i][j] = B[i][j] * (1 + e[t]);
+    }
+#pragma endscop
+}
+"""
+Change = Callable[[DistributionPlan], DistributionPlan]
+
+
+def in_loop(body: str, declared: str = "double s[1]") -> Scop:
+    return scop_of(f"""
+void f(int steps, int n, double A[n], double B[n], {declared})
+{{
+#pragma scop
+    for (int t = 0; t < steps; t++) {{
+        for (int i = 1; i < n - 1; i++) B[i] = A[i - 1] + A[i + 1];
+        {body}
+        for (int i = 1; i < n - 1; i++) A[i] = B[i];
+    }}
+#pragma endscop
+}}""")
+
+
+def problems(plan: DistributionPlan, source: Scop) -> list[str]:
+    return list(rank_problems(json.loads(json.dumps(ranks_entry(plan, source)))))
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_terms_are_combined_between_two_phases(steps: int) -> None:
+    source = scop_of(RESIDUAL)
+    plan = distribute(source, steps)
+    nothing = ((0, 0), (0, 0))
+    assert [(r.op, r.target, r.reach) for r in plan.reductions] == [("+", "e", nothing), ("+", "count", nothing)]
+    assert plan.lead is None and [plan.array(r.terms).axes for r in plan.reductions] == [(0, 1)] * 2
+    assert [p.statements for p in plan.phases][2:4] == [(r.combining,) for r in plan.reductions]
+    results = [plan.scop.array(r.result) for r in plan.reductions]
+    assert [(a.name, a.element.name) for a in results] == [("e_result", "double"), ("count_result", "long long")]
+    assert [len(c.bounds) for c in plan.combinations] == [3, 0] and "sets of terms" in plan.proof
+    assert problems(plan, source) == []
+    told = explained(plan, ExchangeMode.BASIC)
+    same = "the sum of all positions, the same on all ranks and for all grids; a step has"
+    assert f"  e: {same} 2 MPI_Allreduce for it, 32 bytes a rank\n" in told
+    assert f"  count: {same} 1 MPI_Allreduce for it, 8 bytes a rank\n" in told
+
+
+def test_sums_alone_need_no_time_loop() -> None:
+    source = scop_of("""
+void f(int n, int m, float A[n][m], float B[n][m], float s[1], float most[1])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i && j < m; j++) {
+            s[0] -= A[i][j] * B[i][j];
+            if (A[i][j] > most[0]) most[0] = A[i][j];
+        }
+#pragma endscop
+}""")
+    plan = distribute(source)
+    assert [a.name for a in plan.axes] == ["i", "j"] and plan.before == () and problems(plan, source) == []
+    assert [r.op for r in plan.reductions] == ["+", "max"]
+
+
+def test_integers_and_extremes_are_exact() -> None:
+    count = in_loop("for (int i = 0; i < n; i++) if (A[i] > 0) k[0]++;", "int k[2]")
+    least = in_loop("for (int i = 0; i < n; i++) s[0] = s[0] < B[i] ? s[0] : B[i];")
+    assert [distribute(one, strict=True).reductions[0].op for one in (count, least)] == ["+", "min"]
+
+
+@pytest.mark.parametrize(
+    ("body", "strict", "said"),
+    [
+        ("for (int i = 0; i < n; i++) s[0] += A[i];", True, "s adds up floating-point numbers of several ranks"),
+        ("for (int i = 0; i < n; i++) s[0] *= A[i];", False, r"s combines by \*, in its type, what several ranks own"),
+        ("for (int i = t; i < n; i++) s[0] += A[i];", False, "s combines other positions in each step"),
+        ("for (int i = 1; i < n; i++) { s[0] += A[i]; B[i] = s[0]; }", False, "no loop can be cut .* elements of s"),
+    ],
+)
+def test_what_is_refused_is_said_with_its_place(body: str, strict: bool, said: str) -> None:
+    with pytest.raises(UserError, match=said) as refused:
+        distribute(in_loop(body), strict=strict)
+    assert refused.value.location is not None and refused.value.location.line == 7 and refused.value.hint
+
+
+def _ghosts(plan: DistributionPlan) -> DistributionPlan:
+    """Combine positions beyond the part, which others combine, too."""
+    first, *others = plan.reductions
+    return replace(plan, reductions=(replace(first, reach=((1, 0), (0, 0))), *others))
+
+
+def _by_rank(plan: DistributionPlan) -> DistributionPlan:
+    """Add up what ranks have found in their order, with a rounding for each."""
+    first, *others = plan.combinations
+    return replace(plan, combinations=(replace(first, largest=None, bounds=()), *others))
+
+
+def _one_column(plan: DistributionPlan) -> DistributionPlan:
+    """Write all terms of a row into one element."""
+    return _terms(plan, "{ e_terms[i, j] -> e_terms[i, 1] }")
+
+
+def _left_out(plan: DistributionPlan) -> DistributionPlan:
+    """Write no terms in the first row."""
+    return _terms(plan, "{ e_terms[i, j] -> e_terms[i, j] : i > 1 }")
+
+
+def _terms(plan: DistributionPlan, change: str) -> DistributionPlan:
+    def changed(scop: Scop) -> Scop:
+        statements = [
+            replace(s, accesses=tuple(
+                replace(a, relation=a.relation.apply_range(isl.Map(change))) if a.array == "e_terms" else a
+                for a in s.accesses
+            ))
+            for s in scop.statements
+        ]
+        return replace(scop, statements=tuple(statements))
+
+    return replace(plan, scop=changed(plan.scop), local=tuple(map(changed, plan.local)))
+
+
+def _too_early(plan: DistributionPlan) -> DistributionPlan:
+    """Combine in front of the phase that writes the terms."""
+    phases = list(plan.phases)
+    phases[1], phases[2] = phases[2], phases[1]
+    local = list(plan.local)
+    local[1], local[2] = local[2], local[1]
+    return replace(plan, phases=tuple(phases), local=tuple(local))
+
+
+def _not_cut(plan: DistributionPlan) -> DistributionPlan:
+    """Let all ranks along the second axis have the same terms."""
+    arrays = (replace(a, axes=(0, None)) if a.name == "e_terms" else a for a in plan.arrays)
+    return replace(plan, arrays=tuple(arrays))
+
+
+def _twice(plan: DistributionPlan) -> DistributionPlan:
+    """Combine each second step alone, whose terms are those of the other, too."""
+    scop = plan.scop
+    combining = plan.reductions[0].combining
+    even = isl.Set(f"{{ {combining}[t] : t mod 2 = 0 }}")
+    statements = (replace(s, domain=s.domain.intersect(even)) if s.name == combining else s for s in scop.statements)
+    return replace(plan, scop=replace(scop, statements=tuple(statements)))
+
+
+PLANTED = (_ghosts, _by_rank, _one_column, _left_out, _too_early, _not_cut, _twice)
+
+
+@pytest.mark.parametrize("change", PLANTED)
+def test_planted_errors_are_found_twice(change: Change) -> None:
+    source = scop_of(RESIDUAL)
+    right = distribute(source)
+    plan = change(right)
+    with pytest.raises(DistributionError):
+        prove(plan, analyse(right.scop), source)
+    assert problems(plan, source)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_add_up_without_rounding(seed: int) -> None:
+    """Any order gives the same bits, and those are nearer to the sum than the error of additions one by one."""
+    random = np.random.default_rng(seed)
+    terms = random.standard_normal(5000) * 10.0 ** random.integers(-20, 20, 5000)
+    found = set()
+    for order in (np.arange(5000), random.permutation(5000)):
+        rest, sums = terms[order], []
+        for m in bounds_of(float(abs(terms).max()), terms.size):
+            part = (rest + m) - m
+            sums.append(sum(part.tolist()))
+            rest = rest - part
+        found.add((sums[0] + sums[1]) + sums[2])
+    (one,) = found
+    assert abs(one - float(sum(map(np.longdouble, terms.tolist())))) <= 1e-16 * abs(terms).sum()
+    assert bounds_of(0.0, 3) == bounds_of(float("inf"), 3) == (0.0, 0.0, 0.0)
