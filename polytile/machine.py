@@ -25,7 +25,6 @@ MAX_BLOCK = (1024, 1024, 64)  # threads along x, y and z
 MAX_DIMENSIONS = 3  # of blocks and grids
 MAX_GRID = (2**31 - 1, 65535, 65535)  # blocks along x, y and z
 MAX_PITCH = 2**31 - 1  # bytes from one row to the next in a copy of rows
-MAX_CLUSTER_BLOCKS = 8  # where there are clusters at all
 REGISTER_BYTES = 4
 ADDRESS_BYTES = 8
 MIN_THREAD_REGISTERS, MAX_THREAD_REGISTERS = 16, 255  # that a thread can be bounded to

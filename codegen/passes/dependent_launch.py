@@ -54,7 +54,7 @@ def _waiting(kernel: Kernel, written: AbstractSet[str]) -> Kernel:
 
 def _can_wait(kernel: Kernel, written: AbstractSet[str]) -> bool:
     """Return whether not all blocks have to run at once, and no load wants to precede barriers or stores."""
-    if kernel.cooperative or any(isinstance(n, Load) and n.cache == "read-only" for n in kernel.nodes):
+    if any(isinstance(n, Load) and n.cache == "read-only" for n in kernel.nodes):
         return False
     changed = {p.buffer for p in kernel.parameters if p.const} & written
     loops = [n for n in kernel.nodes if isinstance(n, For) and not _is_over_blocks(n)]

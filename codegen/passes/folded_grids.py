@@ -261,7 +261,7 @@ class _Fold:
 def _fold(kernel: Kernel, program: HostProgram) -> _Fold | None:
     """Return how a kernel's grid is folded; None where that is not possible, or saves few blocks."""
     grids = {n.grid for n in walk(*program.body) if isinstance(n, Launch) and n.kernel == kernel.name}
-    if len(grids) != 1 or kernel.cooperative or kernel.cluster > 1:
+    if len(grids) != 1:
         return None
     sizes = {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"}
     sides, block = _sides(kernel, *grids)

@@ -240,7 +240,7 @@ class _Copies:
 def _copies(kernel: Kernel, machine: Machine, taken: frozenset[str]) -> _Copies | None:
     """Choose the arrays of which a kernel's blocks can have copies, the smallest first, as far as memory goes."""
     waits = any(isinstance(n, Barrier | Leave) for n in kernel.nodes)
-    if waits or kernel.shared or kernel.cooperative or kernel.cluster > 1:
+    if waits or kernel.shared:
         return None
     found = sorted(_updated(kernel, machine), key=lambda copy: copy.bytes)
     kept: list[_Copy] = []

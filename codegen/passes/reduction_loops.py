@@ -54,7 +54,7 @@ def is_linear(kernel: Kernel) -> bool:
     meets = any(isinstance(n, Barrier | Leave | Shuffle | WarpReduce | Atomic | Store) for n in kernel.nodes)
     places = (*kernel.nodes, *(n for c in kernel.coordinates for n in walk(c.source)))
     beyond = any(isinstance(n, ThreadIndex | BlockIndex) and n.axis != "x" for n in places)
-    return not (meets or beyond or kernel.shared or kernel.cooperative or kernel.cluster > 1)
+    return not (meets or beyond or kernel.shared)
 
 
 def reduction_loops(

@@ -103,7 +103,7 @@ def _stored(stmt: Stmt) -> frozenset[str]:
 def _is_free(kernel: Kernel, plan: LoweredPlan) -> bool:
     """Return whether nothing else has decided how many registers or blocks there are."""
     bound = kernel.min_blocks or kernel.max_registers or plan.registers
-    return not (bound or kernel.cooperative or kernel.cluster > 1 or plan.tiled)
+    return not (bound or plan.tiled)
 
 
 def _steps(kernel: Kernel, plan: LoweredPlan, machine: Machine) -> Iterator[tuple[int, int]]:

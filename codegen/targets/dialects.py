@@ -23,7 +23,6 @@ class Dialect:
 
     name: str
     header: str  # that kernels alone include, or ""
-    grid_header: str  # that kernels with barriers of the grid include
     shuffle: str  # before the arguments, with places for the kind of a shuffle and for the mask of its lanes
     align: str  # an attribute, for an alignment in bytes
     barriers: Mapping[str, str]
@@ -53,24 +52,17 @@ class Dialect:
         threads = prod(kernel.block)
         cuda = self.name == "CUDA"
         if cuda and kernel.max_registers:
-            shape = f"__maxnreg__({kernel.max_registers})"
-        else:
-            blocks = f", {kernel.min_blocks}" if cuda and kernel.min_blocks else ""
-            shape = f"__launch_bounds__({threads}{blocks})"
-        return f"__cluster_dims__({kernel.cluster}, 1, 1) {shape}" if kernel.cluster > 1 else shape
+            return f"__maxnreg__({kernel.max_registers})"
+        blocks = f", {kernel.min_blocks}" if cuda and kernel.min_blocks else ""
+        return f"__launch_bounds__({threads}{blocks})"
 
 
 CUDA = Dialect(
     name="CUDA",
     header="",
-    grid_header="cooperative_groups.h",
     shuffle="__shfl{0}_sync({1}, ",
     align="__align__({})",
-    barriers={
-        "block": "__syncthreads();",
-        "warp": "__syncwarp();",
-        "grid": "cooperative_groups::this_grid().sync();",
-    },
+    barriers={"block": "__syncthreads();", "warp": "__syncwarp();"},
     loads={"read-only": "__ldg", "streaming": "__ldcs", "l2": "__ldcg"},
     stores={"streaming": "__stcs", "l2": "__stcg"},
 )
@@ -79,19 +71,16 @@ CUDA = Dialect(
 HIP = Dialect(
     name="HIP",
     header="hip/hip_runtime.h",
-    grid_header="hip/hip_cooperative_groups.h",
     shuffle="__shfl{0}(",
     align="__attribute__((aligned({})))",
     barriers={
         "block": "__syncthreads();",
         "warp": '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();',
-        "grid": "cooperative_groups::this_grid().sync();",
     },
     asynchronous=False,
     missing={
         "barriers": "split barriers",
         "m16n8k8": "matrix products of fragments of 16 x 8 x 8 doubles",
         "m16n8k4": "matrix products of fragments of 16 x 8 x 4 doubles",
-        "cluster": "a cluster of blocks",
     },
 )

@@ -24,13 +24,13 @@ _AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, slots=True)
 class Barrier(Stmt):
-    """All threads of the block meet (of the warp, or of the grid); `reason` says which dependence this keeps."""
+    """All threads of the block, or of the warp, meet; `reason` says which dependence this keeps."""
 
     reason: str
     scope: str = "block"
 
     def __post_init__(self) -> None:
-        if self.scope not in ("block", "warp", "grid"):
+        if self.scope not in ("block", "warp"):
             raise InternalError(f"a barrier of an unknown scope: {self.scope}")
 
 
@@ -66,8 +66,7 @@ class Kernel:
     """One CUDA kernel.
 
     `block` is (x, y, z) threads. `summary` is the comment on top: C lines, schedule, mapping. `min_blocks` asks for
-    that many blocks on a multiprocessor at once, `max_registers` bounds those of a thread (0: not asked for). All
-    blocks of a `cooperative` kernel run at once; those of a cluster of `cluster` share their multiprocessors' memory.
+    that many blocks on a multiprocessor at once, `max_registers` bounds those of a thread (0: not asked for).
     `wanted_registers` are what a thread needs for the loads that passes put under way, from which launch bounds are
     found.
     """
@@ -82,8 +81,6 @@ class Kernel:
     index_type: str = "int"  # of generated loop variables
     min_blocks: int = 0
     max_registers: int = 0
-    cooperative: bool = False
-    cluster: int = 1
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
     bounds: tuple[Range, ...] = ()  # of names that the body declares, beyond what their values say
     wanted_registers: int = 0

@@ -161,55 +161,37 @@ class LoopPlan:
     """What is done to the loop of a label; all off by default.
 
     `registers` elements, which the loop updates, stay in registers meanwhile (which ones, lowering finds in its loops);
-    `unroll` iterations at a time (0: all); the loads of `loads_first` iterations before their other work; loads
-    `prefetch` iterations early, into registers; full and partial tiles in `partition`s of their own; `vector` accesses
-    of neighbouring iterations in one.
+    `unroll` iterations at a time (0: all); the loads of `loads_first` iterations before their other work; full and
+    partial tiles in `partition`s of their own.
     """
 
     label: str
     unroll: int = 1
     loads_first: int = 0
     registers: int = 0
-    prefetch: int = 0
     partition: bool = False
-    vector: int = 1
 
     def __post_init__(self) -> None:
         require(bool(self.label), "the plan of a loop has no label")
-        least = min(self.unroll, self.loads_first, self.registers, self.prefetch, self.vector - 1)
+        least = min(self.unroll, self.loads_first, self.registers)
         require(least >= 0, f"the plan of loop {self.label} has a negative number")
 
     def __str__(self) -> str:
         words = [f"unroll {self.unroll or 'all'}"] if self.unroll != 1 else []
         words += [f"loads of {self.loads_first} first"] if self.loads_first else []
         words += [f"{self.registers} elements in registers"] if self.registers else []
-        words += [f"prefetch {self.prefetch}"] if self.prefetch else []
         words += ["full and partial tiles"] if self.partition else []
-        words += [f"vectors of {self.vector}"] if self.vector > 1 else []
         return f"loop {self.label}: {', '.join(words) or 'as it is'}"
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """How a kernel is launched; `order` is that in which blocks go through their coordinates."""
+    """How a kernel is launched: `min_blocks` of its blocks fit on a multiprocessor at once (0: not asked for)."""
 
     min_blocks: int = 0
-    max_registers: int = 0
-    cooperative: bool = False
-    cluster: tuple[int, ...] = ()
-    order: str = "forwards"
 
     def __post_init__(self) -> None:
-        require(min(self.min_blocks, self.max_registers, 0) == 0, "bounds of a launch are not negative")
-        require(all(size > 0 for size in self.cluster) and len(self.cluster) <= 3, f"no cluster: {self.cluster}")
-        require(self.order in ("forwards", "backwards"), f"there is no order {self.order!r} of blocks")
-
-    def __str__(self) -> str:
-        words = [f"at least {self.min_blocks} blocks"] if self.min_blocks else []
-        words += [f"at most {self.max_registers} registers"] if self.max_registers else []
-        words += ["cooperative"] if self.cooperative else []
-        words += [f"clusters of {' x '.join(map(str, self.cluster))}"] if self.cluster else []
-        return f"launch: {', '.join([*words, f'blocks {self.order}'])}"
+        require(self.min_blocks >= 0, "bounds of a launch are not negative")
 
 
 PLAIN_LAUNCH = LaunchPlan()
@@ -256,7 +238,7 @@ class KernelPlan:
         yield from (f"  {line}" for p in self.placements for line in p.lines())
         yield from (f"  {loop}" for loop in self.loops)
         if self.launch != PLAIN_LAUNCH:
-            yield f"  {self.launch}"
+            yield f"  launch: at least {self.launch.min_blocks} blocks at once"
         yield from (f"  {array} is cached: {hint}" for array, hint in self.cache)
         yield from (f"  product {label}: {shape}" for label, shape in self.products)
         if self.time_tile is not None:

@@ -118,9 +118,6 @@ class Bound:
         function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
         if early and kernel.starts_early:
             return programmatic_launch(require_cupy(), function.kernel.ptr, clamped, kernel.block, shared, arguments)
-        if kernel.cooperative:
-            together = function.kernel
-            return lambda: together(clamped, kernel.block, arguments, shared_mem=shared, enable_cooperative_groups=True)
         return lambda: function(clamped, kernel.block, arguments, shared_mem=shared)
 
     def _arguments(self, kernel: Kernel, scope: Mapping[str, int]) -> tuple[Any, ...]:

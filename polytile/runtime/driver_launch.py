@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 
 
 class Attribute(ctypes.Structure):

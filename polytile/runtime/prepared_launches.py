@@ -21,7 +21,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.host import FEWEST_LAUNCHES
 from polytile.ir.kernel import Kernel
 from polytile.runtime.cupy_engine import SizedRun, clamped_grid
-from polytile.runtime.driver_launch import COOPERATIVE, PROGRAMMATIC, driver_launch, launch_config
+from polytile.runtime.driver_launch import PROGRAMMATIC, driver_launch, launch_config
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.layout import scalar_dtype
 
@@ -45,7 +45,7 @@ class Launched:
     @property
     def attribute(self) -> int | None:
         """Return what the driver is told of it."""
-        return PROGRAMMATIC if self.early else COOPERATIVE if self.kernel.cooperative else None
+        return PROGRAMMATIC if self.early else None
 
 
 class _Block:

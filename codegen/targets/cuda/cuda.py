@@ -48,7 +48,7 @@ def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
     """Print device code alone, without any header but those it needs: what the run-time compiler takes."""
     text = render(
         "kernels.cu.j2",
-        headers=_headers([program], dialect),
+        headers=[dialect.header] if dialect.header else [],
         helpers=_helpers([program]),
         functions=functions(program.kernels),
         external=_external([program]),
@@ -89,13 +89,12 @@ def locate_unit(
         "unit.cu.j2",
         title=[line for text in title for line in comment(text)],
         header=header,
-        headers=_headers(programs, dialect),
+        headers=[dialect.header] if dialect.header else [],
         helpers=_helpers(programs),
         functions=functions(k for p in programs for k in p.kernels),
         external=_external(programs),
         device_sources=_device_sources(programs),
         dialect=dialect,
-        cooperative=any(k.cooperative for p in programs for k in p.kernels),
         early=any(k.starts_early for p in programs for k in p.kernels),
         fewest=FEWEST_LAUNCHES,
         most=MOST_LAUNCHES,
@@ -114,11 +113,6 @@ def locate_unit(
         programs=[{**_device_part(p, marks, dialect), "entry": print_entry(p)} for p in programs],
     )
     return marks.read(text)
-
-
-def _headers(programs: Iterable[HostProgram], dialect: Dialect) -> list[str]:
-    grid = any("grid" in features(k) for p in programs for k in p.kernels)
-    return [header for header in (dialect.header, dialect.grid_header if grid else "") if header]
 
 
 def _external(programs: Iterable[HostProgram]) -> list[str]:

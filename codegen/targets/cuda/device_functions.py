@@ -25,7 +25,7 @@ from polytile.ir.gpu_ops import (
     WaitCopies,
     WarpReduce,
 )
-from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.kernel import Kernel
 from polytile.machine import SPLIT_BARRIERS, WARP_SIZE, Machine
 
 REDUCTION_NAMES = {
@@ -44,22 +44,21 @@ _ATOMICS = tuple(f"atomic_{name}" for name in ATOMIC_NAMES.values())
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
 _OTHERS = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", "offset")
 _ORDER = (*_OTHERS, *_REDUCTIONS, *_ATOMICS)
-_NEEDS = {"copies": 80, "barriers": SPLIT_BARRIERS, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
+_NEEDS = {"copies": 80, "barriers": SPLIT_BARRIERS, "m16n8k8": 90, "m16n8k4": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
     "barriers": "splits a barrier",
     "m16n8k8": "multiplies matrices of doubles on tensor cores (m16n8k8)",
     "m16n8k4": "multiplies matrices of doubles on tensor cores (m16n8k4)",
-    "cluster": "runs in clusters of blocks",
 }
 
 
 def features(kernel: Kernel) -> frozenset[str]:
-    """Return what a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
+    """Return what a kernel uses of the device beyond plain CUDA C++."""
     found = {f for node in kernel.nodes if type(node) not in _PLAIN and (f := _feature(node)) is not None}
     if any(s.element == BARRIER_TYPE for s in kernel.storage):
         found.add("barriers")
-    return frozenset(found | ({"cluster"} if kernel.cluster > 1 else set()))
+    return frozenset(found)
 
 
 _PLAIN = frozenset((Access, Binary, Literal, Name))  # most nodes
@@ -85,8 +84,6 @@ def _feature(node: Node) -> str | None:
             return "prefetch"
         case Offset():
             return "offset"
-        case Barrier(scope="grid"):
-            return "grid"
     return None
 
 

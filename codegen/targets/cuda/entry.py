@@ -310,7 +310,7 @@ def _body_printer(program: HostProgram, names: _Names) -> StatementPrinter:
             identifier(p.name) if p.buffer is None else f"{names.buffers[p.buffer]}.base()" for p in kernel.parameters
         ]
         parts = [f'"{kernel.name}"', kernel.name, grid, block, str(dynamic_shared_bytes(kernel)), *passed]
-        way = ".cooperative()" if kernel.cooperative else ".early()" if kernel.starts_early else ""
+        way = ".early()" if kernel.starts_early else ""
         return wrapped(f"{names.run}{way}.launch(", parts, ");")
 
     return StatementPrinter(printer, HOST_INTEGER, launch)

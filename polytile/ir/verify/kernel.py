@@ -14,7 +14,6 @@ from polytile.ir.verify.uniform import check_uniform
 from polytile.machine import (
     MAX_BLOCK,
     MAX_BLOCK_THREADS,
-    MAX_CLUSTER_BLOCKS,
     MAX_THREAD_REGISTERS,
     MIN_THREAD_REGISTERS,
     Machine,
@@ -59,6 +58,5 @@ def _check_shape(kernel: Kernel, machine: Machine) -> None:
         None,
         "both a cap on registers and a number of blocks",
     )
-    ensure(1 <= kernel.cluster <= MAX_CLUSTER_BLOCKS, kernel, None, f"a cluster of {kernel.cluster} blocks")
     size = sum(shared_size(s) for s in kernel.shared)
     ensure(size <= machine.shared_per_block, kernel, None, f"{size} bytes of shared memory")

@@ -54,7 +54,7 @@ def _after(kernel: Kernel, body: Iterable[Stmt], state: _Copies) -> _Copies:
                 state = _Copies(None, state.issued or state.committed)
             case WaitCopies():
                 state = _Copies(state.issued, None)
-            case Barrier(scope="block" | "grid"):
+            case Barrier(scope="block"):
                 ensure(state.issued is None, kernel, state.issued, "a barrier follows a copy that is in no group")
                 ensure(state.committed is None, kernel, state.committed, "a barrier follows a copy without a wait")
             case If(then=then, otherwise=otherwise):
@@ -68,11 +68,9 @@ def _after(kernel: Kernel, body: Iterable[Stmt], state: _Copies) -> _Copies:
 
 
 def check_launches(kernel: Kernel) -> None:
-    """Raise InternalError where memory is touched before the wait for the launches before, or the kernel cannot be
-    early."""
+    """Raise InternalError where memory is touched before the wait for the launches before."""
     waits = [n for n in kernel.nodes if isinstance(n, AwaitLaunches)]
     if waits:
-        ensure(not kernel.cooperative, kernel, None, "a cooperative kernel that may start early")
         ahead = takewhile(lambda stmt: not isinstance(stmt, AwaitLaunches), kernel.body)
         first = len(waits) == 1 and all(map(_touches_nothing, ahead))
         ensure(first, kernel, waits[0], "a wait for the launches before that does not open the kernel")
@@ -92,7 +90,7 @@ def check_split_barriers(kernel: Kernel) -> None:
         match stmt:
             case InitBarrier(barrier=barrier):
                 ready[barrier.array] = False
-            case Barrier(scope="block" | "grid"):
+            case Barrier(scope="block"):
                 ready = dict.fromkeys(ready, True)
             case Arrive(barrier=barrier) | Await(barrier=barrier):
                 ensure(barrier.array in ready, kernel, stmt, f"{barrier.array} is not initialised")

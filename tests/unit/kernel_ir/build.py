@@ -194,7 +194,7 @@ def loop(*body: Stmt, unroll: int | None = None) -> For:
 
 
 def everything() -> Kernel:
-    """Every node, and the launch shape of a cooperative kernel."""
+    """Every node, and bounds of the launch."""
     ready = (
         If(compare("==", T, 0), (InitBarrier(bar(), 256),)),
         Barrier("the split barrier is ready"),
@@ -207,11 +207,10 @@ def everything() -> Kernel:
     )
     end = (
         If(compare(">", N, 5), (Leave("nothing is left"),)),
-        Barrier("the other blocks' part of B", "grid"),
         Scope((Store(ref("q", 9), (add(SUM, Cast(DOUBLE, COUNT)),)),)),
     )
     body = (*names(), *ready, *copies(), round_trip, *unrolled, *end)
-    return kernel(*body, name="everything", min_blocks=2, cooperative=True)
+    return kernel(*body, name="everything", min_blocks=2)
 
 
 def portable() -> Kernel:

@@ -235,7 +235,6 @@ U = Name("u")
 BELOW_THREADS: Iterable[list[Stmt]] = [
     [If(FIRST, (SYNC,))],
     [If(compare("<", ThreadIndex("y"), 3), (), (SYNC,))],
-    [If(FIRST, (Barrier("blocks", "grid"),))],
     [If(FIRST, (Leave("a test"),))],
     [Declare("u", INT, add(T, 1)), If(compare("<", U, 3), (Scope((SYNC,)),))],
     [Declare("u", INT, lift(0)), If(FIRST, (Assign(U, "", lift(1)),)), If(compare("<", U, 1), (SYNC,))],
@@ -346,8 +345,6 @@ def test_segments_across_rows() -> None:
         ({"max_registers": 256}, "a cap of 256 registers"),
         ({"block": (1024, 1, 1), "max_registers": 128}, "1024 threads of 128 registers"),
         ({"min_blocks": 2, "max_registers": 64}, "both a cap on registers and a number of blocks"),
-        ({"cluster": 9}, "a cluster of 9 blocks"),
-        ({"cluster": 0}, "a cluster of 0 blocks"),
     ],
 )
 def test_launch_shapes(shape: dict[str, object], message: str) -> None:

@@ -61,8 +61,8 @@ STREAM = OverlappedTiles(
 PLAN = KernelPlan(
     0,
     (TILE, ACCUMULATORS),
-    (LoopPlan("k0", partition=True), LoopPlan("k", unroll=0, loads_first=8, prefetch=1, vector=2)),
-    LaunchPlan(2, 128, True, (2, 1), "backwards"),
+    (LoopPlan("k0", partition=True), LoopPlan("k", unroll=0, loads_first=8)),
+    LaunchPlan(2),
     (("A", "streaming"),),
     (("kk", "m16n8k8"),),
 )
@@ -98,7 +98,7 @@ def test_a_file_with_no_plan_is_the_users_error(content: Any) -> None:
 
 
 def test_plans_are_short_to_read() -> None:
-    assert str(KernelPlan(0, (TILE,), (LoopPlan("k", unroll=0, vector=2),))) == "\n".join(
+    assert str(KernelPlan(0, (TILE,), (LoopPlan("k", unroll=0, loads_first=2),))) == "\n".join(
         [
             "kernel 0:",
             "  A_tile: A in shared memory of a block, 3 x 128 x 16 (pad 4), "
@@ -106,7 +106,7 @@ def test_plans_are_short_to_read() -> None:
             "    for access 1 of S1 below k0",
             "    filled { [bi, bj, k0] -> A[i, k] : 0 <= i - 128 bi < 128 } at k0, "
             "2 ahead, async, 2 wide, lanes over 1, 0",
-            "  loop k: unroll all, vectors of 2",
+            "  loop k: unroll all, loads of 2 first",
         ]
     )
     assert [line.strip() for line in KernelPlan(0, time_tile=STREAM).lines()][2:] == [

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from polytile.cli.dump import kernel_lines
-from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels, print_unit
+from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.codegen.targets.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
@@ -29,7 +29,7 @@ from polytile.ir.gpu_ops import (
     ThreadIndex,
     WarpReduce,
 )
-from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
+from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
 from polytile.machine import machine_of
 
@@ -82,7 +82,7 @@ def test_every_node_has_text_and_is_in_the_golden_kernel() -> None:
         node = stack.pop()
         used.add(type(node).__name__)
         stack += children(node)  # type: ignore[arg-type]
-    # A kernel that waits is not cooperative, and has a test of its own, as grids have.
+    # Kernels that wait for launches have a test of their own, as grids have.
     assert nodes - used == {"AwaitLaunches", "BuiltIn", "GridExtent"}
 
 
@@ -99,7 +99,7 @@ def test_places_in_the_grid() -> None:
 @pytest.mark.slow
 def test_nvcc_has_nothing_to_say(compiles: Callable[..., str]) -> None:
     assert compiles(print_kernels(program(everything()))) == ""
-    capped = replace(everything(), min_blocks=0, max_registers=64, cluster=2)
+    capped = replace(everything(), min_blocks=0, max_registers=64)
     assert compiles(print_kernels(program(capped))) == ""
 
 
@@ -120,7 +120,6 @@ def test_functions_come_with_their_uses_alone() -> None:
         ({}, "__launch_bounds__(256)"),
         ({"min_blocks": 2}, "__launch_bounds__(256, 2)"),
         ({"max_registers": 128}, "__maxnreg__(128)"),
-        ({"cluster": 2, "min_blocks": 1}, "__cluster_dims__(2, 1, 1) __launch_bounds__(256, 1)"),
     ],
 )
 def test_launch_shape(shape: dict[str, int], expected: str) -> None:
@@ -224,8 +223,6 @@ def test_what_cuda_has_no_words_for(stmt: Stmt, message: str) -> None:
 def test_hip_refuses_what_it_lacks() -> None:
     with pytest.raises(UsageError, match="kernel everything uses split barriers, which HIP does not have"):
         print_kernels(program(everything()), HIP)
-    with pytest.raises(UsageError, match="a cluster of blocks"):
-        print_kernel(kernel(cluster=2), dialect=HIP)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +230,6 @@ def test_hip_refuses_what_it_lacks() -> None:
     [
         (kernel(*names(), *copies()), "sm_75", "sm_80"),
         (kernel(*names(), *tensor()), "sm_86", "sm_90"),
-        (kernel(cluster=2), "sm_89", "sm_90"),
     ],
 )
 def test_machines_that_lack_what_a_kernel_uses(built: Kernel, arch: str, least: str) -> None:
@@ -246,22 +242,6 @@ def test_machines_that_lack_what_a_kernel_uses(built: Kernel, arch: str, least: 
 def test_floats_have_their_zero() -> None:
     load = Load(row("f", 2, ctype=FLOAT), ref("F", 0, ctype=FLOAT), guard=compare("<", T, M))
     assert "t < m ? *(const float2 *)&F[0] : make_float2(0.0f, 0.0f);" in body_text(load)
-
-
-def test_cooperative_launches(compiles: Callable[..., str]) -> None:
-    whole = kernel(Store(ref("B", T), (Literal("1.0", DOUBLE),)), name="whole", cooperative=True)
-    part = replace(whole, name="part", cooperative=False)
-
-    def text(*kernels: Kernel) -> str:
-        one = (lift(1), lift(1), lift(1))
-        launches = tuple(Launch(k.name, one) for k in kernels)
-        plain = tuple(replace(k, parameters=(), storage=(), body=(), coordinates=()) for k in kernels)
-        return print_unit([replace(program(*plain), body=launches)], header="cmath", title=[])
-
-    both = text(whole, part).replace('"cmath"', "<cmath>")
-    assert 'run.cooperative().launch("whole", whole,' in both and 'run.launch("part", part,' in both
-    assert compiles(both) == ""
-    assert "cooperative" not in text(part)
 
 
 def test_one_node_in_two_places_is_two_accesses() -> None:

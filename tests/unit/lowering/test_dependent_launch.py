@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.codegen.passes.dependent_launch import dependent_launch
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_unit
 from polytile.compiled_scop import CompiledScop
@@ -20,7 +19,6 @@ from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.verify.kernel import check_kernel
-from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc
 from tests.reading import shared
 
@@ -117,15 +115,6 @@ def test_loops_that_store_and_load_stay() -> None:
     assert [k.starts_early for k in found.kernels] == [True, False]
     text = unit(found)
     assert text.count("run.early().launch(") == 1 and text.count("run.launch(") == 1
-
-
-def test_cooperative_kernels_do_not_start_early() -> None:
-    found = program(STEPS)
-    plain = [replace(k, body=k.body[1:], cooperative=True) for k in found.kernels]
-    again = dependent_launch(replace(found, kernels=tuple(plain)), (), machine_of("sm_90"))
-    assert not any(k.starts_early for k in again.kernels)
-    with pytest.raises(InternalError, match="a cooperative kernel that may start early"):
-        check_kernel(replace(found.kernels[0], cooperative=True))
 
 
 def test_the_wait_opens_the_kernel() -> None:

@@ -14,7 +14,6 @@ import pytest
 from polytile.ir.expr import INT, Binary, For, Literal, Name
 from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import FEWEST_LAUNCHES, REMEMBERED_RUNS, HostProgram
-from polytile.ir.kernel import Launch
 from polytile.options import Options
 from polytile.runtime import cuda_graphs, cupy_engine, programmatic_dependent_launch
 from polytile.runtime.cuda_graphs import Replays
@@ -227,21 +226,6 @@ def test_a_launch_that_fails_ends_the_capture(cupy: Any, gpu: Gpu) -> None:
     for _ in range(3):
         replays.run(cupy, 1, nine, graphs=True)
     assert gpu.replays == 1
-
-
-def test_cooperative_kernels_are_launched_so(sample: Any, cupy: Any) -> None:
-    found = []
-    (kernel,) = sample.program.kernels
-    program = replace(sample.program, kernels=(replace(kernel, cooperative=True),))
-    assert isinstance(program.body[0], Launch)
-
-    def together(*_: Any, **options: Any) -> None:
-        found.append(options)
-
-    memory = {"y": Resident(64, (3, 4)), "x": Resident(0, (4,)), "a": np.array(1.0)}
-    engine = CupyEngine(program, {"update_kernel0": SimpleNamespace(kernel=together)})
-    engine.run(layouts(sample.scop, VALUES), VALUES, memory)
-    assert found == [{"shared_mem": 0, "enable_cooperative_groups": True}]
 
 
 def test_recorded_launches_of_kernels_that_wait_may_be_early(

@@ -188,7 +188,7 @@ def test_wrong_loops(gemm: polytile.Program, change: dict[str, Any], message: st
         ("# plan of kernel x", "cannot read '# plan of kernel x'"),
         ("# plan of kernel 0", "two plans of one kernel"),
         ("# loop {broken", "no JSON behind `# loop`"),
-        ('# launch {"cooperative": true}', "launches and products cannot be asked for"),
+        ('# launch {"min_blocks": 2}', "launches and products cannot be asked for"),
         ('# cache ["A", "l2"]', "hints for the cache other than 'streaming'"),
         ('# cache ["A", "cold"]', "unknown hints"),
     ],
