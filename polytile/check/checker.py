@@ -132,7 +132,7 @@ def _disorder(
 
 def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check], list[str]]:
     """Return the placements that can be checked, and why others cannot."""
-    found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop, tree)]
+    found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop)]
     found = [(p, why or (misplaced(p, tree, program) if is_tile(p) else "")) for p, why in found]
     return [p for p, why in found if not why], [why for _, why in found if why]
 

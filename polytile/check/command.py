@@ -18,7 +18,7 @@ from polytile.check.source import differences
 from polytile.cli.option_parser import OptionParser
 from polytile.diagnostics import EXIT_DONE, EXIT_USER, UserError
 
-FORMAT, VERSIONS = "polytile certificate", (1, 2, 3)
+FORMAT, VERSIONS = "polytile certificate", (2, 3)
 HINT = "write one with polytile INPUT.c --certificate FILE"
 
 

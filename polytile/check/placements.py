@@ -3,7 +3,7 @@
     { [[block.., thread..] -> t[i, j]] -> [j mod 16] }
 
 Without `through`, the cells are all that there is of the array; with it, a write also goes to the array, and the kernel
-reads from the cells. Certificates of version 1 have `homes` and `handovers` instead, by the subscripts that cells keep.
+reads from the cells.
 """
 
 from __future__ import annotations
@@ -15,45 +15,16 @@ import islpy as isl
 from polytile.check.conflicting_elements import conflicting_elements
 from polytile.check.flow import NOTHING
 from polytile.check.flow import flow as values_found
-from polytile.check.relations import OUT, Check, dependences, maps
+from polytile.check.relations import Check, dependences
 from polytile.check.tree import THREADS, blocks, kernels, mark, nodes, thread_of
 
 Uses = tuple[isl.UnionMap, ...]  # reads, writes, may-writes
 MEMORIES = {("private", "thread"): "registers", ("shared", "block"): "shared memory"}
 
 
-def placements(scop: Check, tree: isl.Schedule) -> list[Check]:
+def placements(scop: Check) -> list[Check]:
     """Return all placements of a SCoP, with the number of their kernels."""
-    if "plans" in scop:
-        return [{**p, "kernel": plan["kernel"]} for plan in scop["plans"] for p in plan.get("placements", ())]
-    first = [(home, False) for home in scop["homes"].values()] + [(c, True) for c in scop.get("handovers", ())]
-    return [_of_first_version(tree, found, through) for found, through in first]
-
-
-def _of_first_version(tree: isl.Schedule, found: Check, through: bool) -> Check:
-    private = found["space"] == "registers"
-    kernel = kernels(tree)[found["kernel"]]
-    place = ", ".join(f"p{k}" for k in range(_rank(_owners(kernel, private))))
-    sizes, moduli = found.get("strides", [1] * len(found["keeps"])), found.get("moduli", [0] * len(found["keeps"]))
-    if through and (len(moduli) != len(found["keeps"]) or any(m < 1 or m & (m - 1) for m in moduli)):
-        return {**found, "name": found["array"], "wrong": f"has remainders by {moduli}, which are no powers of two"}
-    parts = zip(found["keeps"], sizes, moduli, strict=True)
-    cell = ", ".join(f"floor(a{k}/{size})" + (f" mod {by}" if by else "") for k, size, by in parts)
-    element = f"{found['array']}[{', '.join(f'a{k}' for k in range(found['rank']))}]"
-    return {
-        "name": found["array"],
-        "array": found["array"],
-        "kernel": found["kernel"],
-        "memory": "private" if private else "shared",
-        "owner": "thread" if private else "block",
-        "cell": f"{{ [[{place}] -> {element}] -> [{cell}] }}",
-        "through": through,
-        "keeps": found["keeps"] if through else (),
-    }
-
-
-def _rank(relation: isl.UnionMap) -> int:
-    return max((int(m.dim(OUT)) for m in maps(relation)), default=0)
+    return [{**p, "kernel": plan["kernel"]} for plan in scop["plans"] for p in plan.get("placements", ())]
 
 
 def _owners(kernel: isl.ScheduleNode, private: bool) -> isl.UnionMap:
@@ -74,8 +45,6 @@ def unknown(placement: Check, tree: isl.Schedule, arrays: Check) -> str:
         return f"there is no array {placement['array']} to have a copy of"
     if not 0 <= placement["kernel"] < len(kernels(tree)):
         return f"{name} is placed in kernel {placement['kernel']}, which is not there"
-    if "wrong" in placement:
-        return f"the copy of {name} {placement['wrong']}"
     if (placement["memory"], placement["owner"]) not in MEMORIES:
         return f"{name} is placed in {placement['memory']} memory of a {placement['owner']}"
     return "" if isl.UnionMap(placement["cell"]).is_single_valued() else f"{name} has several cells for one element"
@@ -138,9 +107,6 @@ def check_forwarding(
     unset = values_found(here[0], uses[1], order.get_map(), conditions=uses).unset
     if not wanted.domain().is_subset(domain) or not unset.is_empty():
         found.append(f"kernel {number} reads values of {array} that it has not written from a copy")
-    lows = [m.range().dim_min_val(k) for a in here for m in maps(a) for k in copy.get("keeps", ())]
-    if not all(low.is_int() and low.is_nonneg() for low in lows):
-        found.append(f"the copy of {array} in kernel {number} has negative subscripts")
     found += elements_mixed(tree, copy, here, first)
     inside, false = through_cells(tree, copy, here)
     if not inside.is_equal(wanted):

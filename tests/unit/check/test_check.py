@@ -120,23 +120,6 @@ def in_registers(array: str, rank: int) -> Placed:
     return {"name": array, "array": array, "cell": cell, **where}
 
 
-def older(scop: Scop) -> Scop:
-    """As version 1 has it."""
-    homes = {
-        p["array"]: {
-            "array": p["array"],
-            "kernel": plan["kernel"],
-            "space": {"private": "registers", "shared": "shared memory"}[p["memory"]],
-            "rank": 1,
-            "keeps": [],
-            "strides": [],
-        }
-        for plan in scop["plans"]
-        for p in plan["placements"]
-    }
-    return {**{k: v for k, v in scop.items() if k != "plans"}, "homes": homes, "handovers": []}
-
-
 TAMPERED = {
     "time runs backwards": ("jacobi-2d", reverse_host_loop, "not ordered"),
     "time in blocks": ("jacobi-2d", run_blocks_over_time, "not ordered"),
@@ -182,13 +165,6 @@ TAMPERED = {
 def test_genuine_certificates_are_accepted(genuine: dict[str, Scop]) -> None:
     for name, scop in genuine.items():
         assert list(problems(scop)) == [], name
-
-
-def test_certificates_of_the_first_version(genuine: dict[str, Scop]) -> None:
-    scop = older(genuine["row sums"])
-    assert list(problems(scop)) == []
-    scop["homes"]["t"]["space"] = "shared memory"
-    assert any("not ordered" in line for line in problems(scop))
 
 
 @pytest.mark.slow(but="a-kernel-inside-a-kernel")
@@ -238,9 +214,9 @@ def test_a_rejected_certificate_has_exit_status_1(written: Path, capsys: pytest.
     [
         ("", "it is not JSON"),
         ("[]", "is not a certificate"),
-        ('{"format": "polytile certificate", "version": 0, "scops": []}', "version 0, known are 1, 2, 3"),
-        ('{"format": "polytile certificate", "version": 1, "scops": [{}]}', "KeyError"),
-        ('{"format": "polytile certificate", "version": 1, "scops": [3]}', "is not a certificate"),
+        ('{"format": "polytile certificate", "version": 1, "scops": []}', "version 1, known are 2, 3"),
+        ('{"format": "polytile certificate", "version": 3, "scops": [{}]}', "KeyError"),
+        ('{"format": "polytile certificate", "version": 3, "scops": [3]}', "is not a certificate"),
         ('{"format": "polytile certificate", "version": 2, "scops": [{"split": {}}]}', "tiles as before version 3"),
     ],
 )
@@ -275,7 +251,7 @@ def test_a_certificate_that_leaves_out_what_the_source_has(
     tmp_path: Path, scops: list[Scop], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "less.json"
-    content = {"format": "polytile certificate", "version": 1, "defines": [], "on_host": [], "scops": scops}
+    content = {"format": "polytile certificate", "version": 3, "defines": [], "on_host": [], "scops": scops}
     file.write_text(json.dumps(content))
     assert main(["check", str(file), "--source", str(POLYBENCH / "lu.c")]) == 1
     found = capsys.readouterr()

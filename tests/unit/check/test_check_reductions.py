@@ -207,7 +207,7 @@ def test_tampered_certificates_are_rejected(case: str) -> None:
 
 def test_the_command_says_what_is_trusted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "rows.json"
-    content = {"format": "polytile certificate", "version": 1, "defines": [], "on_host": []}
+    content = {"format": "polytile certificate", "version": 3, "defines": [], "on_host": []}
     scop = copy.deepcopy(genuine("sum in lanes"))
     file.write_text(json.dumps({**content, "scops": [scop]}))
     assert main(["check", str(file)]) == 0

@@ -229,21 +229,3 @@ def test_certificates(compiled: Callable[..., Any]) -> None:
         plans = [{"kernel": kernel, "placements": [copy]}]
         assert any("which is not there" in line for line in problems({**scop, "plans": plans}))
     assert list(problems({**scop, "plans": []})) == []
-
-
-def test_certificates_of_the_first_version(compiled: Callable[..., Any]) -> None:
-    state = compiled(*REVERSED, load_schedule=tree()).compilation
-    (scop,) = json.loads(certificate("test.c", "", (), [state]))["scops"]
-    del scop["plans"]
-    copy = {"array": "w", "kernel": 0, "space": "shared memory", "rank": 2, "keeps": [1], "moduli": [16]}
-    scop = {**scop, "homes": {}, "handovers": [copy]}
-    assert list(problems(scop)) == []
-    for change, why in (
-        ({"moduli": [8]}, "mixes up the values of w"),
-        ({"array": "A"}, "reads values of A that it has not written"),
-        ({"space": "registers"}, "mixes up the values of w"),
-        *(({"moduli": [m]}, "no powers of two") for m in (0, 15, 17, 24)),
-        ({"moduli": []}, "no powers of two"),
-        ({"array": "nosuch"}, "no array nosuch"),
-    ):
-        assert any(why in line for line in problems({**scop, "handovers": [{**copy, **change}]})), change

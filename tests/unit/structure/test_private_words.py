@@ -18,10 +18,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", "tests/README.md", "polybench/README.md
 
 # word -> what to say, and the files in which it may stand
 WORDS: dict[str, tuple[str, frozenset[str]]] = {
-    r"hand_?overs?|handed over": (
-        "forward, forwarding",
-        frozenset({"polytile/check/placements.py"}),  # a key of certificates of version 1
-    ),
+    r"hand_?overs?|handed over": ("forward, forwarding", frozenset()),
     "sunk": (
         "move inward, fuse",
         frozenset({"codegen/passes/store_sinking.py", "codegen/passes/dependent_launch.py"}),  # store sinking
