@@ -98,3 +98,12 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+def how_it_ended(who: str, status: int) -> str:
+    """Describe the exit status of a process, where a negative one is the signal that ended it."""
+    if status >= 0:
+        return f"the {who} ended with status {status}"
+    with contextlib.suppress(ValueError):
+        return f"the {who} was killed by {signal.Signals(-status).name}"
+    return f"the {who} was killed by signal {-status}"

@@ -14,7 +14,7 @@ chooses the kernel when it runs: updates have to be many for each element of all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
@@ -41,10 +41,10 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
 )
-from polytile.ir.expr_trees import rewrite, walk, with_bodies
+from polytile.ir.expr_trees import rewrite, walk
 from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, Leave, ThreadIndex
 from polytile.ir.host import HostProgram
-from polytile.ir.kernel import Barrier, Kernel, KernelParameter, Launch
+from polytile.ir.kernel import Barrier, Kernel, KernelParameter, Launch, with_launches
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import identity
@@ -54,17 +54,17 @@ from polytile.machine import Machine
 def privatization(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
     """Let blocks update copies of small arrays in shared memory, which they add to the array at their end."""
     kernels: list[Kernel] = []
-    launched: dict[str, _Copies] = {}
+    launched: dict[str, Callable[[Launch], Stmt]] = {}
     taken = names_of(program.body) | {p.name for p in program.parameters} | {a.name for a in program.arguments}
     for kernel in program.kernels:
         kernels.append(kernel)
         copies = _copies(kernel, machine, taken | kernel.names)
         if copies is not None:
-            launched[kernel.name] = copies
+            launched[kernel.name] = copies.launch
             kernels.append(copies.kernel())
     if not launched:
         return program
-    return replace(program, kernels=tuple(kernels), body=_launches(program.body, launched))
+    return replace(program, kernels=tuple(kernels), body=with_launches(program.body, launched))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +265,6 @@ def _updated(kernel: Kernel, machine: Machine) -> Iterator[_Copy]:
         cells = count if count is not None else machine.tuning.atomics.unknown_bytes // home.element.size
         if cells:
             yield _Copy(home, updates[0].op, count, cells)
-
-
-def _launches(body: tuple[Stmt, ...], launched: dict[str, _Copies]) -> tuple[Stmt, ...]:
-    return tuple(
-        launched[stmt.kernel].launch(stmt)
-        if isinstance(stmt, Launch) and stmt.kernel in launched
-        else with_bodies(stmt, lambda inner: _launches(inner, launched))
-        for stmt in body
-    )
 
 
 def _wide(value: Expr) -> Expr:

@@ -13,7 +13,7 @@ size of an array that the loop goes through, and chooses among kernels when it r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,7 @@ from polytile.ir.expr import (
 from polytile.ir.expr_trees import rewrite, with_bodies
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex, WarpReduce
 from polytile.ir.host import HostProgram
-from polytile.ir.kernel import Barrier, Coordinate, Kernel, Launch
+from polytile.ir.kernel import Barrier, Coordinate, Kernel, Launch, with_launches
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import Accumulation, combined, identity, partial_type
@@ -64,25 +64,16 @@ def subwarp_loops(program: HostProgram, plans: Sequence[LoweredPlan], machine: M
     floating = {k.name for k, p in zip(program.kernels, plans, strict=True) if p.reassociate}
     taken = names_of(program.body) | {p.name for p in program.parameters} | {a.name for a in program.arguments}
     kernels: list[Kernel] = []
-    launched: dict[str, _Shared] = {}
+    launched: dict[str, Callable[[Launch], Stmt]] = {}
     for kernel in program.kernels:
         kernels.append(kernel)
         shared = _shared(kernel, taken, machine, floating=kernel.name in floating)
         if shared is not None:
-            launched[kernel.name] = shared
+            launched[kernel.name] = shared.launch
             kernels += [shared.kernel(lanes) for _, lanes in machine.tuning.rows.lanes]
     if not launched:
         return program
-    return replace(program, kernels=tuple(kernels), body=_launches(program.body, launched))
-
-
-def _launches(body: tuple[Stmt, ...], launched: dict[str, _Shared]) -> tuple[Stmt, ...]:
-    return tuple(
-        launched[stmt.kernel].launch(stmt)
-        if isinstance(stmt, Launch) and stmt.kernel in launched
-        else with_bodies(stmt, lambda inner: _launches(inner, launched))
-        for stmt in body
-    )
+    return replace(program, kernels=tuple(kernels), body=with_launches(program.body, launched))
 
 
 @dataclass(frozen=True, slots=True)

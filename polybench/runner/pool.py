@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from polybench.runner.rows import Row
+from polytile.process import how_it_ended
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CHILD = (sys.executable, "-m", "polybench.runner.child")
@@ -82,7 +83,7 @@ class Pool:
         if reason is not None or process.returncode == 0:
             return reason or (None if (folder / "row.json").exists() else "the child wrote no result")
         said = (folder / "log").read_text(errors="replace").strip().splitlines()[-TAIL:]
-        return f"{_ended(process.returncode)}{': ' + ' | '.join(said) if said else ''}"
+        return f"{how_it_ended('child', process.returncode)}{': ' + ' | '.join(said) if said else ''}"
 
     def _watch(self, process: subprocess.Popen[bytes], folder: Path) -> str | None:
         """Wait for the end; return why it was not waited for. Time spent waiting for the GPU does not count."""
@@ -106,11 +107,3 @@ def _written(path: Path) -> Row:
     except (OSError, json.JSONDecodeError):
         return {}
     return row if isinstance(row, dict) else {}
-
-
-def _ended(status: int) -> str:
-    if status >= 0:
-        return f"the child ended with status {status}"
-    with contextlib.suppress(ValueError):
-        return f"the child was killed by {signal.Signals(-status).name}"
-    return f"the child was killed by signal {-status}"

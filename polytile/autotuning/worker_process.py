@@ -14,6 +14,7 @@ from math import inf
 from typing import IO, Any
 
 from polytile.diagnostics import DeviceError
+from polytile.process import how_it_ended
 
 ENDING_SECONDS = 1.0
 LAST_LINES = 3  # lines of what it wrote to standard error that a reason quotes
@@ -84,12 +85,4 @@ class WorkerProcess:
         self._log.seek(0)
         said = self._log.read()[-(1 << 14) :].decode(errors="replace").strip().splitlines()[-LAST_LINES:]
         self._log.close()
-        return f"{_ended(status)}{': ' + ' | '.join(said) if said else ''}"
-
-
-def _ended(status: int) -> str:
-    if status >= 0:
-        return f"the process ended with status {status}"
-    with contextlib.suppress(ValueError):
-        return f"the process was killed by {signal.Signals(-status).name}"
-    return f"the process was killed by signal {-status}"
+        return f"{how_it_ended('process', status)}{': ' + ' | '.join(said) if said else ''}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 
 from polytile.dataclass import dataclass
@@ -52,3 +54,26 @@ def columns() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except OSError:
         return 80
+
+
+@contextmanager
+def bar(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar of `total` steps on a terminal, and yield what advances it by one.
+
+    It is drawn without a thread: processes are forked from this one.
+    """
+    if not is_shown():
+        yield lambda: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    parts = (rich.TextColumn(what), rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
+    with rich.Progress(*parts, console=Console(stderr=True), auto_refresh=False) as shown:
+        task = shown.add_task("run", total=total)
+
+        def advance() -> None:
+            shown.advance(task)
+            shown.refresh()
+
+        yield advance

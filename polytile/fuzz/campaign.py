@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
+from polytile.cli.progress import bar
 from polytile.dataclass import dataclass
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
@@ -18,8 +17,6 @@ from polytile.fuzz.outcome import REFUSED, Outcome
 from polytile.fuzz.simplify import cost, simpler
 from polytile.fuzz.trial import attempt
 from polytile.fuzz.wellformed import well_formed
-
-Advance = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ def run_campaign(plan: Plan, say: Callable[[str], None]) -> Tally:
 
 def _run_trials(plan: Plan, tally: Tally, say: Callable[[str], None]) -> None:
     works = ((i, partial(_trial, plan, i)) for i in plan.indices)
-    with _progress(len(plan.indices)) as advance:
+    with bar("polytile fuzz", len(plan.indices)) as advance:
         for index, outcome in run_all(works, plan.jobs, plan.limit):
             tally.add(index, outcome)
             advance()
@@ -133,26 +130,6 @@ def failure_text(plan: Plan, index: int, case: Case, outcome: Outcome, name: str
 
 def _first_line(text: str) -> str:
     return next(iter(text.splitlines()), "")
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Advance]:
-    """Show a bar on a terminal, drawn without a thread: trials are forked from this process."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("polytile fuzz"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
-        task = bar.add_task("run", total=total)
-
-        def advance() -> None:
-            bar.advance(task)
-            bar.refresh()
-
-        yield advance
 
 
 Oracle = Callable[[Case], Outcome]

@@ -12,17 +12,10 @@ from itertools import product
 from math import prod
 
 from polytile.dataclass import dataclass
-from polytile.diagnostics import InternalError
-from polytile.ir.gpu_ops import FRAGMENTS
+from polytile.ir.gpu_ops import FRAGMENTS, require
 
 _OPERANDS = "dab"  # in the order of FRAGMENTS
 _COLUMNS = {"m16n8k8": 8, "m16n8k4": 4}  # of a, and rows of b
-
-
-def require(holds: bool, message: str) -> None:
-    """Raise InternalError unless it holds: a plan is wrong."""
-    if not holds:
-        raise InternalError(message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ says where each of them lives in this kernel. The block and thread coordinates a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from polytile.dataclass import dataclass
@@ -14,7 +14,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
 from polytile.ir.def_use import assigned_names, names_of
 from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt
-from polytile.ir.expr_trees import statements, walk
+from polytile.ir.expr_trees import statements, walk, with_bodies
 from polytile.ir.gpu_ops import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
@@ -196,3 +196,13 @@ class Launch(Stmt):
 
     kernel: str
     grid: tuple[Expr, Expr, Expr]
+
+
+def with_launches(body: Iterable[Stmt], instead: Mapping[str, Callable[[Launch], Stmt]]) -> tuple[Stmt, ...]:
+    """Return a body with other statements in place of the launches of some kernels."""
+    return tuple(
+        instead[stmt.kernel](stmt)
+        if isinstance(stmt, Launch) and stmt.kernel in instead
+        else with_bodies(stmt, lambda inner: with_launches(inner, instead))
+        for stmt in body
+    )

@@ -23,8 +23,8 @@ from functools import lru_cache
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.cell_layout import ROW_MAJOR, Layout, require
-from polytile.ir.gpu_ops import CACHES, FRAGMENTS
+from polytile.ir.cell_layout import ROW_MAJOR, Layout
+from polytile.ir.gpu_ops import CACHES, FRAGMENTS, require
 from polytile.ir.isl_util import unbounded
 from polytile.ir.memory import Space
 from polytile.ir.overlapped_tiles import OverlappedTiles

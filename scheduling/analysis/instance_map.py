@@ -10,7 +10,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import maps, mark_name, times_at
-from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, thread_sizes
+from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, nodes_below, thread_sizes
 from polytile.ir.scop import Scop
 from polytile.ir.thread_map import thread_map
 from polytile.scheduling.analysis.dependences import Dependences
@@ -46,19 +46,13 @@ def _places(tree: isl.Schedule) -> Iterator[KernelPlace]:
     for number, mark in enumerate(marks):
         domain = mark.get_domain()
         block = times_at(mark)
-        for node in _below(mark):
+        for node in nodes_below(mark):
             if mark_name(node) == BLOCK:
                 coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
                 block = block.flat_range_product(coordinates)
         threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
-        sizes = next((size for n in _below(mark) if (size := thread_sizes(n))), ())
+        sizes = next((size for n in nodes_below(mark) if (size := thread_sizes(n))), ())
         yield KernelPlace(number, sizes, domain, block, block.flat_range_product(threads))
-
-
-def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    yield node
-    for i in range(node.n_children()):
-        yield from _below(node.child(i))
 
 
 @memoized

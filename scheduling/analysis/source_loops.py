@@ -35,12 +35,13 @@ def nest_of(scop: Scop) -> SourceNest:
     around: dict[str, tuple[Loop, ...]] = {}
     for node in nodes(scop.schedule):
         if node.get_type() == isl.schedule_node_type.leaf:
-            for statement in _names(node.get_domain()):
+            for statement in statement_names(node.get_domain()):
                 around[statement] = _loops_above(scop, node, statement)
     return SourceNest(around)
 
 
-def _names(domain: isl.UnionSet) -> list[str]:
+def statement_names(domain: isl.UnionSet) -> list[str]:
+    """Return the names of the statements of some instances, in their order."""
     found: list[str] = []
     domain.foreach_set(lambda s: found.append(s.get_tuple_name()))
     return sorted(found)

@@ -195,43 +195,55 @@ class StreamFigures:
     def inputs(self) -> tuple[StepFigures, ...]:
         return tuple(s for s in self.steps if s.step.is_input)
 
+    @property
+    def retimed(self) -> bool:
+        return any(s.sums for s in self.made)
+
     def of(self, plan: PlannedThreads) -> TileFigures:
         """Return the figures with these threads, and their cells."""
-        return TileFigures(self, plan)
+        return TileFigures(self.steps, plan)
 
-    def registers(self, plan: PlannedThreads) -> int:
+
+@dataclass(frozen=True)
+class TileFigures(StreamFigures):
+    """The steps of a plan in tiles of one shape, whatever planes these own: each figure is found once."""
+
+    threads: PlannedThreads
+
+    @cached_property
+    def registers(self) -> int:
         """Estimate the registers of a thread; more than it can have where values would be spilled."""
-        if plan.exchange is Exchange.BLOCK:
-            words = self._patch_words(plan)
+        if self.threads.exchange is Exchange.BLOCK:
+            words = self._patch_words()
         else:
-            words = self._strip_words(plan) if plan.streamed else self._line_words(plan)
+            words = self._strip_words() if self.threads.streamed else self._line_words()
         return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
-    def _strip_words(self, plan: PlannedThreads) -> float:
+    def _strip_words(self) -> float:
         """Count the registers of a thread of a warp with a strip of its own."""
-        points = prod(plan.points)
+        points = prod(self.threads.points)
         kept = STRIP_PLANES * sum(s.words * (points * (s.kept + s.sums) + s.beside_kept) for s in self.steps)
         under_way = STRIP_LOADED * sum(s.words for s in self.inputs) + 2 * max(s.words for s in self.made)
         steps = STRIP_STEP_WORDS * len(self.made)
         sums = sum(1 for s in self.made if s.sums and s.words == 1)
-        steps += STRIP_SUM_WORDS * sums * (2 if plan.points[-1] >= STRIP_SUM_COLUMNS else 1)
+        steps += STRIP_SUM_WORDS * sums * (2 if self.threads.points[-1] >= STRIP_SUM_COLUMNS else 1)
         return STRIP_BASE_WORDS + kept + points * under_way + steps
 
-    def _line_words(self, plan: PlannedThreads) -> float:
+    def _line_words(self) -> float:
         """Count the registers of a thread with points of a line, in one dimension."""
-        points = prod(plan.points)
+        points = prod(self.threads.points)
         values = LINE_VALUES * max(self._live_words()) + 2 * max(s.words for s in self.made)
         return LINE_BASE_WORDS + points * values
 
-    def _patch_words(self, plan: PlannedThreads) -> float:
+    def _patch_words(self) -> float:
         """Count the registers of a thread with a patch of a tile that a block shares."""
-        points = prod(plan.points)
-        loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
+        points = prod(self.threads.points)
+        loaded = sum(s.words for s in self.inputs) if self.threads.streamed else 0
         words: float = PATCH_BASE_WORDS + PATCH_STEP_WORDS * len(self.made)
         words += PATCH_PLANES * points * sum(s.words * (s.kept + s.sums) for s in self.steps)
         words += points * (loaded + PATCH_VALUES * max(s.words for s in self.made))
-        words += ROW_WORDS * max(0, plan.points[0] - 2)
-        return words + self._beside_words(plan) + self._loaded_words(plan)
+        words += ROW_WORDS * max(0, self.threads.points[0] - 2)
+        return words + self._beside_words() + self._loaded_words()
 
     def _live_words(self) -> Iterator[int]:
         """Yield the registers of the values of one cell, at each step."""
@@ -240,99 +252,60 @@ class StreamFigures:
             live = [*(other for other in live if other.last >= s.step.index), s]
             yield sum(other.words for other in live)
 
-    def _loaded_words(self, plan: PlannedThreads) -> int:
+    def _loaded_words(self) -> int:
         """Count the registers of elements of other arrays, which ptxas begins to load for all iterations at once, and
         their addresses."""
         if len({s.step.iteration for s in self.made}) < 2:
             return 0
         values = sum(sum(s.loads) for s in self.made) // REGISTER_BYTES
-        return prod(plan.points) * values + sum(len(s.loads) for s in self.made)
+        return prod(self.threads.points) * values + sum(len(s.loads) for s in self.made)
 
-    @property
-    def retimed(self) -> bool:
-        return any(s.sums for s in self.made)
-
-    def _beside_words(self, plan: PlannedThreads) -> int:
+    def _beside_words(self) -> int:
         """Count the registers for values of other threads of a block.
 
         Sums take as many rows at once as a thread has.
         """
         if self.retimed:
-            return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours, default=0) for s in self.steps)
-        return round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
+            return sum(s.words * prod(self.threads.points[:-1]) * max(s.neighbours, default=0) for s in self.steps)
+        beside = ((s, s.fetched(self.threads) + s.shuffled(self.threads)) for s in self.steps)
+        return round(BESIDE_VALUES * max(s.words * values for s, values in beside))
 
-    def shared_bytes(self, plan: PlannedThreads) -> int:
+    @cached_property
+    def shared_bytes(self) -> int:
         """Compute the shared memory of a block in bytes: the planes of the rows that its warps exchange."""
-        if plan.exchange is Exchange.WARP:
+        if self.threads.exchange is Exchange.WARP:
             return 0
-        lanes = WARP_SIZE * plan.points[-1]
+        lanes = WARP_SIZE * self.threads.points[-1]
         shared = [s for s in self.steps if s.shared_planes]
-        planes = sum(s.shared_planes * s.edge_rows(plan).height * lanes * s.size for s in shared)
-        return planes + (SHARED_ALIGNMENT if shared and plan.split_barrier else 0)
+        planes = sum(s.shared_planes * s.edge_rows(self.threads).height * lanes * s.size for s in shared)
+        return planes + (SHARED_ALIGNMENT if shared and self.threads.split_barrier else 0)
 
-    def instructions(self, plan: PlannedThreads) -> float:
+    @cached_property
+    def instructions(self) -> float:
         """Count the instructions of a thread, for one plane of all steps."""
-        is_strip = plan.exchange is Exchange.WARP and plan.streamed
+        is_strip = self.threads.exchange is Exchange.WARP and self.threads.streamed
         arithmetic = ((s.operations if is_strip else s.arithmetic) for s in self.made)
         made = sum(arithmetic) + sum(CELL_INSTRUCTIONS + len(s.loads) for s in self.made)
-        if plan.exchange is Exchange.WARP:
+        if self.threads.exchange is Exchange.WARP:
             beside = sum(sum(s.neighbours) * s.words for s in self.steps)
         else:
-            vectors = (s.words * (s.fetched(plan) + s.shown(plan)) / VECTOR_WORDS for s in self.steps)
-            beside = self.shuffled(plan) + ceil(sum(vectors))
-        return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
+            vectors = (s.words * (s.fetched(self.threads) + s.shown(self.threads)) / VECTOR_WORDS for s in self.steps)
+            beside = self.shuffled + ceil(sum(vectors))
+        return prod(self.threads.points) * made + beside + BASE_INSTRUCTIONS
 
-    def shuffled(self, plan: PlannedThreads) -> int:
+    @cached_property
+    def shuffled(self) -> int:
         """Count the words that a thread of a block gets from other threads of the warp, for one plane of all steps."""
-        return sum(s.words * s.shuffled(plan) for s in self.steps)
+        return sum(s.words * s.shuffled(self.threads) for s in self.steps)
 
-    def side_instructions(self, plan: PlannedThreads) -> float:
+    @cached_property
+    def side_instructions(self) -> float:
         """Count the instructions that a plane has more in tiles of blocks at sides of space.
 
         They are selects between what is computed and what cells keep, and loads of these.
         """
         kept = sum(s.words + 1 for s in self.made) + KEPT_INSTRUCTIONS * sum(s.early for s in self.made)
-        return prod(plan.points) * kept + SIDE_INSTRUCTIONS
-
-
-@dataclass(frozen=True)
-class TileFigures:
-    """The steps of a plan in tiles of one shape, whatever planes these own: each figure is found once."""
-
-    of_steps: StreamFigures
-    threads: PlannedThreads
-
-    @property
-    def made(self) -> tuple[StepFigures, ...]:
-        return self.of_steps.made
-
-    @property
-    def inputs(self) -> tuple[StepFigures, ...]:
-        return self.of_steps.inputs
-
-    @property
-    def steps(self) -> tuple[StepFigures, ...]:
-        return self.of_steps.steps
-
-    @cached_property
-    def registers(self) -> int:
-        return self.of_steps.registers(self.threads)
-
-    @cached_property
-    def shared_bytes(self) -> int:
-        return self.of_steps.shared_bytes(self.threads)
-
-    @cached_property
-    def instructions(self) -> float:
-        return self.of_steps.instructions(self.threads)
-
-    @cached_property
-    def shuffled(self) -> int:
-        return self.of_steps.shuffled(self.threads)
-
-    @cached_property
-    def side_instructions(self) -> float:
-        return self.of_steps.side_instructions(self.threads)
+        return prod(self.threads.points) * kept + SIDE_INSTRUCTIONS
 
 
 def stream_figures(plan: PlannedSteps, scop: Scop) -> StreamFigures:

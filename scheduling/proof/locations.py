@@ -14,6 +14,7 @@ import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.copy_tree import DRAIN, CopyRun, CopyTree
+from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space
 from polytile.ir.plan import KernelPlan, Placement, relation
 from polytile.ir.scop import AccessKind, Scop
@@ -116,7 +117,7 @@ def _seen_from_outside(scop: Scop, array: str, found: Locations) -> Locations:
     elements = scop.accesses(*USES, arrays=frozenset((array,))).intersect_params(scop.context).range()
     same = isl.UnionSet.identity(elements)
     before = after = isl.UnionMap("{ }")
-    for m in _maps(same):
+    for m in maps(same):
         before = before.union(isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.in_, f"{array}_before")))
         after = after.union(isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.in_, f"{array}_after")))
     after = after if is_seen(scop, array) else isl.UnionMap("{ }")
@@ -133,12 +134,6 @@ def _seen_from_outside(scop: Scop, array: str, found: Locations) -> Locations:
         elements=elements,
         conditions=tuple(scop.accesses(kind, arrays=frozenset((array,))) for kind in USES),
     )
-
-
-def _maps(union: isl.UnionMap) -> list[isl.Map]:
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 def locations(
@@ -264,6 +259,6 @@ def _cell(placement: Placement) -> isl.UnionMap:
 
 def _named(cells: isl.UnionMap, name: str) -> isl.UnionMap:
     total = isl.UnionMap("{ }")
-    for m in _maps(cells):
+    for m in maps(cells):
         total = total.union(isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.out, name)))
     return total

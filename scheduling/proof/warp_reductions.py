@@ -26,7 +26,7 @@ from polytile.ir.expr_trees import walk
 from polytile.ir.gpu_ops import Shuffle, WarpReduce
 from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
 from polytile.ir.kernel import Comment
-from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
+from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, nodes_below, thread_sizes
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.thread_map import thread_map
 from polytile.ir.warp_reductions import WarpReduction, lane_operator
@@ -189,7 +189,7 @@ def _apart(schedule: MappedSchedule, part: isl.Map, reduction: WarpReduction) ->
             yield f"the lanes of {domain.get_tuple_name()} are not at one step of one block"
     if reduction.width == 1:
         return
-    sizes = next(s for n in _below(mark) if (s := thread_sizes(n)))
+    sizes = next(s for n in nodes_below(mark) if (s := thread_sizes(n)))
     threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark)).intersect_domain(instances)
     dims = [f"t{k}" for k in range(len(sizes))]
     linear = " + ".join(f"{prod(sizes[k + 1 :])} {dim}" for k, dim in enumerate(dims))
@@ -229,9 +229,3 @@ def _steps(tree: isl.Schedule) -> isl.Schedule:
         return node.child(0).delete().insert_partial_schedule(turns).parent()
 
     return visit(tree.get_root()).get_schedule()
-
-
-def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    yield node
-    for k in range(node.n_children()):
-        yield from _below(node.child(k))

@@ -17,7 +17,7 @@ import islpy as isl
 from polytile.choices import SPLIT
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Location, UsageError
-from polytile.ir.isl_util import band_members, mark_name, sets
+from polytile.ir.isl_util import band_members, functions, mark_name, sets
 from polytile.ir.schedule import (
     BLOCK,
     REGISTER_TILE,
@@ -80,14 +80,8 @@ def point_kernel(kernel: isl.ScheduleNode) -> PointKernel | None:
 
 def _is_loop(member: isl.UnionPwAff) -> bool:
     """Return whether a member runs through one iterator of each statement, which no division is part of."""
-    pieces = _pieces(member)
+    pieces = functions(member)
     return bool(pieces) and all(_is_plain(piece) for piece in pieces)
-
-
-def _pieces(member: isl.UnionPwAff) -> list[isl.PwAff]:
-    found: list[isl.PwAff] = []
-    member.foreach_pw_aff(found.append)
-    return found
 
 
 def _is_plain(piece: isl.PwAff) -> bool:
@@ -209,7 +203,7 @@ def iterators_of(found: PointKernel, statement: Statement) -> tuple[int, ...]:
     """Find the iterator of a statement that each thread dimension runs through; -1 where that is a sum of several."""
     numbers = []
     for loop in found.loops:
-        piece = next(p for p in _pieces(loop) if p.get_domain_space().get_tuple_name(_SET) == statement.name)
+        piece = next(p for p in functions(loop) if p.get_domain_space().get_tuple_name(_SET) == statement.name)
         moved = [i for i in range(len(statement.iterators)) if piece.involves_dims(_IN, i, 1)]
         numbers.append(moved[0] if len(moved) == 1 else -1)
     return tuple(numbers)

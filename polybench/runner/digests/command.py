@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from polybench.runner.digests.variants import (
 )
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import Entry, load
+from polytile.cli.progress import bar
 from polytile.dataclass import dataclass
 
 SECONDS = 600.0  # for the variants of one program
@@ -93,7 +92,7 @@ def computed(
     kept = chosen.keep.resolve() if chosen.keep is not None else None
     work = sources(by_source(variants), entries, dataset, chosen.root, kept)
     found: dict[Variant, dict[str, str]] = {}
-    with _progress(len(work)) as advance:
+    with bar("digests", len(work)) as advance:
         for number, result in forked([one.digests for one in work], chosen.jobs, SECONDS):
             own = _failed(work[number], result) if isinstance(result, Ended) else result
             found |= own
@@ -105,26 +104,6 @@ def computed(
 def _failed(source: Source, ended: Ended) -> dict[Variant, dict[str, str]]:
     part = TIMED if ended.late else "error"
     return {variant: {part: digest(ended.reason)} for variant in source.variants}
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a progress bar on a terminal, drawn without a thread, since processes are forked from this one."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("digests"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
-        task = bar.add_task("run", total=total)
-
-        def advance() -> None:
-            bar.advance(task)
-            bar.refresh()
-
-        yield advance
 
 
 FORMAT = "1"

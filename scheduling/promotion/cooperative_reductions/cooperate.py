@@ -15,12 +15,13 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.isl_util import mark_name, transform_node
+from polytile.ir.isl_util import maps, mark_name, transform_node
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, SYNC, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
+from polytile.scheduling.analysis.source_loops import statement_names
 from polytile.scheduling.promotion.array_contraction import contract, same_private_home
 from polytile.scheduling.promotion.barrier_elimination import without_barriers
 from polytile.scheduling.promotion.cooperative_reductions.choose import CombineMethod, CooperationPlan, plans
@@ -140,7 +141,7 @@ def _changed_scop(scop: Scop, new: list[Made]) -> Scop:
 def _pulled_back(tree: isl.Schedule, parts: isl.UnionMap) -> isl.Schedule:
     """Rewrite a tree to run parts of its instances, each where the whole instance was."""
     plain = isl.UnionMap.empty(parts.get_space())
-    for m in _maps(parts):  # without bounds, which would end up in the tree
+    for m in maps(parts):  # without bounds, which would end up in the tree
         plain = plain.union(isl.UnionMap.from_map(_unbounded(m)))
     pulled = tree.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(plain))
     return pulled.intersect_domain(parts.domain())
@@ -153,12 +154,6 @@ def _unbounded(part: isl.Map) -> isl.Map:
     for k in range(rank):
         total = total.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
     return total
-
-
-def _maps(union: isl.UnionMap) -> list[isl.Map]:
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 def _first_before(tree: isl.Schedule, new: Made) -> isl.Schedule:
@@ -188,7 +183,7 @@ def _changed_tree(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Ma
     """Insert the new statements into the mapped tree; None where a barrier between them has no place."""
     if plan.way is CombineMethod.STORE:
         return _stored(scop, tree, plan, new)
-    others = [s for s in _names(tree.get_domain()) if s != plan.statement]
+    others = [s for s in statement_names(tree.get_domain()) if s != plan.statement]
     parts = new.parts
     for name in others:
         own = _named(tree.get_domain(), name)
@@ -225,14 +220,8 @@ def _stored(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Made) ->
 
 def _parts_them(sequence: isl.ScheduleNode, initial: str, writers: set[str]) -> bool:
     """Return whether a sequence has the initial statement in another child than some other writer."""
-    children = [set(_names(sequence.child(k).child(0).get_domain())) for k in range(sequence.n_children())]
+    children = [set(statement_names(sequence.child(k).child(0).get_domain())) for k in range(sequence.n_children())]
     return any(initial in names and not writers <= names for names in children)
-
-
-def _names(domain: isl.UnionSet) -> list[str]:
-    found: list[str] = []
-    domain.foreach_set(lambda s: found.append(s.get_tuple_name()))
-    return sorted(found)
 
 
 def _named(domain: isl.UnionSet, name: str) -> isl.UnionSet:
@@ -249,7 +238,7 @@ def _apart(tree: isl.Schedule, names: set[str], writers: set[str]) -> Path | Non
             return None
         inside = inside or mark_name(node) == KERNEL
         if inside and node.get_type() == isl.schedule_node_type.filter:
-            here = set(_names(node.child(0).get_domain()))
+            here = set(statement_names(node.child(0).get_domain()))
             if names <= here and not here & writers:
                 return path_of(node)
         found = (below(node.child(k), inside=inside) for k in range(node.n_children()))
@@ -267,7 +256,7 @@ def _shifted(tree: isl.Schedule, shifts: isl.UnionMap) -> isl.Schedule:
         band = node.child(0)
         points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
         total = isl.UnionMap.empty(points.get_space())
-        for m in _maps(points):
+        for m in maps(points):
             by = _by_name(shifts, m.get_tuple_name(isl.dim_type.in_))
             total = total.union(isl.UnionMap.from_map(m if by is None else m.sum(by.align_params(m.get_space()))))
         return band.delete().insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(total)).parent()
@@ -276,4 +265,4 @@ def _shifted(tree: isl.Schedule, shifts: isl.UnionMap) -> isl.Schedule:
 
 
 def _by_name(union: isl.UnionMap, name: str) -> isl.Map | None:
-    return next((m for m in _maps(union) if m.get_tuple_name(isl.dim_type.in_) == name), None)
+    return next((m for m in maps(union) if m.get_tuple_name(isl.dim_type.in_) == name), None)

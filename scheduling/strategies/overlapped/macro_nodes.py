@@ -220,7 +220,7 @@ class MacroNode:
         return prod(tile.cells) / prod(self.owned(tile))
 
     def registers(self, tile: Tile) -> int:
-        return self.figures.registers(self.tiled(tile))
+        return self.figures.of(self.tiled(tile)).registers
 
     def _plane(self, step: StreamStep, tile: Tile) -> int:
         """Count the cells of a plane: the tile, and of an input what is read around it."""
@@ -230,7 +230,7 @@ class MacroNode:
         return prod(n - a + b for n, a, b in sides)
 
     def shared_bytes(self, tile: Tile) -> int:
-        return self.figures.shared_bytes(self.tiled(tile))
+        return self.figures.of(self.tiled(tile)).shared_bytes
 
     def seconds(self, tile: Tile, machine: Machine) -> float:
         """Compute the seconds that all multiprocessors take for a cell that is owned.

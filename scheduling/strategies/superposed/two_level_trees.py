@@ -93,33 +93,13 @@ def search(scop: Scop, dependences: Dependences, *, relax: bool) -> Search:
     return Search(scop, edges, ranking, Locality(scop), Distribution(scop, ranking).run(edges))
 
 
-def thread_level(
-    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
-) -> Tree:
-    """Build the loop tree for threads; `relax` lets reductions change their order.
+def threads(found: Search) -> Tree:
+    """Build the loop tree for threads from loops that are not fused yet.
 
     Parallel loops are outermost, the one that coalesces best last of them; a reduction's loop comes after them, first
-    where it is the one that coalesces. Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
+    where it is the one that coalesces.
     """
-    with bounded(max_operations):
-        return threads(search(scop, dependences, relax=relax))
-
-
-def threads(found: Search) -> Tree:
-    """Build the loop tree for threads from loops that are not fused yet."""
     return found.fused(Judge(found.scop, found.ranking, found.locality, found.along_x()))
-
-
-def block_level(
-    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
-) -> Tree:
-    """Build the loop tree for blocks; `relax` lets reductions change their order.
-
-    It is a whole schedule, as the one for threads; the leading loops of each nest are for blocks (`block_loops`).
-    Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
-    """
-    with bounded(max_operations):
-        return blocks(search(scop, dependences, relax=relax))
 
 
 def blocks(found: Search) -> Tree:
@@ -180,7 +160,10 @@ class LoopTrees:
 def loop_trees(
     scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
 ) -> LoopTrees:
-    """Build both `thread_level` and `block_level`, which share most of their work; raises as they do."""
+    """Build the loop trees for threads and for blocks; `relax` lets reductions change their order.
+
+    Raises OverBudgetError, and NoLoopTreeError where there are no such trees.
+    """
     with bounded(max_operations):
         found = search(scop, dependences, relax=relax)
         return LoopTrees(threads(found), blocks(found))

@@ -57,12 +57,12 @@ def plan(source: str, choices: Choices | None = None, **options: Any) -> Overlap
 )
 def test_several_iterations_fit_into_registers_and_memory(source: str) -> None:
     asked, found = problem(source), plan(source)
-    figures = stream_figures(found, asked.scop)
+    figures = stream_figures(found, asked.scop).of(found)
     threads = 32 * found.warps
     assert found.iterations > 1
     most = min(MAX_THREAD_REGISTERS, asked.machine.registers_per_sm // threads)
-    assert figures.registers(found) <= (NEARLY * most if found.dims == 3 else most)
-    assert figures.shared_bytes(found) <= asked.machine.shared_per_block
+    assert figures.registers <= (NEARLY * most if found.dims == 3 else most)
+    assert figures.shared_bytes <= asked.machine.shared_per_block
     assert found.exchange is (Exchange.BLOCK if found.dims == 3 else Exchange.WARP)
 
 
@@ -72,14 +72,14 @@ def test_shared_memory_is_what_kernels_have(source: str) -> None:
     assert found.overlapped is not None
     scop = replace(found.scop, arrays=(*found.scop.arrays, *shadow_arrays(found.scop, found.overlapped)))
     made = stream_kernels(scop, found.overlapped, Names.of(scop), index_type(scop))
-    estimated = stream_figures(found.overlapped, found.scop).shared_bytes(found.overlapped)
+    estimated = stream_figures(found.overlapped, found.scop).of(found.overlapped).shared_bytes
     assert {shared_bytes(kernel) for kernel in made.kernels} == {estimated}
 
 
 def test_shared_memory_is_bounded_as_asked_for() -> None:
     asked = problem("an5d/star3d1r.c")
     found = plan("an5d/star3d1r.c", max_shared_memory=40_000)
-    assert stream_figures(found, asked.scop).shared_bytes(found) <= 40_000
+    assert stream_figures(found, asked.scop).of(found).shared_bytes <= 40_000
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ REGISTERS = {
 def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, tuple[int, ...], tuple[int, ...]]) -> None:
     source, iterations, block, tile = case
     found = plan(source, Choices(tile=tile, block=block, time_tile=iterations))
-    estimated = stream_figures(found, problem(source).scop).registers(found)
+    estimated = stream_figures(found, problem(source).scop).of(found).registers
     assert 0.9 * REGISTERS[case] <= estimated <= 1.12 * REGISTERS[case]
 
 

@@ -110,7 +110,7 @@ def test_few_warps_wait_for_one_instruction_after_another() -> None:
 def test_registers_of_strips_are_near_what_ptxas_takes(case: tuple[str, int, int, int], registers: int) -> None:
     source, *plan = case
     found = planned(source, *plan)
-    assert stream_figures(found, problem_of(source).scop).registers(found) == pytest.approx(registers, rel=0.1)
+    assert stream_figures(found, problem_of(source).scop).of(found).registers == pytest.approx(registers, rel=0.1)
 
 
 @pytest.mark.parametrize(

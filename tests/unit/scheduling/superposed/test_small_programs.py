@@ -16,7 +16,7 @@ from polytile.ir.scop import Array, Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.strategies.superposed.loop_alignment import Distribution
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, NoLoopTreeError, original_tree, rows_of
-from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees, thread_level
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 
 ONE = "int n, double x[n], double y[n]"
 PAIR = "int n, double A[n][n], double B[n][n]"
@@ -92,8 +92,8 @@ def test_blocks_do_not_care_what_coalesces(prepared: Callable[..., Any], short: 
 
 def test_strict_reductions_are_serial(prepared: Callable[..., Any], short: Callable[..., str]) -> None:
     found = prepared(PAIR + ", double x[n]", f"{LOOPS} x[i] += A[i][j];")
-    assert short(found.scop, thread_level(found.scop, found.dependences)) == "i* j+ S0"
-    assert short(found.scop, thread_level(found.scop, found.dependences, relax=False)) == "i* j S0"
+    assert short(found.scop, loop_trees(found.scop, found.dependences).thread) == "i* j+ S0"
+    assert short(found.scop, loop_trees(found.scop, found.dependences, relax=False).thread) == "i* j S0"
 
 
 def test_epilogue_last_and_alone(program: Callable[..., Any]) -> None:
@@ -124,7 +124,7 @@ def test_orders_from_isl_text(
     """The order of the source may be anything where another one is found."""
     found = stages(from_isl(schedule, "i - 1, j", "i - 1, j + 1"))
     scop = found.scop
-    tree = thread_level(scop, found.dependences)
+    tree = loop_trees(scop, found.dependences).thread
     assert short(scop, tree) == "i j* S"
     check(found, tree)
 
@@ -152,7 +152,7 @@ def test_a_statement_that_never_runs(stages: Callable[[Scop], Any], check: Calla
     scop = from_isl("{ S[i, j] -> [i, j] }", "i - 1, j")
     nowhere = replace(scop.statements[0], domain=scop.statements[0].domain.intersect(isl.Set("{ S[i, j] : i < 0 }")))
     found = stages(replace(scop, statements=(nowhere,), schedule=scop.schedule.intersect_domain(nowhere.domain)))
-    assert all(kind is Kind.FORALL for _, kind in rows_of(thread_level(found.scop, found.dependences), "S"))
+    assert all(kind is Kind.FORALL for _, kind in rows_of(loop_trees(found.scop, found.dependences).thread, "S"))
 
 
 @pytest.mark.parametrize("operations", [50, 500, 2000, 5000, 10000])

@@ -9,7 +9,7 @@ import pytest
 
 from polytile.scheduling.strategies.superposed.loop_tree import Loop, Sequence, statements_of
 from polytile.scheduling.strategies.superposed.thread_mapping import Steps, nests_of, share_out
-from polytile.scheduling.strategies.superposed.two_level_trees import block_level, block_loops, loop_trees, thread_level
+from polytile.scheduling.strategies.superposed.two_level_trees import block_loops, loop_trees
 
 PRODUCT = "i* j* { S0; k+ S1 }"
 TREES = {
@@ -49,8 +49,6 @@ def test_programs(path: str, program: Callable[..., Any], short: Callable[..., s
     trees = loop_trees(found.scop, found.dependences)
     assert short(found.scop, trees.thread) == TREES[path]
     assert short(found.scop, trees.block) == BLOCKS.get(path, TREES[path])
-    assert trees.thread == thread_level(found.scop, found.dependences)
-    assert trees.block == block_level(found.scop, found.dependences)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +69,7 @@ def test_programs(path: str, program: Callable[..., Any], short: Callable[..., s
 )
 def test_loops_for_threads(path: str, statement: str, iterators: str, program: Callable[..., Any]) -> None:
     (found,) = program(path)
-    inside = share_out(Steps(found.scop), thread_level(found.scop, found.dependences), reductions=True)
+    inside = share_out(Steps(found.scop), loop_trees(found.scop, found.dependences).thread, reductions=True)
     names = found.scop.statement(statement).iterators
     nest = next(nest for nest in nests_of(inside) if statement in statements_of(nest.body))
     assert "".join(names[loop.row(statement).iterator] for loop in nest.loops) == iterators
@@ -90,6 +88,6 @@ def test_loops_for_threads(path: str, statement: str, iterators: str, program: C
 )
 def test_loops_for_blocks(path: str, counts: list[int], program: Callable[..., Any]) -> None:
     (found,) = program(path)
-    tree = block_level(found.scop, found.dependences)
+    tree = loop_trees(found.scop, found.dependences).block
     nests = tree.children if isinstance(tree, Sequence) else (tree,)
     assert [len(block_loops(found.scop, nest, 2)) for nest in nests if isinstance(nest, Loop)] == counts
