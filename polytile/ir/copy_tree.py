@@ -20,7 +20,7 @@ from dataclasses import field
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.cell_layout import require
+from polytile.ir.gpu_ops import require
 from polytile.ir.isl_util import sets
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, THREAD_LOOP, LabelledLoop, labelled_loops, unit_of
 from polytile.ir.plan import Copy, KernelPlan, Owner, Placement, relation

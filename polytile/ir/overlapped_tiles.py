@@ -24,8 +24,8 @@ from functools import cached_property
 from math import ceil, prod
 
 from polytile.dataclass import dataclass
-from polytile.ir.cell_layout import require
 from polytile.ir.chunk_length import chunk_length
+from polytile.ir.gpu_ops import require
 from polytile.ir.scop import Array, Origin, Scop
 from polytile.ir.time_tile import Exchange, TileRead, TimeTile
 from polytile.machine import WARP_SIZE

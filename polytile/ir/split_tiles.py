@@ -23,7 +23,7 @@ from functools import cached_property, reduce
 from itertools import product
 
 from polytile.dataclass import dataclass
-from polytile.ir.cell_layout import require
+from polytile.ir.gpu_ops import require
 from polytile.ir.time_tile import Exchange, TileRead, TileThreads, TimeTile
 from polytile.machine import WARP_SIZE
 

@@ -26,8 +26,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.cell_layout import require
 from polytile.ir.copy_tree import LANDING, CopyRun, CopyTree, with_copies
+from polytile.ir.gpu_ops import require
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
