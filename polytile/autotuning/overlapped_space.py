@@ -20,10 +20,11 @@ from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead, StreamStep
 from polytile.ir.time_tile import Exchange, TileThreads
-from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, WARP_SIZE, Machine
+from polytile.machine import VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.machine_model import registers_alone
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamSizes, stream_sizes
@@ -199,7 +200,7 @@ class StreamLimits:
         own = figures.of(steps.plan(tile.block))
         machine, options = self.problem.machine, self.problem.options
         shared = machine.shared_per_block if options.max_shared_memory is None else options.max_shared_memory
-        room = own.registers <= SLACK * _most_registers(tile.block.warps, machine) and own.shared_bytes <= shared
+        room = own.registers <= SLACK * registers_alone(machine, tile.block.warps) and own.shared_bytes <= shared
         return room and own.instructions <= machine.tuning.stream.instructions
 
     def _steps(self, iterations: int) -> tuple[StreamSteps, StreamFigures] | None:
@@ -215,12 +216,6 @@ class StreamLimits:
         except NotAStencilError:
             return None
         return steps, stream_figures(_Planned(steps, self.exchange), scop)
-
-
-def _most_registers(warps: int, machine: Machine) -> int:
-    """Return the registers of a thread of a block that is alone on a multiprocessor, each part of which has its own."""
-    full = -(-warps // REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
-    return min(MAX_THREAD_REGISTERS, machine.registers_per_sm // (full * WARP_SIZE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from math import ceil, prod
 
 from polytile.dataclass import dataclass
 from polytile.ir.overlapped_tiles import OverlappedTiles
-from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.machine import REGISTER_FILE_PARTITIONS, Machine
+from polytile.scheduling.cost.machine_model import registers_alone, together, value_cycles
 from polytile.scheduling.cost.stream_resources import TileFigures
 
 PLANE_CYCLES = 500  # for loads, the barrier and the first values of each plane
@@ -65,9 +66,7 @@ class BlockTiles:
 
     @cached_property
     def _inside(self) -> float:
-        warps = ceil(self.plan.warps / REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
-        most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        missing = max(0, self.figures.registers - most)
+        missing = max(0, self.figures.registers - registers_alone(self.machine, self.plan.warps))
         return self.figures.instructions + SPILL_INSTRUCTIONS * missing**2
 
     @cached_property
@@ -91,15 +90,13 @@ class BlockTiles:
         alone = PLANE_CYCLES + INSTRUCTION_CYCLES * instructions + self._waiting
         slots = max(ISSUE_CYCLES * instructions, self._operation_cycles)
         slots += SHUFFLE_CYCLES * self.figures.shuffled
-        return beside(alone, slots * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS)
+        return together(BESIDE, alone, slots * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS)
 
     @cached_property
     def _operation_cycles(self) -> float:
         """Compute the cycles for which the operations of a warp on a plane keep the units of a scheduler busy."""
-        speed = self.machine.speed
-        full = 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * self.machine.sms * speed.clock  # operations a second
-        rates = ((f.arithmetic, speed.double_rate if f.double else speed.float_rate) for f in self.figures.made)
-        return prod(self.plan.points) * sum(count * max(1.0, full / rate) for count, rate in rates)
+        busy = (f.arithmetic * value_cycles(self.machine, double=f.double) for f in self.figures.made)
+        return prod(self.plan.points) * sum(busy)
 
 
 def share_at_sides(counts: Sequence[int]) -> float:
@@ -107,11 +104,6 @@ def share_at_sides(counts: Sequence[int]) -> float:
     return 1 - prod(max(0, n - 2) for n in counts) / prod(counts)
 
 
-def beside(*times: float) -> float:
-    """Compute the time of work whose latencies hide one another in part."""
-    return float(sum(one**BESIDE for one in times) ** (1 / BESIDE))
-
-
 def beside_memory(cycles: float, memory: float) -> float:
     """Compute the cycles of blocks and of what they wait for in device memory, if each were alone."""
-    return float((cycles**BESIDE_MEMORY + (MEMORY_TIMES * memory) ** BESIDE_MEMORY) ** (1 / BESIDE_MEMORY))
+    return together(BESIDE_MEMORY, cycles, MEMORY_TIMES * memory)

@@ -51,13 +51,13 @@ class KernelTime:
     launches: float
     blocks: float
     threads: int  # of a block
-    requests: float
-    l2: float
-    memory: float
-    arithmetic: float
-    latency: float
     launch: float
-    accesses: tuple[AccessTime, ...]
+    requests: float = 0.0
+    l2: float = 0.0
+    memory: float = 0.0
+    arithmetic: float = 0.0
+    latency: float = 0.0
+    accesses: tuple[AccessTime, ...] = ()
     together: float = 0.0  # requests and arithmetic, as far as they are not done at the same time
     residency: Residency | None = None  # of a kernel with tiles
 

@@ -24,13 +24,13 @@ from polytile.scheduling.cost.array_layout import last_pitch
 from polytile.scheduling.cost.array_use import ArrayUse, array_uses
 from polytile.scheduling.cost.block_layers import fetched_again
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
-from polytile.scheduling.cost.mapped_loops import Role
-from polytile.scheduling.cost.multiprocessor import (
+from polytile.scheduling.cost.machine_model import (
     beside_device_memory,
     hidden_in_part,
     reached,
     resident_blocks,
 )
+from polytile.scheduling.cost.mapped_loops import Role
 from polytile.scheduling.cost.operation_cost import is_double
 from polytile.scheduling.cost.statement_cost import Work, meet, serial_depth
 from polytile.scheduling.cost.statement_reuse import accesses_again, at_one_point, shared_bytes

@@ -19,10 +19,10 @@ from polytile.dataclass import dataclass
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamStep, owned_planes
 from polytile.ir.scop import Scop
 from polytile.ir.time_tile import Exchange
-from polytile.machine import REGISTER_FILE_PARTITIONS, THREAD_REGISTER_UNIT, Machine, Speed
+from polytile.machine import REGISTER_FILE_PARTITIONS, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BESIDE_MEMORY, INSTRUCTION_CYCLES, ISSUE_CYCLES, PLANE_CYCLES
 from polytile.scheduling.cost.estimate import KernelTime, Residency
-from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
+from polytile.scheduling.cost.machine_model import in_portions, memory_rate, resident_blocks, together, value_cycles
 from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
 
 BASE_WORDS = 30  # registers for addresses, bounds and masks
@@ -90,7 +90,7 @@ class PlaneTiles:
             kept = 0 if ring and self._beside(f.step) else points * f.step.slots
             words += f.words * (kept + self._loads[f.step.index]) + self._loads[f.step.index]
         words += 4 * self.step.words
-        return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+        return in_portions(words)
 
     @cached_property
     def resident(self) -> int:
@@ -150,21 +150,18 @@ class PlaneCost:
         rounds = max(1, ceil(self._blocks / (tiles.machine.sms * tiles.resident)))
         cycles = self._cycles()
         memory = self._memory_cycles(speed)
-        both = (cycles**BESIDE_MEMORY + memory**BESIDE_MEMORY) ** (1 / BESIDE_MEMORY)
         fetched = prod(self.cells) * (self._along * tiles.loaded + self._other)
         return KernelTime(
             number=0,
             launches=self.launches,
             blocks=self._blocks,
             threads=prod(plan.threads),
-            requests=0.0,
             l2=1e6 * fetched / speed.l2,
             memory=1e6 * memory / speed.clock,
             arithmetic=1e6 * cycles / speed.clock,
             latency=1e6 * self._planes * rounds * PLANE_CYCLES / speed.clock,
             launch=speed.launch_us,
-            accesses=(),
-            together=1e6 * both / speed.clock,
+            together=1e6 * together(BESIDE_MEMORY, cycles, memory) / speed.clock,
             residency=Residency(tiles.registers, tiles.shared_bytes, tiles.resident, rounds),
         )
 
@@ -182,9 +179,7 @@ class PlaneCost:
     def _memory_cycles(self, speed: Speed) -> float:
         inputs = sum(f.size for f in self.tiles.inputs)
         moved = prod(self.cells) * (inputs * self._along + self._other)
-        room = min(speed.l2_bytes, self.tiles.machine.tuning.resident_bytes)
-        touched = prod(self.cells) * (inputs + self._other)
-        rate = speed.l2 if touched <= room else speed.memory
+        rate = memory_rate(self.tiles.machine, speed, prod(self.cells) * (inputs + self._other))
         return moved / (STREAM_SHARE * rate) * speed.clock
 
     def _cycles(self) -> float:

@@ -13,12 +13,11 @@ from polytile.ir.time_tile import TileThreads
 from polytile.machine import (
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
-    THREAD_REGISTER_UNIT,
     WARP_SIZE,
     Machine,
 )
 from polytile.scheduling.cost.array_layout import element_size
-from polytile.scheduling.cost.multiprocessor import value_cycles
+from polytile.scheduling.cost.machine_model import in_portions, value_cycles
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 from polytile.tuning import SplitTuning
 
@@ -170,7 +169,7 @@ class BlockFigures:
     def at_once(self) -> int:
         """Return how many blocks a multiprocessor has at a time."""
         machine, threads = self.of_plan.machine, WARP_SIZE * self.block.warps
-        needed = -(-self.registers // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT * threads
+        needed = in_portions(self.registers) * threads
         found = min(machine.registers_per_sm // needed, machine.threads_per_sm // threads, machine.blocks_per_sm)
         return min(found, machine.shared_per_sm // (self.shared_bytes + machine.shared_reserved))
 

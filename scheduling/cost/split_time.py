@@ -35,13 +35,10 @@ def split_estimate(plan: SplitTiles, scop: Scop, machine: Machine, parameters: M
         launches=phases * ceil(extents.steps / plan.iterations),
         blocks=cost.tiles * 2**plan.dims / phases / plan.block.tiles,
         threads=WARP_SIZE * plan.warps,
-        requests=0.0,
-        l2=0.0,
         memory=each * cost.memory,
         arithmetic=each * cost.issuing,
         latency=each * cost.waiting,
         launch=machine.speed.launch_us,
-        accesses=(),
         together=each * (cost.step_seconds - cost.launching),
     )
     return Estimate((kernel,), values)

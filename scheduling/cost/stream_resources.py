@@ -18,7 +18,8 @@ from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.overlapped_tiles import StreamRead, StreamStep, planes_behind, read_when
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.time_tile import Exchange
-from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
+from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, VECTOR_BYTES, WARP_SIZE
+from polytile.scheduling.cost.machine_model import in_portions
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 
 # Registers of strips, fitted to 147 kernels of 15 stencils (CUDA 13.0; results/overlapped-tiles-2026-11-26): within 8%
@@ -217,7 +218,7 @@ class TileFigures(StreamFigures):
             words = self._patch_words()
         else:
             words = self._strip_words() if self.threads.streamed else self._line_words()
-        return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+        return in_portions(words)
 
     def _strip_words(self) -> float:
         """Count the registers of a thread of a warp with a strip of its own."""

@@ -28,7 +28,7 @@ from polytile.ir.time_tile import Exchange
 from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine, Speed
 from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
-from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
+from polytile.scheduling.cost.machine_model import memory_rate, resident_blocks, together, value_cycles
 from polytile.scheduling.cost.plane_time import PlaneCost, plane_tiles
 from polytile.scheduling.cost.point_count import at, counts, fix_parameters
 from polytile.scheduling.cost.stream_resources import StepFigures, TileFigures, stream_figures
@@ -156,13 +156,9 @@ class TileCost:
             launches=fields * self.sizes.remaining(self.plan),
             blocks=ceil(self.cells / ONE_STEP_BLOCK),
             threads=ONE_STEP_BLOCK,
-            requests=0.0,
             l2=1e6 * self.cells * touched / speed.l2,
             memory=1e6 * self.cells * touched / self.rate(speed),
-            arithmetic=0.0,
-            latency=0.0,
             launch=speed.launch_us,
-            accesses=(),
         )
 
     @cached_property
@@ -220,8 +216,7 @@ class TileCost:
     # Memory -------------------------------------------------------------------------------------------
     def rate(self, speed: Speed) -> float:
         """Compute the bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
-        room = min(speed.l2_bytes, self.machine.tuning.resident_bytes)
-        return speed.l2 if self.array_bytes <= room else speed.memory
+        return memory_rate(self.machine, speed, self.array_bytes)
 
     @cached_property
     def array_bytes(self) -> float:
@@ -302,13 +297,11 @@ class StreamCost:
             launches=tiles.sizes.launches(plan),
             blocks=ceil(self._warps / plan.warps),
             threads=plan.warps * WARP_SIZE,
-            requests=0.0,
             l2=1e6 * tiles.fetched(self._along) / speed.l2,
             memory=1e6 * self._memory_cycles(speed) / speed.clock,
             arithmetic=1e6 * self._cycles(speed) / speed.clock,
             latency=1e6 * self._planes * self._rounds * tiles.latency / speed.clock,
             launch=speed.launch_us,
-            accesses=(),
             together=1e6 * self._together(speed) / speed.clock,
             residency=Residency(figures.registers, figures.shared_bytes, tiles.resident // plan.warps, self._rounds),
         )
@@ -374,7 +367,7 @@ class StreamCost:
         busy = min(1.0, memory / rounds)
         far = max(0.0, 1 - LARGE_ARRAYS / max(1.0, tiles.array_bytes))
         side *= 1 + SIDE_QUEUE * far * busy**4
-        return _together(rounds, side, memory)
+        return together(OVERLAP, rounds, side, memory)
 
     def _together(self, speed: Speed) -> float:
         """Compute the cycles of warps and of what they wait for in device memory."""
@@ -382,8 +375,3 @@ class StreamCost:
             return 0.0
         both = beside_memory if self.tiles.plan.exchange is Exchange.BLOCK else with_memory
         return both(self._busy_cycles, self._memory_cycles(speed))
-
-
-def _together(*cycles: float) -> float:
-    """Compute the time of what runs at the same time, and hinders each other where it takes about as long."""
-    return float(sum(one**OVERLAP for one in cycles) ** (1 / OVERLAP))

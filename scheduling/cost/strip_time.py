@@ -23,7 +23,7 @@ from math import ceil, prod
 from polytile.dataclass import dataclass
 from polytile.ir.overlapped_tiles import ROOMY_PLANES, OverlappedTiles
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, VECTOR_BYTES, VECTOR_ELEMENTS, Machine
-from polytile.scheduling.cost.multiprocessor import value_cycles
+from polytile.scheduling.cost.machine_model import together, value_cycles
 from polytile.scheduling.cost.stream_resources import TileFigures
 
 INSTRUCTION_CYCLES = 2.75  # of a warp, one after another
@@ -49,7 +49,7 @@ class Strips:
 
         In each of them so many planes pass.
         """
-        return planes * beside(BESIDE_SIDES, self._in_rounds(warps), self._side)
+        return planes * together(BESIDE_SIDES, self._in_rounds(warps), self._side)
 
     @cached_property
     def warp_cycles(self) -> float:
@@ -115,9 +115,4 @@ def accesses(columns: int, size: int) -> int:
 
 def with_memory(cycles: float, memory: float) -> float:
     """Compute the cycles of strips and of what they wait for in device memory, if each were alone."""
-    return beside(BESIDE_MEMORY, cycles, memory)
-
-
-def beside(power: float, *times: float) -> float:
-    """Compute the time of work whose latencies hide one another in part."""
-    return float(sum(one**power for one in times) ** (1 / power))
+    return together(BESIDE_MEMORY, cycles, memory)

@@ -12,7 +12,7 @@ from math import ceil, isqrt, prod
 
 from polytile.dataclass import dataclass
 from polytile.machine import L1_BYTES_PER_CYCLE, REGISTER_BYTES, VECTOR_BYTES, WARP_SIZE, Machine
-from polytile.scheduling.cost.multiprocessor import (
+from polytile.scheduling.cost.machine_model import (
     REACHED,
     in_rounds,
     in_turns,

@@ -25,8 +25,7 @@ from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.array_use import ArrayUse
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime, Residency
 from polytile.scheduling.cost.kernel_cost import INDEX_INSTRUCTIONS, KernelCost
-from polytile.scheduling.cost.mapped_loops import Part, Role
-from polytile.scheduling.cost.multiprocessor import (
+from polytile.scheduling.cost.machine_model import (
     beside_device_memory,
     hidden_in_part,
     in_rounds,
@@ -35,6 +34,7 @@ from polytile.scheduling.cost.multiprocessor import (
     resident_blocks,
     thread_registers,
 )
+from polytile.scheduling.cost.mapped_loops import Part, Role
 from polytile.scheduling.cost.shared_requests import fill_cycles, vector_elements, wavefronts
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.cost.warp_coverage import warp_shapes

@@ -19,13 +19,13 @@ from math import prod
 from polytile.choices import POINTS
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign
-from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
+from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, Machine
 from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
+from polytile.scheduling.cost.machine_model import in_portions, resident_blocks
 from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
-from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.point_reuse import OpenSums, PointReads, Reuse, reads_neighbours, take_turns
@@ -226,8 +226,7 @@ class _Choice:
         return Shape(counts, fastest, sum(r.loads for r in found) / prod(counts), registers)
 
     def _resident(self, registers: int) -> int:
-        whole = -(-registers // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
-        return resident_blocks(self.machine, prod(self.kernel.sizes), whole, 0)
+        return resident_blocks(self.machine, prod(self.kernel.sizes), in_portions(registers), 0)
 
     def _fetched(self, counts: tuple[int, ...]) -> float:
         """Return what blocks fetch from L2 per point, relative to one point per thread."""

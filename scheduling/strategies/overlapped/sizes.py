@@ -12,15 +12,15 @@ from math import ceil, prod
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
-from polytile.ir.kernel import ceil_div
 from polytile.ir.overlapped_tiles import OverlappedTiles, StreamRead
 from polytile.ir.time_tile import Exchange, TileThreads
-from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
+from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.block_tile_time import NEARLY
+from polytile.scheduling.cost.machine_model import registers_alone
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, TileFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, TileCost, stream_sizes
@@ -171,20 +171,15 @@ class _Search:
 
         ptxas takes 25 to 50 more for several planes at once.
         """
-        return plan.exchange is Exchange.WARP or figures.registers <= self._most_registers(plan)
+        return plan.exchange is Exchange.WARP or figures.registers <= registers_alone(self.machine, plan.warps)
 
     def _fits(self, plan: OverlappedTiles, figures: TileFigures) -> bool:
         if self.choices.time_tile and self.choices.tile:
             return True
         if figures.instructions > self.tuning.instructions or figures.shared_bytes > self._shared_memory:
             return False
-        most = self._most_registers(plan)
+        most = registers_alone(self.machine, plan.warps)
         return figures.registers <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
-
-    def _most_registers(self, plan: OverlappedTiles) -> int:
-        """Return the most registers of a thread of a block that is alone on a multiprocessor."""
-        warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
-        return min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
 
     @property
     def _shared_memory(self) -> int:

@@ -16,7 +16,7 @@ from polytile.ir.plan import Owner, Placement
 from polytile.machine import machine_of
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost.addresses import Along
-from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached, resident_blocks
+from polytile.scheduling.cost.machine_model import in_rounds, in_turns, reached, resident_blocks
 from polytile.scheduling.cost.shared_requests import WIDE_TURNS, turns, vector_elements, wavefronts
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.cost.tile_shape_cost import TileShape, least_step, serial_step

@@ -11,9 +11,10 @@ from polytile.ir.overlapped_tiles import OverlappedTiles
 from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.machine_model import together
 from polytile.scheduling.cost.stream_resources import stream_figures
 from polytile.scheduling.cost.stream_time import stream_estimate
-from polytile.scheduling.cost.strip_time import Strips, accesses, beside, with_memory
+from polytile.scheduling.cost.strip_time import Strips, accesses, with_memory
 from polytile.scheduling.strategies.overlapped.strategy import propose
 
 from .conftest import problem_of
@@ -121,8 +122,8 @@ def test_columns_of_a_lane_are_vectors_where_they_are_aligned(columns: int, size
 
 
 def test_times_that_hide_behind_one_another_add_up_in_part() -> None:
-    assert beside(4, 3.0, 0.0) == pytest.approx(3.0)
-    assert 2.0 < beside(4, 2.0, 2.0) < with_memory(2.0, 2.0) < 4.0
+    assert together(4, 3.0, 0.0) == pytest.approx(3.0)
+    assert 2.0 < together(4, 2.0, 2.0) < with_memory(2.0, 2.0) < 4.0
 
 
 def test_arrays_stay_in_the_cache_while_others_leave_them_room() -> None:

@@ -1,5 +1,7 @@
-"""What a multiprocessor does with blocks that sum in registers: how much of its arithmetic they reach, and how long it
-takes for all of its blocks, a few at a time.
+"""What the times and registers of all kernels have in common: how times add up that hide one another in part, what
+the resident warps reach, and how long a multiprocessor takes for all of its blocks, a few at a time.
+
+The exponents of `together` are fitted for each kind of kernel, and stand with its other numbers.
 
 A fill of a shared tile and its barriers stall a block, which other blocks hide:
 
@@ -13,6 +15,8 @@ and 94 on an H100, whose device memory has 0.7 of the bandwidth (23%).
 
 from __future__ import annotations
 
+from math import ceil
+
 from polytile.machine import (
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
@@ -20,6 +24,7 @@ from polytile.machine import (
     THREAD_REGISTER_UNIT,
     WARP_SIZE,
     Machine,
+    Speed,
 )
 
 REACHED = 0.8  # of the rate of arithmetic, by many warps
@@ -46,12 +51,18 @@ def value_cycles(machine: Machine, *, double: bool) -> float:
     return max(1.0, 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * machine.sms * machine.speed.clock / rate)
 
 
-def hidden_in_part(*times: float) -> float:
-    """Compute the time of work whose latencies hide one another in part.
+def together(power: float, *times: float) -> float:
+    """Compute the time of work whose latencies hide one another in part: `(a^power + b^power)^(1/power)`.
 
-    The blocks of a multiprocessor do not all wait for the same at a time.
+    With a power of 1 nothing is hidden; with a large one, all but the longest time.
     """
-    return float(sum(one**_HIDDEN for one in times) ** (1 / _HIDDEN))
+    return float(sum(one**power for one in times) ** (1 / power))
+
+
+def hidden_in_part(*times: float) -> float:
+    """Compute the time of threads without loops: the blocks of a multiprocessor do not all wait for the same at a
+    time."""
+    return together(_HIDDEN, *times)
 
 
 def beside_device_memory(here: float, memory: float) -> float:
@@ -59,7 +70,7 @@ def beside_device_memory(here: float, memory: float) -> float:
 
     The memory serves others while some do not load.
     """
-    return float((here**_BESIDE_MEMORY + memory**_BESIDE_MEMORY) ** (1 / _BESIDE_MEMORY))
+    return together(_BESIDE_MEMORY, here, memory)
 
 
 def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
@@ -73,8 +84,25 @@ def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
 
 def thread_registers(kept: int, read: int) -> int:
     """Estimate the registers of a thread that keeps sums of so many bytes, and reads so many at a time."""
-    wanted = _BESIDE_SUMS + -(-(kept + read) // REGISTER_BYTES)
-    return min(MAX_THREAD_REGISTERS, -(-wanted // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT)
+    return min(MAX_THREAD_REGISTERS, in_portions(_BESIDE_SUMS + -(-(kept + read) // REGISTER_BYTES)))
+
+
+def in_portions(words: float) -> int:
+    """Return the registers that a thread gets for so many words."""
+    return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+
+
+def registers_alone(machine: Machine, warps: int) -> int:
+    """Return the most registers of a thread of a block of so many warps that is alone on a multiprocessor, each part of
+    which has its own."""
+    full = ceil(warps / REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
+    return min(MAX_THREAD_REGISTERS, machine.registers_per_sm // (full * WARP_SIZE))
+
+
+def memory_rate(machine: Machine, speed: Speed, touched: float) -> float:
+    """Return the bytes a second of arrays of so many bytes: of L2 where they stay there from one kernel to the next,
+    else of device memory."""
+    return speed.l2 if touched <= min(speed.l2_bytes, machine.tuning.resident_bytes) else speed.memory
 
 
 def resident_blocks(machine: Machine, threads: int, registers: int, shared_bytes: int) -> int:
