@@ -171,6 +171,11 @@ class Array:
         """Return the number of dimensions of the access relations."""
         return self.rank + bool(self.fields)
 
+    def temporary(self, name: str, extents: tuple[Expr | None, ...]) -> Array:
+        """Return an array of kernels alone, of this name and these extents, that holds values of this one."""
+        own = replace(self, name=name, holds=self.root, extents=extents, origin=Origin.TEMPORARY)
+        return replace(own, live_in=False, live_out=False, may_alias=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -10,13 +10,12 @@ uses alone shrinks back to a register after mapping (array_contraction.py).
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt
+from polytile.ir.expr import LONG, Access, Binary, Expr, Literal, Name, Stmt
 from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import expression, parameter_expression
 from polytile.ir.isl_util import OverBudgetError, constant_value, maps, union_of
@@ -25,6 +24,7 @@ from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, St
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.analysis.last_writers import last_writers
 from polytile.scheduling.analysis.source_loops import SourceNest, carried, equal_iterators, nest_of
+from polytile.scheduling.transform.copy_statements import copy_iterators, copy_schedule, copy_statement, unused_number
 from polytile.scheduling.transform.reductions.exact import with_exact_reductions
 
 MOST_REGIONS = 4
@@ -199,16 +199,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
     """Rewrite a Scop for one expansion (see the top of this file)."""
     array = expansion.array
     visible = expansion.name != array.name
-    expanded = replace(
-        array,
-        name=expansion.name,
-        holds=array.root,
-        extents=(*expansion.extents, *known_extents(scop, array)),
-        origin=Origin.TEMPORARY,
-        live_in=False,
-        live_out=False,
-        may_alias=False,
-    )
+    expanded = array.temporary(expansion.name, (*expansion.extents, *known_extents(scop, array)))
     statements = tuple(_rewrite_statement(s, expansion, scop) for s in scop.statements)
     arrays = tuple(expanded if a.name == array.name and not visible else a for a in scop.arrays)
     if not visible:
@@ -296,13 +287,6 @@ def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
     ]
 
 
-def unused_number(scop: Scop) -> int:
-    """Return a number above all of statements that are in use, or have become part of others: instances are compared
-    with those of the source by their statements' names."""
-    names = (name for s in scop.statements for name in (s.name, *s.parts))
-    return max((int(name[1:]) for name in names if re.fullmatch(r"S\d+", name)), default=-1) + 1
-
-
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
     """Map each element of the array to the expanded indices of its last write, `{ sum[p] -> [nr - 1, nq - 1] }`."""
     name = expansion.array.name
@@ -342,8 +326,7 @@ def _copy_statement(
     scop: Scop, array: Array, expansion: Expansion, name: str, domain: isl.Set, value: isl.MultiAff
 ) -> Statement:
     rank = domain.dim(isl.dim_type.set)
-    taken = names_of_scop(scop)
-    iterators = tuple(fresh(f"e{i}", taken) for i in range(rank))
+    iterators = copy_iterators(scop, rank)
     element = tuple(Name(i) for i in iterators)
     indices = tuple(
         _named_expression(isl.PwAff.from_aff(value.get_at(i)), iterators, scop)
@@ -358,18 +341,8 @@ def _copy_statement(
     columns = isl.Map.from_multi_aff(value).flat_range_product(identity.reset_tuple_id(isl.dim_type.out))
     read = columns.set_tuple_name(isl.dim_type.in_, name)
     read = read.set_tuple_name(isl.dim_type.out, expansion.name)
-    return Statement(
-        name,
-        iterators,
-        instances,
-        (Assign(target, "", source, writer.location),),
-        (
-            AccessRelation(expansion.name, AccessKind.READ, read, writer.location),
-            AccessRelation(array.name, AccessKind.WRITE, write, writer.location),
-        ),
-        writer.location,
-        text=f"the last values of {array.name}",
-    )
+    text = f"the last values of {array.name}"
+    return copy_statement(name, iterators, instances, (target, write), (source, read), writer.location, text)
 
 
 def _named_expression(value: isl.PwAff, iterators: tuple[str, ...], scop: Scop) -> Expr:
@@ -383,15 +356,3 @@ def _named_expression(value: isl.PwAff, iterators: tuple[str, ...], scop: Scop) 
     bound = as_map.range().dim_max(0)
     build = isl.AstBuild.from_context(scop.context.align_params(bound.get_space().params()))
     return expression(build.expr_from_pw_aff(bound))
-
-
-def copy_schedule(statement: Statement) -> isl.Schedule:
-    """Build the copy's own loops, all parallel."""
-    tree = isl.Schedule.from_domain(isl.UnionSet.from_set(statement.domain))
-    rank = len(statement.iterators)
-    if rank == 0:
-        return tree
-    space = statement.domain.get_space()
-    identity = isl.MultiPwAff.identity(space.map_from_set()).reset_tuple_id(isl.dim_type.out)
-    partial = isl.MultiUnionPwAff.from_multi_pw_aff(identity)
-    return tree.insert_partial_schedule(partial)

@@ -30,7 +30,7 @@ from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.analysis.source_loops import SourceNest, nest_of
-from polytile.scheduling.transform.array_expansion import copy_schedule, unused_number
+from polytile.scheduling.transform.copy_statements import copy_schedule, unused_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +177,7 @@ def _distance(m: isl.Map, first: int) -> int | None:
 # The Scop with cells -------------------------------------------------------------------------------------------------
 def _with_cells(scop: Scop, found: _Carried) -> Scop:
     old = found.array
-    cells = replace(old, name=found.name, holds=old.root, extents=(found.cells,), origin=Origin.TEMPORARY)
-    cells = replace(cells, live_in=False, live_out=False, may_alias=False)
+    cells = old.temporary(found.name, (found.cells,))
     before = cells.name != old.name
     kept = replace(old, by_pointer=True) if before else cells
     arrays = (*(kept if a.name == old.name else a for a in scop.arrays), *([cells] if before else []))

@@ -20,7 +20,7 @@ from dataclasses import field, replace
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import INT, Access, Assign, Binary, Expr, Literal, Name, Stmt
+from polytile.ir.expr import INT, Access, Binary, Expr, Literal, Name, Stmt
 from polytile.ir.expr_trees import rewrite
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value
@@ -29,7 +29,14 @@ from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, St
 from polytile.scheduling.analysis.copy_back import CopyBack, copy_back
 from polytile.scheduling.analysis.dependences import Dependences, array_dependences, collected
 from polytile.scheduling.analysis.last_writers import is_seen
-from polytile.scheduling.transform.array_expansion import copy_schedule, known_extents, unused_number
+from polytile.scheduling.transform.array_expansion import known_extents
+from polytile.scheduling.transform.copy_statements import (
+    copy_iterators,
+    copy_schedule,
+    copy_statement,
+    unused_number,
+    with_iterators,
+)
 
 OUT, SET = isl.dim_type.out, isl.dim_type.set
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
@@ -124,16 +131,8 @@ def apply_copy_back(scop: Scop, found: CopyBack) -> Scop:
 
 def _versions(scop: Scop, found: CopyBack) -> _Versions:
     old = scop.array(found.array)
-    array = replace(
-        old,
-        name=fresh(f"{old.name}_v", names_of_scop(scop)),
-        holds=old.root,
-        extents=(Literal("2"), *known_extents(scop, old)),
-        origin=Origin.TEMPORARY,
-        live_in=False,
-        live_out=False,
-        may_alias=False,
-    )
+    name = fresh(f"{old.name}_v", names_of_scop(scop))
+    array = old.temporary(name, (Literal("2"), *known_extents(scop, old)))
     least = found.steps.intersect_params(scop.context).dim_min(0)
     constant = constant_value(least)
     if constant is not None and constant >= 0:
@@ -179,17 +178,19 @@ def _filling(scop: Scop, found: CopyBack, versions: _Versions, name: str) -> Sta
     every = isl.Map.identity(domain.get_space().map_from_set())
     into = every.set_tuple_name(OUT, versions.array.name)
     source = every.project_out(OUT, 0, 1).set_tuple_name(OUT, found.array)
-    iterators = _iterators(scop, rank + 1)
+    iterators = copy_iterators(scop, rank + 1)
     target = Access(versions.array.name, tuple(Name(i) for i in iterators), versions.array.element)
     value = Access(found.array, tuple(Name(i) for i in iterators[1:]), versions.array.element)
     text = f"the first values of {found.array}"
-    return _copy(scop, found, name, domain, iterators, (target, into), (value, source), text)
+    location = scop.statement(found.statement).location
+    instances = with_iterators(domain, iterators)
+    return copy_statement(name, iterators, instances, (target, into), (value, source), location, text)
 
 
 def _restoring(scop: Scop, found: CopyBack, versions: _Versions, array: str, name: str) -> Statement:
     """Create the statement that restores, after the SCoP, what was copied back in the last step."""
     domain = found.elements.intersect_params(scop.context).set_tuple_name(name)
-    iterators = _iterators(scop, domain.dim(SET))
+    iterators = copy_iterators(scop, domain.dim(SET))
     least, most = (pick(0) for pick in (found.steps.dim_min, found.steps.dim_max))
     steps = most.add_constant_val(isl.Val(1))
     steps = steps if versions.expression is None else steps.sub(least)
@@ -202,34 +203,6 @@ def _restoring(scop: Scop, found: CopyBack, versions: _Versions, array: str, nam
     target = Access(array, element, versions.array.element)
     value = Access(versions.array.name, (version, *element), versions.array.element)
     into, text = same.set_tuple_name(OUT, array), f"the last values of {array}"
-    return _copy(scop, found, name, domain, iterators, (target, into), (value, source), text)
-
-
-def _iterators(scop: Scop, rank: int) -> tuple[str, ...]:
-    taken = names_of_scop(scop)
-    return tuple(fresh(f"e{k}", taken) for k in range(rank))
-
-
-Place = tuple[Access, isl.Map]  # an element, and which one it is of each instance
-
-
-def _copy(
-    scop: Scop,
-    found: CopyBack,
-    name: str,
-    domain: isl.Set,
-    iterators: tuple[str, ...],
-    into: Place,
-    source: Place,
-    text: str,
-) -> Statement:
     location = scop.statement(found.statement).location
-    accesses = tuple(
-        AccessRelation(access.array, kind, relation, location)
-        for (access, relation), kind in ((source, READ), (into, WRITE))
-    )
-    for position, iterator in enumerate(iterators):
-        domain = domain.set_dim_name(SET, position, iterator)
-    return Statement(
-        name, iterators, domain, (Assign(into[0], "", source[0], location),), accesses, location, text=text
-    )
+    instances = with_iterators(domain, iterators)
+    return copy_statement(name, iterators, instances, (target, into), (value, source), location, text)

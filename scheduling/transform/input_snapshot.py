@@ -16,10 +16,10 @@ from functools import reduce
 import islpy as isl
 
 from polytile.dataclass import dataclass
-from polytile.ir.expr import Access, Assign, Name
+from polytile.ir.expr import Access, Name
 from polytile.ir.isl_util import affine_rank
 from polytile.ir.name_supply import fresh, names_of_scop
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
+from polytile.ir.scop import AccessKind, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import (
     ArrayDependences,
     Dependences,
@@ -28,7 +28,14 @@ from polytile.scheduling.analysis.dependences import (
     unset_reads,
 )
 from polytile.scheduling.analysis.source_loops import Loop, SourceNest, carried, nest_of
-from polytile.scheduling.transform.array_expansion import copy_schedule, known_extents, unused_number
+from polytile.scheduling.transform.array_expansion import known_extents
+from polytile.scheduling.transform.copy_statements import (
+    copy_iterators,
+    copy_schedule,
+    copy_statement,
+    unused_number,
+    with_iterators,
+)
 from polytile.scheduling.transform.element_reads import ElementRead, element_reads, read_from
 
 MOST_REGIONS = 4  # of the elements that one copy has
@@ -197,16 +204,7 @@ def with_copies(
 def apply_snapshot(scop: Scop, array: str, reads: Reads) -> Scop:
     """Rewrite a Scop for one array (see the top of this file)."""
     old = scop.array(array)
-    copy = replace(
-        old,
-        name=fresh(f"{array}_in", names_of_scop(scop)),
-        holds=old.root,
-        extents=known_extents(scop, old),
-        origin=Origin.TEMPORARY,
-        live_in=False,
-        live_out=False,
-        may_alias=False,
-    )
+    copy = old.temporary(fresh(f"{array}_in", names_of_scop(scop)), known_extents(scop, old))
     filling = _copy_statement(scop, old, copy, reads)
     statements = tuple(read_from(s, array, reads[s.name], copy.name) if s.name in reads else s for s in scop.statements)
     return replace(
@@ -222,18 +220,15 @@ def _copy_statement(scop: Scop, old: Array, copy: Array, reads: Reads) -> Statem
     name = f"S{unused_number(scop)}"
     location = scop.statement(next(iter(reads))).location
     elements = _elements(scop, old.name, reads)
-    iterators = tuple(fresh(f"e{i}", names_of_scop(scop)) for i in range(old.rank))
+    iterators = copy_iterators(scop, old.rank)
     element = tuple(Name(i) for i in iterators)
     same = isl.Map.identity(elements.get_space().map_from_set()).set_tuple_name(isl.dim_type.in_, name)
-    accesses = tuple(
-        AccessRelation(array, kind, same.set_tuple_name(isl.dim_type.out, array), location)
-        for array, kind in ((old.name, AccessKind.READ), (copy.name, AccessKind.WRITE))
+    into, source = (
+        (Access(array, element, old.element), same.set_tuple_name(isl.dim_type.out, array))
+        for array in (copy.name, old.name)
     )
-    value = Assign(Access(copy.name, element, old.element), "", Access(old.name, element, old.element), location)
-    for position, iterator in enumerate(iterators):
-        elements = elements.set_dim_name(isl.dim_type.set, position, iterator)
-    text = f"the first values of {old.name}"
-    return Statement(name, iterators, elements.set_tuple_name(name), (value,), accesses, location, text=text)
+    domain = with_iterators(elements, iterators).set_tuple_name(name)
+    return copy_statement(name, iterators, domain, into, source, location, f"the first values of {old.name}")
 
 
 def _notes(scop: Scop, made: Scop, nest: SourceNest, freed: Sequence[Loop]) -> Iterator[str]:
