@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.source_map import LocatedText
 from polytile.dataclass import dataclass
 from polytile.diagnostics import Diagnostic, FindingsError, UsageError
 from polytile.ir.host import HostProgram
@@ -14,7 +15,7 @@ from polytile.ir.scop import Scop
 from polytile.runtime.cuda_text_cache import located_unit
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.findings import Reader
-from polytile.runtime.emulator.instrument import CHECKS, checked
+from polytile.runtime.emulator.instrument import CHECKS, Instrumentation, checked
 from polytile.runtime.engine import EmulatorEngine, write_unit
 from polytile.runtime.launches import KernelRuns
 from polytile.runtime.layout import Layout
@@ -75,14 +76,21 @@ def checked_engine(scop: Scop, program: HostProgram, unit: Unit, checks: Sequenc
 
     Raises DeviceError when the host compiler cannot.
     """
+    opened, located = instrumented(unit, checked(checks))
+    engine = EmulatorEngine(scop, program, opened)
+    return CheckedEngine(engine, Reader(opened, located.text, located.lines), f"{engine.label} ({', '.join(checks)})")
+
+
+def instrumented(unit: Unit, build: Instrumentation) -> tuple[EmulatorLibrary, LocatedText]:
+    """Compile a unit for the emulator with what a build adds, once; return the library and the text.
+
+    Raises DeviceError when the host compiler cannot.
+    """
     header = f"{unit.stem}_kernel.h"
     located = located_unit(unit.programs, header=header, title=unit.title)
     texts = {header: print_header(unit.programs, guard_name="UNIT_H"), f"{unit.stem}_kernel.cu": located.text}
     source = write_unit(texts, f"{unit.stem}_kernel.cu", key="")
-    build = checked(checks)
     library = source.with_name(f"{build.label}.so")
     if not library.exists():
         compile_shared(source, library, instrumentation=build)
-    opened = EmulatorLibrary.open(library)
-    engine = EmulatorEngine(scop, program, opened)
-    return CheckedEngine(engine, Reader(opened, located.text, located.lines), f"{engine.label} ({', '.join(checks)})")
+    return EmulatorLibrary.open(library), located

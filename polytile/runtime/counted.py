@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from polytile.codegen.targets.c.header import print_header
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError, Location
 from polytile.ir.evaluate import evaluate
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
-from polytile.runtime.checked import Unit
-from polytile.runtime.cuda_text_cache import located_unit
-from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.runtime.checked import Unit, instrumented
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
-from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.engine import EmulatorEngine
 from polytile.runtime.launches import KernelRuns
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import Validation
@@ -65,12 +62,6 @@ class CountedEngine:
 
 def counted_engine(scop: Scop, program: HostProgram, unit: Unit) -> CountedEngine:
     """Compile a unit that holds `program` for counting; raises DeviceError when the host compiler cannot."""
-    header = f"{unit.stem}_kernel.h"
-    located = located_unit(unit.programs, header=header, title=unit.title)
-    texts = {header: print_header(unit.programs, guard_name="UNIT_H"), f"{unit.stem}_kernel.cu": located.text}
-    source = write_unit(texts, f"{unit.stem}_kernel.cu", key="")
-    library = source.with_name(f"{COUNTING.label}.so")
-    if not library.exists():
-        compile_shared(source, library, instrumentation=COUNTING)
-    engine = EmulatorEngine(scop, program, EmulatorLibrary.open(library))
+    library, located = instrumented(unit, COUNTING)
+    engine = EmulatorEngine(scop, program, library)
     return CountedEngine(engine, program, located.lines, f"{engine.label} (counting)")

@@ -18,12 +18,18 @@ from polytile.ir.loop_places import LabelledLoop
 from polytile.ir.plan import Owner
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.promotion.footprint_boxes import IN, Box
-from polytile.scheduling.promotion.reference_tiles import Reference, box_of
+from polytile.scheduling.promotion.reference_tiles import Reference, ReferenceTile, box_of
 
 BANKS, BANK_BYTES = 32, 4
 MOST_PADDED = 4  # elements after a row that are tried
 
 Step = tuple[int, ...]  # how far a cell moves, by dimension, with one coordinate of the thread
+
+
+def warp_reads(tile: ReferenceTile) -> tuple[WarpReads, ...]:
+    """Return how the lanes of warps read a tile, as far as that is known."""
+    steps = [lane_steps(reference, tile.loop) for reference in tile.references]
+    return tuple(WarpReads(step, tile.loop.kernel.sizes) for step in steps if step is not None)
 
 
 def lane_steps(reference: Reference, loop: LabelledLoop) -> tuple[Step, ...] | None:

@@ -12,16 +12,19 @@ from collections.abc import Iterable
 from dataclasses import field
 from fractions import Fraction
 from itertools import groupby
+from math import inf
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir import access_boxes
 from polytile.ir.access_boxes import Offset, taken_apart
+from polytile.ir.cell_layout import ROW_MAJOR, Layout
 from polytile.ir.identity_key import remembered
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, SERIAL_LOOP, THREAD_LOOP, LabelledLoop
+from polytile.ir.memory import Space
 from polytile.ir.plan import Copy, Owner, Placement, relation
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 from polytile.scheduling.promotion.footprint_boxes import IN, OUT, Box, box_around, cell_in, united
@@ -187,6 +190,11 @@ class ReferenceTile:
         known = [count for count in counts if count is not None]
         return sum(known, Fraction(0)) / self.box.cells if len(known) == len(counts) else None
 
+    @property
+    def often(self) -> float:
+        """Return the same as a number, infinite for any number of times."""
+        return inf if self.reuse is None else float(self.reuse)
+
 
 def tiles(scop: Scop, references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> tuple[ReferenceTile, ...]:
     """Return the tiles of these references.
@@ -254,6 +262,18 @@ def cell_text(tile: ReferenceTile) -> str:
     for k, name in enumerate(names):
         cell = cell.set_dim_name(IN, k, name)
     return str(isl.PwMultiAff.from_map(cell))
+
+
+def placement_of(
+    name: str, tile: ReferenceTile, fill: Copy | None, drain: Copy | None = None, layout: Layout = ROW_MAJOR
+) -> Placement:
+    """Place a tile in registers of threads, or in shared memory of blocks, as its owner has it."""
+    memory = Space.SHARED if tile.owner is Owner.BLOCK else Space.PRIVATE
+    extents, where = tile.box.extents, tile.loop.label
+    cell = cell_text(tile)
+    return Placement(
+        name, tile.array.name, tile.uses, where, memory, tile.owner, cell, extents, layout, fill=fill, drain=drain
+    )
 
 
 def copy_of(tile: ReferenceTile, elements: isl.Map) -> Copy | None:

@@ -14,7 +14,6 @@ import islpy as isl
 
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, SERIAL_LOOP, LabelledLoop
-from polytile.ir.memory import Space
 from polytile.ir.plan import Owner, Placement
 from polytile.ir.scop import AccessKind, AccessRelation, Scop
 from polytile.machine import REGISTER_BYTES
@@ -24,9 +23,9 @@ from polytile.scheduling.promotion.footprint_boxes import OUT
 from polytile.scheduling.promotion.reference_tiles import (
     Reference,
     ReferenceTile,
-    cell_text,
     copy_of,
     exact_elements,
+    placement_of,
     references_in,
     tiles,
 )
@@ -131,18 +130,8 @@ def register_placement(name: str, tile: ReferenceTile, scop: Scop, dependences: 
     below = [r for r in references_in(scop, tile.loop) if r.access.array == tile.array.name]
     drained = _drained(tile, below)
     filled = _filled(tile, drained, dependences)
-    return Placement(
-        name,
-        tile.array.name,
-        tile.uses,
-        tile.loop.label,
-        Space.PRIVATE,
-        Owner.THREAD,
-        cell_text(tile),
-        tile.box.extents,
-        fill=copy_of(tile, filled),
-        drain=copy_of(tile, drained) if _is_needed(tile, scop, dependences) else None,
-    )
+    drain = copy_of(tile, drained) if _is_needed(tile, scop, dependences) else None
+    return placement_of(name, tile, copy_of(tile, filled), drain)
 
 
 def _is_needed(tile: ReferenceTile, scop: Scop, dependences: Dependences) -> bool:

@@ -12,24 +12,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import inf, prod
+from math import prod
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
-from polytile.ir.memory import Space
 from polytile.ir.plan import WHOLE_KERNEL, Owner, Placement
 from polytile.ir.scop import Scop
-from polytile.scheduling.promotion.bank_conflicts import WarpReads, lane_steps, layout_for
+from polytile.scheduling.promotion.bank_conflicts import WarpReads, layout_for, warp_reads
 from polytile.scheduling.promotion.footprint_boxes import box_elements
 from polytile.scheduling.promotion.reference_tiles import (
     USES,
     Reference,
     ReferenceTile,
-    cell_text,
     copy_of,
     exact_elements,
+    placement_of,
     references_in,
     tiles,
 )
@@ -110,15 +109,11 @@ def _worthwhile(found: Sequence[SharedTile], shared_memory: int, reads: int) -> 
 
 def _fitting(found: Sequence[SharedTile], shared_memory: int) -> Iterator[SharedTile]:
     placed: set[tuple[str, int]] = set()
-    for shared in sorted(found, key=lambda each: (-_reuse(each.tile), each.bytes)):
+    for shared in sorted(found, key=lambda each: (-each.tile.often, each.bytes)):
         if not placed.intersection(shared.tile.uses) and shared.bytes <= shared_memory:
             placed |= set(shared.tile.uses)
             shared_memory -= shared.bytes
             yield shared
-
-
-def _reuse(tile: ReferenceTile) -> float:
-    return inf if tile.reuse is None else float(tile.reuse)
 
 
 def _candidates(scop: Scop, loop: LabelledLoop, whole: LabelledLoop, free: Sequence[Reference]) -> Iterator[SharedTile]:
@@ -128,18 +123,13 @@ def _candidates(scop: Scop, loop: LabelledLoop, whole: LabelledLoop, free: Seque
     everything = references_in(scop, whole)
     for tile in tiles(scop, below, loop, Owner.BLOCK):
         if not _is_written(tile, everything, whole):
-            yield SharedTile(tile, _of_thread(tile, of_threads), _reads(tile))
+            yield SharedTile(tile, _of_thread(tile, of_threads), warp_reads(tile))
 
 
 def _of_thread(tile: ReferenceTile, of_threads: dict[tuple[str, int], ReferenceTile]) -> int:
     """Return how many elements a thread uses; all, where that is not known."""
     own = {id(of_threads[use]): of_threads[use] for use in tile.uses if use in of_threads}
     return min(sum(t.box.cells for t in own.values()), tile.box.cells) or tile.box.cells
-
-
-def _reads(tile: ReferenceTile) -> tuple[WarpReads, ...]:
-    steps = [lane_steps(reference, tile.loop) for reference in tile.references]
-    return tuple(WarpReads(step, tile.loop.kernel.sizes) for step in steps if step is not None)
 
 
 def _is_written(tile: ReferenceTile, everything: Sequence[Reference], whole: LabelledLoop) -> bool:
@@ -165,18 +155,8 @@ def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int,
     there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
     fill = copy_of(tile, _filled(tile, scop, there, initialised).gist_domain(there))
     vector = max(1, copy_bytes // tile.array.element.size)
-    return Placement(
-        name,
-        tile.array.name,
-        tile.uses,
-        tile.loop.label,
-        Space.SHARED,
-        Owner.BLOCK,
-        cell_text(tile),
-        tile.box.extents,
-        layout_for(tile.box, shared.reads, tile.array.element.size),
-        fill=None if fill is None else replace(fill, vector=vector),
-    )
+    layout = layout_for(tile.box, shared.reads, tile.array.element.size)
+    return placement_of(name, tile, None if fill is None else replace(fill, vector=vector), layout=layout)
 
 
 def _filled(tile: ReferenceTile, scop: Scop, there: isl.Set, initialised: bool) -> isl.Map:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
-from math import inf
 
 import islpy as isl
 
@@ -22,21 +21,20 @@ from polytile.dataclass import dataclass
 from polytile.ir.cell_layout import Layout
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
-from polytile.ir.memory import Space
 from polytile.ir.place_quotients import without_place_quotients
 from polytile.ir.plan import Owner, Placement
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
-from polytile.scheduling.promotion.bank_conflicts import WarpReads, lane_steps, layout_for
+from polytile.scheduling.promotion.bank_conflicts import WarpReads, layout_for, warp_reads
 from polytile.scheduling.promotion.fills_and_drains import Copied, copied_elements
 from polytile.scheduling.promotion.footprint_boxes import box_around
 from polytile.scheduling.promotion.reference_tiles import (
     Footprint,
     Reference,
     ReferenceTile,
-    cell_text,
     copy_of,
+    placement_of,
     references_in,
     with_names,
 )
@@ -88,14 +86,10 @@ def updated_tiles(
             accesses = [PlacedReference(r, *executions[r.statement.name]) for r in own]
             tile = _tile(scop, whole, accesses, dependences.of(array), array in initialised, tuning.tile_updates)
             found += [tile] if tile is not None else []
-    for tile in sorted(found, key=lambda each: -_reuse(each.tile)):
+    for tile in sorted(found, key=lambda each: -each.tile.often):
         if tile.bytes <= shared_memory:
             shared_memory -= tile.bytes
             yield tile
-
-
-def _reuse(tile: ReferenceTile) -> float:
-    return inf if tile.reuse is None else float(tile.reuse)
 
 
 def _tile(
@@ -117,12 +111,10 @@ def _tile(
         return None
     footprints = tuple(Footprint(a.reference, a.full_executions) for a in accesses)
     tile = ReferenceTile(scop.array(accesses[0].reference.access.array), whole, Owner.BLOCK, footprints, box)
-    if _reuse(tile) < least_reuse or all(kept.covered(a).is_empty() for a in accesses):
+    if tile.often < least_reuse or all(kept.covered(a).is_empty() for a in accesses):
         return None
     copied = copied_elements(kept, box, _places(whole), scop, initialised)
-    reads = [lane_steps(a.reference, whole) for a in accesses]
-    warps = tuple(WarpReads(step, whole.kernel.sizes) for step in reads if step is not None)
-    return UpdatedTile(tile, copied, warps)
+    return UpdatedTile(tile, copied, warp_reads(tile))
 
 
 def _places(whole: LabelledLoop) -> isl.Set:
@@ -149,17 +141,5 @@ def _executions(
 
 def updated_placement(name: str, updated: UpdatedTile) -> Placement:
     """Return the placement of a tile."""
-    tile = updated.tile
-    return Placement(
-        name,
-        tile.array.name,
-        tile.uses,
-        tile.loop.label,
-        Space.SHARED,
-        Owner.BLOCK,
-        cell_text(tile),
-        tile.box.extents,
-        updated.layout,
-        fill=copy_of(tile, updated.copied.filled),
-        drain=copy_of(tile, updated.copied.drained),
-    )
+    tile, (fill, drain) = updated.tile, (updated.copied.filled, updated.copied.drained)
+    return placement_of(name, tile, copy_of(tile, fill), copy_of(tile, drain), updated.layout)
