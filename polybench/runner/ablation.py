@@ -21,6 +21,7 @@ from polybench.runner import rows
 from polybench.runner.caps import capped
 from polybench.runner.errors import EXIT_FAILED
 from polybench.runner.figures import ARCH
+from polybench.runner.markdown import show, table_head, table_line
 from polybench.runner.pool import Pool
 from polybench.runner.rows import Row
 from polybench.runner.tables import Entry
@@ -66,10 +67,7 @@ def ablation(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     done = [row for row in in_order if not rows.failed(row)]
     if chosen.write is not None:
         chosen.write.write_text("".join(json.dumps(job) + "\n" for job in jobs(done)))
-    text = markdown(done)
-    print(text, end="")
-    if chosen.markdown is not None:
-        chosen.markdown.write_text(text)
+    show(markdown(done), chosen.markdown)
     return EXIT_FAILED if len(done) < len(in_order) else 0
 
 
@@ -157,12 +155,11 @@ def markdown(found: Sequence[Row]) -> str:
     release = found[0]["nvcc_release"]
     lines = [f"{ARCH}, nvcc {release}: registers of a thread and, in brackets, bytes spilled, without each of these."]
     for dtype in dict.fromkeys(row["dtype"] for row in found):
-        lines += ["", f"| {dtype} | {' | '.join(STEPS)} |", f"| --- |{' ---: |' * len(STEPS)}"]
+        lines += ["", *table_head((dtype, *STEPS), left=1)]
         for program in dict.fromkeys(row["program"] for row in found):
             by_step = {row["without"]: row for row in found if (row["program"], row["dtype"]) == (program, dtype)}
             whole = by_step.get(NOTHING)
-            cells = [_shown(by_step.get(step), whole) for step in STEPS]
-            lines.append(f"| {program.partition('/')[2]} | {' | '.join(cells)} |")
+            lines.append(table_line((program.partition("/")[2], *(_shown(by_step.get(step), whole) for step in STEPS))))
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polybench.runner.errors import RunnerError
+from polybench.runner.markdown import grid, show
 from polybench.runner.text_lines import lines_of, object_of
 
 Row = dict[str, Any]
@@ -20,13 +21,7 @@ def kernels(paths: Sequence[Path], markdown: Path | None = None) -> int:
     wrong = next((r for r in rows if r["bad"] or not r["compared"]), None)
     if wrong is not None:
         raise RunnerError(f"{wrong['name']}: {wrong['bad']} of {wrong['compared']} elements differ from the reference")
-    text = table(rows)
-    print(text)
-    if markdown is not None:
-        try:
-            markdown.write_text(text + "\n")
-        except OSError as error:
-            raise RunnerError(f"{markdown}: {error.strerror}") from error
+    show(table(rows), markdown)
     return 0
 
 
@@ -50,7 +45,7 @@ def table(rows: Sequence[Row]) -> str:
         "The fastest variant of each kernel, the median of its runs; every result was compared with a plain kernel's,"
         " and none differs."
     )
-    return f"{head}\n\n{_grid(PRODUCT, [_product(group) for group in _groups(rows, _product_of)], 3)}"
+    return f"{head}\n\n{grid(PRODUCT, [_product(group) for group in _groups(rows, _product_of)], 3)}"
 
 
 def _groups(rows: Iterable[Row], about: Any) -> list[list[Row]]:
@@ -85,8 +80,3 @@ def _product(group: Sequence[Row]) -> list[str]:
 
 def _times(size: Sequence[int]) -> str:
     return " x ".join(map(str, size))
-
-
-def _grid(columns: Sequence[str], body: Sequence[Sequence[str]], left: int) -> str:
-    rule = ["---" if i < left else "---:" for i in range(len(columns))]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [columns, rule, *body])

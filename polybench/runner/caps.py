@@ -18,6 +18,7 @@ from typing import Any
 from polybench.runner import rows
 from polybench.runner.errors import EXIT_FAILED, EXIT_MACHINE, RunnerError
 from polybench.runner.figures import ARCH, nvcc_release
+from polybench.runner.markdown import show, table_head, table_line
 from polybench.runner.pool import Pool
 from polybench.runner.rows import Row
 from polybench.runner.tables import Entry
@@ -52,16 +53,11 @@ def caps(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
             rows.append(chosen.json, [row])
     in_order = [found[key(head)] for head, _ in work]
     done = [row for row in in_order if not rows.failed(row)]
-    text = markdown(done)
-    print(text, end="")
-    if chosen.markdown is not None:
-        chosen.markdown.write_text(text)
+    show(markdown(done), chosen.markdown)
     return EXIT_FAILED if len(done) < len(work) else 0
 
 
-def job_of(
-    chosen: argparse.Namespace, entry: Entry, dtype: str, fp: str, order: str, cap: int
-) -> tuple[Row, Row]:
+def job_of(chosen: argparse.Namespace, entry: Entry, dtype: str, fp: str, order: str, cap: int) -> tuple[Row, Row]:
     """Return (head of the row, job for the child)."""
     about = {"fp": fp, "order": order, "cap": cap, "points": list(chosen.points)}
     job = {
@@ -137,15 +133,14 @@ def _tables(found: Sequence[Row]) -> Iterator[str]:
     numbers = list(dict.fromkeys(row["cap"] for row in found))
     names = [str(cap) if cap != NO_CAP else "own" for cap in numbers]
     for (dtype, fp), group in groupby(sorted(found, key=_about), key=_about):
-        yield from ("", f"## {dtype}, {fp}", "", f"| kernel | order | {' | '.join(names)} |")
-        yield f"| --- | --- |{' ---: |' * len(names)}"
+        yield from ("", f"## {dtype}, {fp}", "", *table_head(("kernel", "order", *names), left=2))
         cells: dict[tuple[str, str, str], dict[int, str]] = {}
         for row in group:
             for kernel in row["capped"]:
                 place = row["program"].partition("/")[2] + _points(row), kernel["kernel"], row["order"]
                 cells.setdefault(place, {})[row["cap"]] = _cell(kernel)
         for (program, kernel_name, order), by_cap in sorted(cells.items(), key=lambda item: item[0][:2]):
-            yield f"| {program} {kernel_name} | {order} | {' | '.join(by_cap.get(n, '') for n in numbers)} |"
+            yield table_line((f"{program} {kernel_name}", order, *(by_cap.get(n, "") for n in numbers)))
 
 
 def _points(row: Row) -> str:
@@ -158,8 +153,8 @@ def _errors(found: Iterable[Row]) -> Iterator[str]:
     for row in found:
         place = (row["dtype"], row["fp"], row["order"])
         errors.setdefault(place, []).extend(abs(k["estimate"] - k["registers"]) / k["registers"] for k in row["capped"])
-    yield from ("", f"| estimates of registers | kernels | median error | largest | within {WITHIN:.0%} |")
-    yield "| --- | ---: | ---: | ---: | ---: |"
+    columns = ("estimates of registers", "kernels", "median error", "largest", f"within {WITHIN:.0%}")
+    yield from ("", *table_head(columns, left=1))
     for place, own in errors.items():
         near = sum(error <= WITHIN for error in own)
         yield f"| {', '.join(place)} | {len(own)} | {median(own):.1%} | {max(own):.0%} | {near / len(own):.0%} |"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from polybench.runner.compare import TIME_SLACK
 from polybench.runner.errors import RunnerError
-from polybench.runner.report import Line, chosen_schedule, machines, markdown_grid, save, short
+from polybench.runner.markdown import show
+from polybench.runner.report import Line, chosen_schedule, machines, markdown_grid, short
 from polybench.runner.rows import Key, Row, failed, latest, read
 from polybench.runner.tables import Entry
 from polytile.dataclass import dataclass
@@ -65,10 +66,7 @@ def report_runs(
     found = pair_up(_names(old, new), read(old), read(new), entries)
     if not found.pairs:
         raise RunnerError(f"no program has a time in both {found.names[0]} and {found.names[1]}")
-    text = comparison_table(found)
-    print(text)
-    if markdown is not None:
-        save(markdown, text + "\n")
+    show(comparison_table(found), markdown)
     if plot is not None:
         from polybench.runner.plot import draw
 

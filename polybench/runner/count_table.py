@@ -8,6 +8,7 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
+from polybench.runner.markdown import table_line
 from polybench.runner.ncu import Key, Measured, read_source_page, together, totals
 from polytile.dataclass import dataclass
 
@@ -191,15 +192,15 @@ def _table(lines: Sequence[Line]) -> str:
     """Print rows: sectors (or wavefronts) per request, as emulated and as measured, and how they differ."""
     heads = ("kernel", "access", "line", "requests", "lanes", "sectors", "per request")
     ncu = ("ncu: requests", "lanes", "sectors", "per request", "remark")
-    rule = " | ".join(["---"] * 3 + ["--:"] * 3 + ["---"] + ["--:"] * 3 + ["---"] * 2)
-    rows = [f"| {' | '.join((*heads, *ncu))} |", f"| {rule} |"]
+    rule = ["---"] * 3 + ["--:"] * 3 + ["---"] + ["--:"] * 3 + ["---"] * 2
+    rows = [table_line((*heads, *ncu)), table_line(rule)]
     for line in lines:
         of = ", ".join(line.arrays) or "?"
         access = f"{line.access} {of}{' (shared: wavefronts)' if line.space == 'shared' else ''}"
         kernel = f"`{line.kernel}`" + (f", {line.launches} launches" if line.launches > 1 else "")
         figures = (line.requests, line.lanes, line.cost, _emulated(line))
         cells = (kernel, access, line.place, *figures, *_measured(line), _remark(line))
-        rows.append(f"| {' | '.join(map(str, cells))} |")
+        rows.append(table_line(cells))
     return "\n".join(rows) + "\n"
 
 

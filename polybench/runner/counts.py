@@ -16,6 +16,7 @@ from typing import Any
 
 from polybench.runner.count_table import COUNTERS, PAGE, RAW, Line, Total, lines_of, markdown, totals_of
 from polybench.runner.errors import EXIT_FAILED, RunnerError
+from polybench.runner.markdown import show
 from polybench.runner.tables import Entry
 
 FIVE = ("polybench/gemm", "polybench/doitgen", "polybench/jacobi-2d", "polybench/atax", "polybench/mvt")
@@ -31,10 +32,7 @@ def counts(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     programs = load(chosen.folder)
     lines = [line for program in programs for line in lines_of(chosen.folder, program)]
     totals = [total for program in programs for total in totals_of(chosen.folder, program)]
-    text = markdown(lines, totals)
-    if chosen.markdown is not None:
-        chosen.markdown.write_text(text)
-    print(text, end="")
+    show(markdown(lines, totals), chosen.markdown)
     differ = [_summary("lines", lines), _summary("totals of kernels", totals)]
     return EXIT_FAILED if any(differ) else 0
 

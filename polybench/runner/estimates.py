@@ -18,6 +18,7 @@ from typing import Any
 
 import polytile
 from polybench.runner.errors import RunnerError
+from polybench.runner.markdown import table_line
 from polybench.runner.mispredictions import estimated_points, is_record, mispredictions
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry
 from polybench.runner.text_lines import lines_of, object_of
@@ -67,7 +68,7 @@ def estimates(paths: Sequence[Path], entries: Mapping[str, Entry], wanted: Itera
         one = compared(row, entries[row["program"]])
         if one is not None:
             found.append(one)
-            print(f"| {' | '.join(one.cells())} |", flush=True)
+            print(table_line(one.cells()), flush=True)
     print(summary(found))
     return 0
 

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from polybench.runner.errors import EXIT_FAILED, EXIT_MACHINE, RunnerError
+from polybench.runner.markdown import show, table_line
 from polybench.runner.pool import of_children
 from polybench.runner.rows import Row, append
 from polybench.runner.run import check_machine
@@ -70,10 +71,7 @@ def limits(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
             found = list(threads.map(lambda one: _profiled(profiler, one[0], one[1], chosen.timeout), work))
     if chosen.json is not None:
         append(chosen.json, found)
-    text = table(found)
-    print(text)
-    if chosen.markdown is not None:
-        chosen.markdown.write_text(text + "\n")
+    show(table(found), chosen.markdown)
     failed = [row for row in found if "error" in row]
     for row in failed:
         print(f"{row['program']} {row['dtype']}: {row['error']}", file=sys.stderr)
@@ -145,4 +143,4 @@ def table(found: Sequence[Row]) -> str:
         busy = (f"{row['busy'][unit]:.0f}" for unit in UNITS)
         cells = (row["program"], row["dtype"], f"{row['kernel_us']:.0f}", *busy, f"{row['warps']:.0f}", row["limit"])
         lines.append(cells)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(map(table_line, lines))

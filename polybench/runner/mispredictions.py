@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from polybench.runner.errors import RunnerError
+from polybench.runner.markdown import grid
 from polytile.autotuning.outcome import Outcome
 from polytile.autotuning.record import read_record
 from polytile.autotuning.record_lines import BEGIN
@@ -92,14 +93,10 @@ def mispredictions(found: Sequence[Estimated]) -> str:
     """Print the two tables, as Markdown."""
     records = [row for record, points in _groups(found, lambda one: one.record) for row in _of_record(record, points)]
     causes = [row for strategy, points in _groups(found, lambda one: one.strategy) for row in _causes(strategy, points)]
-    tables = [_table(RECORDS, records)]
+    tables = [grid(RECORDS, records, len(RECORDS))]
     if causes:
-        tables.append(_table(CAUSES, causes))
+        tables.append(grid(CAUSES, causes, len(CAUSES)))
     return "\n\n".join(tables)
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *rows))
 
 
 def _groups(found: Iterable[Estimated], key: Callable[[Estimated], Key]) -> Iterable[tuple[Key, list[Estimated]]]:

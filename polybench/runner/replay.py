@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from polybench.runner.errors import RunnerError
+from polybench.runner.markdown import grid
 from polytile.autotuning.kernel_tuner_cache import kernel_tuner_cache, write_kernel_tuner_cache
 from polytile.autotuning.outcome import Outcome
 from polytile.autotuning.record import read_record
@@ -146,8 +147,7 @@ def _counts(times: Iterable[float], best: float, never: int) -> dict[int, int]:
 
 def table(found: Sequence[Needed]) -> str:
     """Print the table, as Markdown."""
-    rows = [COLUMNS, ("---",) * len(COLUMNS), *(one.cells() for one in found)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return grid(COLUMNS, (one.cells() for one in found), len(COLUMNS))
 
 
 def replay(chosen: argparse.Namespace) -> int:

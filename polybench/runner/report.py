@@ -9,6 +9,7 @@ from pathlib import Path
 from polybench.runner import rows
 from polybench.runner.anchors import Anchor, Ceiling, ceiling, load_anchors
 from polybench.runner.errors import RunnerError
+from polybench.runner.markdown import show
 from polybench.runner.rows import Row
 from polybench.runner.tables import Entry, figure
 from polytile.dataclass import dataclass
@@ -57,10 +58,7 @@ def report(
     failures = [r for r in found if rows.failed(r)]
     if not lines and not failures:
         raise RunnerError("no row has a time: measure with --on gpu or --on cpu")
-    text = table(lines, failures)
-    print(text)
-    if markdown is not None:
-        save(markdown, text + "\n")
+    show(table(lines, failures), markdown)
     if plot is not None:
         from polybench.runner.plot import draw
 
@@ -221,11 +219,3 @@ def _percent(floor: float | None, ms: float) -> str:
 
 def _ratio(other: float | None, ms: float) -> str:
     return f"{short(other / ms)}" if other else ""
-
-
-def save(path: Path, text: str) -> None:
-    """Write a text; raises RunnerError where that fails."""
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise RunnerError(f"{path}: {error.strerror}") from error

@@ -14,6 +14,7 @@ from statistics import correlation, median
 import polytile
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.figures import ARCH, nvcc_release
+from polybench.runner.markdown import show, table_head, table_line
 from polybench.runner.tables import Entry
 from polytile.api import Program
 from polytile.codegen.resources.estimate import estimate
@@ -24,6 +25,7 @@ from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.ptxas import compiled_resources
 
+COLUMNS = "kernel", "threads", "registers", "ptxas", "spilled", "shared", "blocks", "ptxas", "code", "ptxas"
 FARTHEST = 12  # kernels listed as the farthest off
 
 
@@ -62,10 +64,7 @@ def resources(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
             os.chdir(folder)
         pairs += found
         print(f"{entry.id}: {len(found)} kernels", flush=True)
-    text = markdown(pairs) if pairs else ""
-    if chosen.markdown is not None:
-        chosen.markdown.write_text(text)
-    print(text, end="")
+    show(markdown(pairs) if pairs else "", chosen.markdown)
     return EXIT_FAILED if failed else 0
 
 
@@ -103,16 +102,14 @@ def markdown(pairs: Sequence[Pair]) -> str:
     lines = [
         f"{len(pairs)} kernels, {ARCH}, nvcc {nvcc_release(nvcc() or '')}",
         "",
-        "| figure | median error | 90% are within | correlation |",
-        "| --- | ---: | ---: | ---: |",
+        *table_head(("figure", "median error", "90% are within", "correlation"), left=1),
         _summary("registers", pairs, _registers),
         _summary("blocks on a multiprocessor", pairs, _blocks),
         _summary("code", pairs, _code, logarithmic=True),
         "",
         _farthest(pairs),
         "",
-        "| kernel | threads | registers | ptxas | spilled | shared | blocks | ptxas | code | ptxas |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *table_head(COLUMNS, left=1),
         *map(_row, pairs),
     ]
     return "\n".join(lines) + "\n"
@@ -149,4 +146,4 @@ def _row(pair: Pair) -> str:
         a.instruction_bytes,
         b.instruction_bytes,
     ]
-    return f"| {' | '.join(map(str, cells))} |"
+    return table_line(cells)
