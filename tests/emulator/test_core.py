@@ -110,6 +110,61 @@ def test_both_builds_count_the_same(pair: Pair) -> None:
     assert counts[:3] == counts[3:]
 
 
+def findings(library: EmulatorLibrary, text: str) -> list[str]:
+    return [f.diagnostic.render() for f in Reader(library, text).read()]
+
+
+SHIFTED = """void shifted(int n, const double y[n], double x[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) x[i] = 2 * y[i];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("kind", [PLAIN, checked(CHECKS)], ids=["plain", "checked"])
+def test_host_functions_of_units_are_compiled_once(
+    emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Instrumentation
+) -> None:
+    """Units that are compiled whole, without the emulator and without its host functions find the same."""
+    known = tmp_path / "known"
+    known.mkdir()
+    monkeypatch.setattr(core, "_folder", lambda: known)
+    _, unit, _ = polytile.compile(SHIFTED, name="shifted.c").write(tmp_path)
+    text = unit.read_text()
+    assert "x[i] =" in text
+    unit.write_text(text.replace("x[i] =", "x[i + 1] ="))
+    found = []
+    for number in range(3):
+        library = EmulatorLibrary.open(compile_shared(unit, tmp_path / f"{number}.so", instrumentation=kind))
+        assert len(list(known.glob("*/emulator.o"))) == min(number, 1)
+        assert len(list(known.glob("*/*/support.o"))) == number // 2
+        y, x = np.arange(70.0), np.zeros(70)
+        status = library.function("polytile_shifted_scop0")(70, *(ctypes.c_void_p(a.ctypes.data) for a in (y, x)))
+        found.append((status, x.tobytes(), findings(library, text) if kind.checks else []))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][2]) == bool(kind.checks)
+
+
+def test_what_does_not_compile_apart_is_compiled_whole(
+    emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Host functions that need what stands before them in their unit."""
+    known = tmp_path / "known"
+    known.mkdir()
+    monkeypatch.setattr(core, "_folder", lambda: known)
+    _, unit, _ = polytile.compile(SHIFTED, name="shifted.c").write(tmp_path)
+    text = unit.read_text()
+    unit.write_text("#define YES true\n" + text.replace("bool ok() const { return", "bool ok() const { return YES &&"))
+    for number in range(4):
+        library = EmulatorLibrary.open(compile_shared(unit, tmp_path / f"{number}.so"))
+        y, x = np.arange(70.0), np.zeros(70)
+        assert library.function("polytile_shifted_scop0")(70, *(ctypes.c_void_p(a.ctypes.data) for a in (y, x))) == 0
+        assert list(x) == list(2 * y)
+    assert not list(known.glob("*/*/support.o"))
+
+
 def test_without_an_object_libraries_are_compiled_whole(
     emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def test_rows_that_do_not_begin_at_a_sector(run: Run) -> None:
     assert costs(only(counts, "in")) == (2, 64, 4 + 5 + 5 + 5)
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(
     ("kernel", "stride", "wavefronts", "ideal"),
     [

@@ -75,6 +75,7 @@ def test_blocks_that_do_not_meet_are_unordered(opened: Get, name: str, build: st
         assert {place.line for finding in found for place in finding.places} == marked_lines(name)
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", STUCK)
 def test_all_threads_of_all_blocks_must_come(opened: Get, name: str, build: str) -> None:

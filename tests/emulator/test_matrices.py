@@ -107,6 +107,7 @@ def test_all_lanes_must_come(opened: Open, build: str, name: str, says: str) -> 
     assert library.allocated_bytes() == 0
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", ["wide", "copied"])
 def test_vectors_and_copies(opened: Open, build: str, name: str) -> None:

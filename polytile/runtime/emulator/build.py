@@ -13,10 +13,11 @@ from pathlib import Path
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator.core import Core, shared_core
+from polytile.runtime.emulator.core import Core, shared_core, shared_support
 from polytile.runtime.emulator.host_compiler import HostCompiler, host_compiler
 from polytile.runtime.emulator.instrument import PLAIN, Instrumentation
 from polytile.runtime.emulator.process import run_to_end
+from polytile.runtime.emulator.unit_support import supported_unit
 
 INCLUDE_DIRECTORY = Path(__file__).resolve().parent / "include"
 COMPILE_TIMEOUT = 300.0
@@ -112,15 +113,40 @@ def compile_shared(
     own = (*_define_flags(defines), *extra_flags, *instrumentation.flags(host_compiler()))
     optimise = optimise or (_optimisation() if instrumentation == PLAIN else "-O1")
     of_core = (flag for flag in own if not _only_warns(flag))
-    core = shared_core(host_compiler(), (*_base_flags(host_compiler(), fp_contract), optimise, *of_core), timeout)
+    kind = (*_base_flags(host_compiler(), fp_contract), optimise, *of_core)
+    core = shared_core(host_compiler(), kind, timeout)
     if core is None and instrumentation == PLAIN:
         return _build(cu, out, (*_SHARED_FLAGS, *own), fp_contract, optimise).run(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="polytile-") as directory:
         part = Path(directory) / f"{out.stem}.o"
+        if core is not None and not instrumentation.counting and not extra_flags:
+            with suppress(HostCompileError):  # what cannot be compiled apart is compiled whole
+                if support := _compile_against_support(cu, part, kind, core, timeout):
+                    return _link((part, core.object, support), out, (), timeout)
         apart = () if core is None else core.flags(bool(extern_shared_flags(_text(cu))))
         _build(cu, part, ("-c", *own, *apart), fp_contract, optimise).run(timeout=timeout)
         parts = (part,) if core is None else (part, core.object)
         return _link(parts, out, extra_flags, timeout)
+
+
+def _compile_against_support(
+    cu: str | Path, out: Path, kind: tuple[str, ...], core: Core, timeout: float
+) -> Path | None:
+    """Compile a unit without the host functions that units share; returns their object, or None where there is none."""
+    compiler, text = host_compiler(), _text(cu)
+    source = out.with_name(f"{out.stem}.cu" if isinstance(cu, str) else cu.name)  # what messages call it
+    unit = supported_unit(text, source) if compiler.is_gcc else None
+    if unit is None:
+        return None
+    support = shared_support(core, compiler, kind, unit.definitions, timeout)
+    if support is None:
+        return None
+    source.write_bytes(unit.text.encode("utf-8", "surrogateescape"))
+    names = extern_shared_flags(text)
+    headers = () if isinstance(cu, str) else (f"-iquote{cu.parent}",)
+    flags = (*kind, *names, "-c", *headers, *core.flags(bool(names)))
+    EmulatorBuild((source,), out, compiler, flags).run(timeout=timeout)
+    return support
 
 
 def _only_warns(flag: str) -> bool:
@@ -221,7 +247,7 @@ def _build(cu: str | Path, out: Path, flags: Sequence[str], fp_contract: bool, o
 
 def _text(cu: str | Path) -> str:
     try:
-        return cu if isinstance(cu, str) else cu.read_text(errors="replace")
+        return cu if isinstance(cu, str) else cu.read_text(errors="surrogateescape")
     except OSError as error:
         raise DeviceError(f"cannot read {cu}: {error.strerror}") from error
 

@@ -82,6 +82,28 @@ def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) 
     return core if _compiled((*command, _OBJECT, "-c", "-x", "c++"), core.header, core.object, timeout) else None
 
 
+def shared_support(
+    core: Core, compiler: HostCompiler, flags: tuple[str, ...], definitions: str, timeout: float
+) -> Path | None:
+    """Return the object of the host functions that units share (unit_support.py), for the flags of `core`.
+
+    None for the first unit that has these functions, and where they do not compile apart.
+    """
+    folder = core.object.parent / hashlib.sha256(definitions.encode()).hexdigest()[:16]
+    support, source = folder / "support.o", folder / "support.cpp"
+    if support.exists():
+        return support
+    if not folder.exists():
+        with contextlib.suppress(OSError):
+            folder.mkdir()
+        return None
+    if not os.access(folder, os.W_OK):
+        return None
+    _write_whole(source, definitions)
+    command = (*compiler.command, *flags, "-w", *core.flags(False), "-c", "-x", "c++")
+    return support if _compiled(command, source, support, timeout) else None
+
+
 def _compiled(command: tuple[str, ...], source: Path, output: Path, timeout: float) -> bool:
     """Compile; the output appears only when it is complete."""
     with tempfile.TemporaryDirectory(dir=source.parent) as folder:
