@@ -5,6 +5,7 @@ The quick suite is what is not slow; `pytest --all` runs all tests. A file that 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -17,27 +18,36 @@ SLOW_FOLDERS = frozenset(Path(__file__).parent / name for name in ("gpu", "mutat
 
 def slow_ones(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """What the quick suite leaves out; afterwards the mark `slow` says so too, for `-m`."""
-    found, seen = set(), set()
+    found, functions = set(), defaultdict(list)
     for item in items:
-        function = item.nodeid.partition("[")[0]
-        if _is_slow(item, first=function not in seen):
-            found.add(item)
-            item.add_marker("slow")
-        else:
-            item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "slow"]
-        seen.add(function)
+        functions[item.nodeid.partition("[")[0]].append(item)
+    for same in functions.values():
+        for number, item in enumerate(same):
+            if _is_slow(item, number, len(same)):
+                found.add(item)
+                item.add_marker("slow")
+            else:
+                item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "slow"]
     return found
 
 
-def _is_slow(item: pytest.Item, first: bool) -> bool:
-    """A test of a file or a folder whose tests are slow may be quick; `first`: of the parameters of a function."""
+def _is_slow(item: pytest.Item, number: int, count: int) -> bool:
+    """A test of a file or a folder whose tests are slow may be quick; `number`: of the `count` parameters of its
+    function."""
     mark = item.get_closest_marker("slow")
     if mark is None and not _in_slow_folder(item.path):
         return False
     if item.get_closest_marker("quick") is not None:
-        return not first
-    names = () if mark is None else mark.kwargs.get("but", ())
-    return item.name.partition("[")[2].removesuffix("]") not in ((names,) if isinstance(names, str) else names)
+        return number > 0
+    but = () if mark is None else mark.kwargs.get("but", ())
+    if isinstance(but, int):
+        return is_left_out(but, number, count)
+    return item.name.partition("[")[2].removesuffix("]") not in ((but,) if isinstance(but, str) else but)
+
+
+def is_left_out(but: int, number: int, count: int) -> bool:
+    """Of `count` parameters, `but` remain, evenly spread: the first, and others where there are more."""
+    return number not in {kept * count // but for kept in range(but)}
 
 
 @cache

@@ -92,6 +92,7 @@ def echo(tmp_path: Path) -> str:
     return str(script)
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(
     "words",
     [

@@ -41,6 +41,7 @@ def test_error_is_located_and_explained(file: Path) -> None:
     assert error.location is not None and Path(error.location.file).is_file()
 
 
+@pytest.mark.slow(but=8)
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_pcpp_gives_the_same_line_and_message(file: Path) -> None:
     message, system = _answer(file, "pcpp"), _answer(file, "auto")

@@ -33,6 +33,7 @@ def shapes(scop: Scop, values: dict[str, int]) -> dict[str, tuple[int, ...]]:
     }
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("name", sorted(p.stem for p in SUITE.glob("*.c")))
 def test_sizes_of_the_suite(name: str) -> None:
     (scop,) = read_program(str(SUITE / f"{name}.c")).scops

@@ -72,6 +72,7 @@ def test_a_right_plan_holds(genuine: Plan) -> None:
     assert not list(problems(genuine))
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_plan_does_not(genuine: Plan, name: str) -> None:
     change, reason = CHANGES[name]

@@ -163,6 +163,7 @@ def test_variables_that_are_negations() -> None:
     assert printed(*body, index_type="long long") == body
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("text", [DOWN, WINDOWS, CHOICES], ids=["down", "windows", "choices"])
 def test_computes_the_same(text: str) -> None:
     scop = scop_of(text, schedule="classic", block=(4,))

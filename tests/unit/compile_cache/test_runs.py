@@ -126,6 +126,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     return Commands(tmp_path, lambda: tuple(capsys.readouterr()), compiled)  # type: ignore[arg-type, return-value]
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(
     ("text", "words", "status", "said"),
     [
@@ -221,6 +222,7 @@ def test_the_variable_turns_it_off(commands: Commands, monkeypatch: pytest.Monke
     assert commands.entries == [] and not Path("0").exists()
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize(
     "words",
     [

@@ -146,6 +146,7 @@ def plan_of(program: str, steps: int) -> DistributionPlan:
     return distribute(scop_of_file(program) if program.endswith(".c") else scop_of(program), steps)
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize(("program", "steps", "change", "kind"), PLANTED)
 def test_planted_errors_are_refused(program: str, steps: int, change: Change, kind: str) -> None:
     plan = plan_of(program, steps)

@@ -98,6 +98,7 @@ def test_ranks_send_what_they_have_and_receive_each_halo_element_once(
             assert needed == held[rank][exchange.array]
 
 
+@pytest.mark.slow(but=20)
 @MODES
 @pytest.mark.parametrize("extents", EXTENTS, ids=lambda e: f"{len(e)}d")
 @pytest.mark.parametrize("ranks", RANKS)

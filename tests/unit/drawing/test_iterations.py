@@ -92,6 +92,7 @@ def test_a_picture_has_as_many_points_as_isl_counts(name: str) -> None:
     _check(scop, drawing)
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("program", [ADD, FOUR_LOOPS, SERIAL, AROUND], ids=["add", "four loops", "serial", "around"])
 @pytest.mark.parametrize("n", [0, 1, 5, 33])
 def test_of_each_size(program: tuple[str, str], n: int) -> None:

@@ -142,6 +142,7 @@ for (int i = 1; i < n; i++)
 }
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize(("arguments", "body", "expected"), BY_HAND.values(), ids=BY_HAND)
 def test_reasons_by_hand(arguments: str, body: str, expected: list[str]) -> None:
     assert list(reasons(compiled(arguments, body).loops)) == expected
@@ -246,6 +247,7 @@ TRACED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("arguments", "body"), TRACED.values(), ids=TRACED)
 def test_kinds_and_least_pairs_are_those_of_a_run(arguments: str, body: str) -> None:
     """At sizes from 0 on: loops without carried dependences are parallel, others have the least pair of the first run

@@ -46,6 +46,7 @@ OLD = {
 }
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", OLD)
 def test_what_has_no_type_is_an_int(name: str) -> None:
     (scop,) = polytile.compile(OLD[name], strict=True).scops

@@ -87,6 +87,7 @@ def compared(source: Preprocessed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [outcome(source), outcome(source)] == [expected, expected]  # the second of what the first has parsed
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("name", FILES)
 def test_trees_and_errors_are_those_of_the_whole_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compared(preprocess("f.c", FILES[name]), monkeypatch)
@@ -123,6 +124,7 @@ def test_only_the_last_heads_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(shipped_declarations._known) == 2
 
 
+@pytest.mark.slow(but=10)
 @pytest.mark.parametrize("header", sorted(str(path.relative_to(HEADERS)) for path in HEADERS.rglob("*.h")))
 def test_a_line_that_can_be_left_out_declares_one_function(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = preprocess("f.c", f"#include <{header}>\n")

@@ -70,6 +70,7 @@ def names(program: SourceProgram) -> list[str]:
     return [scop.name for scop in program.scops]
 
 
+@pytest.mark.slow(but=8)
 @pytest.mark.parametrize("behind", [False, True], ids=["in front", "behind"])
 @pytest.mark.parametrize("name", READ)
 def test_all_is_read_with(name: str, behind: bool) -> None:

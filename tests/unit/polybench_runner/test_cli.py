@@ -147,6 +147,7 @@ ODD: dict[str, dict[str, Any]] = {
 WRONG |= {name: json.dumps({**MEASURED, **odd}).encode() for name, odd in ODD.items()}
 
 
+@pytest.mark.slow(but=20)
 @pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize("command", ["estimates", "replay", "kernels", "report", "sweep", "limits"])
 def test_wrong_files_are_told_with_a_hint(

@@ -82,6 +82,7 @@ def test_reading_before_and_after_a_measurement(written: Path, capsys: pytest.Ca
     assert (written / "table.md").read_text() in out
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("guard", "more", "row", "status"),
     [

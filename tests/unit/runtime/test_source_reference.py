@@ -242,6 +242,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("fault", PLANTED)
 def test_faults_of_the_frontend_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant, message = PLANTED[fault]

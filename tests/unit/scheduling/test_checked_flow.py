@@ -29,6 +29,7 @@ FROM_AN_EARLIER_ONE = ("i", FIRST, "(i * 2) % 3 < 2 && m == 7 && j % 4 == 0 && i
 SIZES = (0, 1, 7, 8, 40)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize(("start", "first", "condition"), [FROM_BEFORE, FROM_AN_EARLIER_ONE])

@@ -184,6 +184,7 @@ def source(scop: Callable[..., Scop]) -> Scop:
     return scop(ARGUMENTS, JACOBI)
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_versions_are_refused(source: Scop, name: str) -> None:
     (one,) = found_in(source)

@@ -85,6 +85,7 @@ def split(scop: Scop) -> BandTree | None:
     return next((c for c in found if c.fusion == SPLIT), None)
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_structure(name: str, compiled: Callable[..., Any], shape: Callable[[isl.Schedule], str]) -> None:
     arguments, body, expected = PROGRAMS[name]

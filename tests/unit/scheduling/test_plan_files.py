@@ -149,6 +149,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str, str]] = [
 ]
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(("which", "change", "message", "hint"), WRONG)
 def test_wrong_placements(
     atax: polytile.Program, which: str, change: Callable[[dict[str, Any]], Any], message: str, hint: str

@@ -102,6 +102,7 @@ def compiled(compiled: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *parts, **settings: compiled(*parts, **{"schedule": "classic", **settings})
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_structure(compiled: Callable[..., Any], shape: Callable[[isl.Schedule], str], name: str) -> None:
     arguments, body, expected = PROGRAMS[name]

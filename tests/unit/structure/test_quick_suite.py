@@ -36,7 +36,8 @@ def kept(file: Path) -> Iterator[str]:
                 yield name
             elif isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.slow":
                 names = ast.literal_eval(mark.keywords[0].value)
-                yield from (f"{name}[{each}]" for each in ((names,) if isinstance(names, str) else names))
+                names = (names,) if isinstance(names, str) else names
+                yield from [name] if isinstance(names, int) else (f"{name}[{each}]" for each in names)
 
 
 @pytest.mark.slow
@@ -76,6 +77,11 @@ def config(folder: Path, *arguments: str, **options: bool) -> pytest.Config:
     parameters = SimpleNamespace(dir=folder)
     made = SimpleNamespace(args=arguments, option=SimpleNamespace(**given), invocation_params=parameters)
     return made  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("but", "count", "quick"), [(1, 3, {0}), (2, 5, {0, 2}), (3, 9, {0, 3, 6}), (4, 2, {0, 1})])
+def test_parameters_that_remain_are_spread_evenly(but: int, count: int, quick: set[int]) -> None:
+    assert {number for number in range(count) if not selection.is_left_out(but, number, count)} == quick
 
 
 def test_one_process_runs_what_is_named_alone() -> None:

@@ -51,6 +51,7 @@ EXACT: dict[str, tuple[tuple[str, ...], list[Subscripts]]] = {
 }
 
 
+@pytest.mark.slow(but=12)
 @pytest.mark.parametrize("case", EXACT)
 @pytest.mark.parametrize("tiles", [(1, 1), (4, 16), (16, 16), (8, 40), (32, 3), (5, 64)])
 def test_lines_of_a_tile(scop: Callable[..., Scop], case: str, tiles: tuple[int, int]) -> None:

@@ -198,6 +198,7 @@ ONE_STEP = [
 ]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("program", "kind", "side", "measured"), ONE_STEP)
 def test_kernels_of_one_iteration_are_within_a_fifth(program: str, kind: str, side: int, measured: float) -> None:
     defines = ["EXTRALARGE_DATASET", f"DATA_TYPE={kind}"]

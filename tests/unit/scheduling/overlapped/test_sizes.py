@@ -130,6 +130,7 @@ REGISTERS = {
 }
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("case", REGISTERS)
 def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, tuple[int, ...], tuple[int, ...]]) -> None:
     source, iterations, block, tile = case
@@ -295,6 +296,7 @@ def test_rounds_are_of_the_blocks_that_are_launched(chunk: int) -> None:
     assert estimate.microseconds == pytest.approx(1e3 * measured, rel=0.22)
 
 
+@pytest.mark.slow(but=10)
 @pytest.mark.parametrize(
     "source, tile, height",
     [

@@ -40,6 +40,7 @@ def prove(source: str, plan: OverlappedTiles) -> tuple[str, ...]:
     return prove_overlapped(problem.scop, problem.scop, problem.dependences, plan)
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(("source", "iterations"), RIGHT)
 def test_right_plans_are_proven(source: str, iterations: int, plan_of: PlanOf) -> None:
     plan = plan_of(source, iterations)
@@ -62,6 +63,7 @@ def test_blocks_in_place_write_no_element_that_they_read(plan_of: PlanOf) -> Non
         prove(COPY_BACK, replace(copied, in_place=True, shadows=(), stores=stores))
 
 
+@pytest.mark.slow(but=10)
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("source", ["stencilgen/j2d5pt.c", "polybench/jacobi-2d.c", "stencilgen/j3d27pt.c"])
 def test_planted_errors_are_refused(source: str, mistake: str, plan_of: PlanOf) -> None:

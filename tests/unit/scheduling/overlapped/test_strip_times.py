@@ -61,6 +61,7 @@ def milliseconds(source: str, plan: OverlappedTiles) -> float:
     return stream_estimate(plan, problem.scop, h100(problem.machine), sizes_of(source)).microseconds / 1000
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("source", MEASURED)
 def test_estimates_are_near_what_was_measured_and_in_its_order(source: str) -> None:
     measured = [ms for *_, ms in MEASURED[source]]

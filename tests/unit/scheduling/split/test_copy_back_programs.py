@@ -105,6 +105,7 @@ def test_tiles_of_versions_are_filled_with_what_is_read(ctype: str) -> None:
         assert found.bitwise
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("first", [-3, -2, 0, 5])
 def test_steps_may_begin_anywhere(first: int) -> None:
     scop = compiled(PROGRAMS["steps from a parameter"])

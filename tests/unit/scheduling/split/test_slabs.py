@@ -37,6 +37,7 @@ def explained(scop: CompiledScop) -> str:
     return "\n".join(scop.compilation.considered)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 7])
 def test_results_are_those_of_c(steps: int) -> None:
     scop = compiled((11,), 2)

@@ -102,6 +102,7 @@ def conflicts(scop: Scop) -> isl.UnionMap:
     return pairs.intersect(order.lex_lt_union_map(order)).intersect_params(scop.context)
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", CASES)
 def test_each_instance_is_in_one_tile(name: str) -> None:
     case, height, tops = CASES[name]
@@ -117,6 +118,7 @@ def test_each_instance_is_in_one_tile(name: str) -> None:
         assert seen.is_equal(tiles.domain)
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", [name for name in CASES if name != "heat-3d"])
 def test_all_conflicting_pairs_run_forwards(name: str) -> None:
     case, height, tops = CASES[name]

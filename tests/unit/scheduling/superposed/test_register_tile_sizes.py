@@ -63,6 +63,7 @@ SIZES += [(66, 30, 8)]
 
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_structure(name: str, compiled: Callable[..., Any], shape: Callable[..., str]) -> None:
     program, blocks = PROGRAMS[name]
@@ -134,6 +135,7 @@ def test_sizes_that_are_asked_for(compiled: Callable[..., Any], shape: Callable[
         assert "block[i/8,j/32]" in shape(found.schedule.tree)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("sizes", "blocks"),
     [

@@ -229,6 +229,7 @@ def proposed(scop: Scop) -> isl.Schedule:
     return found.schedule.tree
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("name", TREES)
 def test_trees(name: str, c_file: Callable[..., str], shape: Callable[..., str]) -> None:
     assert shape(proposed(read_program("test.c", c_file(*PROGRAMS[name])).scops[0]), threads=True) == TREES[name]
