@@ -70,8 +70,8 @@ def changed_values(
         wanted = _between_statements(_condensed(before.of(array.name).flow, theirs), carry, program)
         given = _condensed(_union([_direct(after, copies, name) for name in holders], wanted), ours)
         found += _compare(source, array.name, wanted, given, "reads values")
-        unset = _renamed(before.of(array.name).uninitialised, theirs).apply_domain(carry)
-        still = _renamed(_first_values(source, program, after, copies, array.name), ours)
+        unset = _renamed(before.of(array.name).uninitialised, theirs).coalesce().apply_domain(carry)
+        still = _renamed(_first_values(source, program, after, copies, array.name), ours).coalesce()
         found += _compare(source, array.name, _elements(unset, still), _elements(still, still), "reads earlier values")
         if is_seen(source, array.name):
             last = _condensed(last_writers(source, array.name), theirs).apply_domain(carry)
@@ -112,18 +112,13 @@ def _compare(scop: Scop, array: str, wanted: isl.UnionMap, given: isl.UnionMap, 
     return [Change(array, wanted.subtract(given).union(given.subtract(wanted)), what)]
 
 
-def _renamed(reads: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
-    """Replace instances of reads by the results that they make up.
+def _renamed(relation: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
+    """Replace instances in the domain of a relation by the results that they make up.
 
     The others are not mapped through an identity: it has the pieces of their domain, and their product with the pieces
-    of the reads is what takes long.
+    of the relation is what takes long.
     """
-    return reads.apply_domain(results).union(reads.subtract_domain(results.domain())).coalesce()
-
-
-def _renaming(instances: isl.UnionSet, results: isl.UnionMap) -> isl.UnionMap:
-    """Return the relation from instances to the results that they make up, and others to themselves."""
-    return results.union(isl.UnionSet.identity(instances.subtract(results.domain())))
+    return relation.apply_domain(results).union(relation.subtract_domain(results.domain()))
 
 
 def _condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
@@ -134,8 +129,8 @@ def _condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
     """
     if results.is_empty():
         return flow
-    names = _renaming(flow.domain().union(flow.range()), results)
-    found = flow.apply_domain(names).apply_range(names).subtract(isl.UnionSet.identity(results.range()))
+    found = _renamed(_renamed(flow, results).reverse(), results).reverse()
+    found = found.subtract(isl.UnionSet.identity(results.range()))
     return found.detect_equalities().coalesce()  # what steps of one result send in pieces is one piece
 
 
