@@ -12,7 +12,7 @@ Nothing is relaxed after that: the new order of the steps is kept as any is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -22,7 +22,7 @@ from polytile.ir.isl_util import maps, union_of
 from polytile.ir.partial_results import Reversed
 from polytile.ir.reads_apart import in_place, with_reads_apart
 from polytile.ir.reductions import partial_type
-from polytile.ir.scop import AccessKind, Reduction, Scop, Statement
+from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.chains import accumulated, own_element
 from polytile.scheduling.analysis.dependences import Dependences, array_values
@@ -44,10 +44,10 @@ def in_order_of_terms(scop: Scop, dependences: Dependences, *, strict: bool = Fa
     if not sums:
         return None
     components, _ = condensed(graph_of((s.name for s in scop.statements), map(_names, maps(dependences.flow))))
+    known = _apart(scop, dependences, sums)
     found: list[Reversed] = []
     for statement in sums:
         together = next(c for c in components if statement.name in c)
-        known = _apart(scop, dependences, statement)
         terms = _terms(known, statement, together)
         made = None if terms.is_empty() else _reversible(*known, statement.name, strict=strict)
         if made is not None:
@@ -62,20 +62,18 @@ def reversible(scop: Scop, dependences: Dependences, statement: Statement) -> Re
 
     So they have where sums of signed integers could overflow in another order.
     """
-    return _reversible(*_apart(scop, dependences, statement), statement.name)
+    return _reversible(*_apart(scop, dependences, [statement]), statement.name)
 
 
-def _apart(scop: Scop, dependences: Dependences, statement: Statement) -> tuple[Scop, Dependences]:
-    """Separate a statement's reads of other elements of the array that it accumulates into.
+def _apart(scop: Scop, dependences: Dependences, sums: Sequence[Statement]) -> tuple[Scop, Dependences]:
+    """Separate what statements read of other elements of the arrays that they accumulate into.
 
-    The dependences come with the Scop, of that array those of values alone.
+    The dependences come with the Scop, of these arrays those of values alone.
     """
-    apart = with_reads_apart(scop, (statement.name,))
-    array = (apart.statement(statement.name).reduction or Reduction("", "")).array
-    if apart is scop:
-        return scop, dependences
-    values = array_values(apart, array, MAX_OPERATIONS)
-    return apart, replace(dependences, by_array=tuple(values if d.array == array else d for d in dependences.by_array))
+    arrays = {reduction.array for s in sums if (reduction := in_place(s)) is not None}
+    apart = with_reads_apart(scop, {s.name for s in sums})
+    found = (array_values(apart, d.array, MAX_OPERATIONS) if d.array in arrays else d for d in dependences.by_array)
+    return apart, replace(dependences, by_array=tuple(found)) if arrays else dependences
 
 
 def _terms(known: tuple[Scop, Dependences], statement: Statement, together: Collection[str]) -> isl.UnionMap:
