@@ -24,7 +24,7 @@ from polytile.ir.read_order import reads_first
 from polytile.ir.reads_apart import in_place
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
-from polytile.scheduling.analysis.dependences import promised_pairs
+from polytile.scheduling.analysis.independent_pairs import promised_pairs
 from polytile.scheduling.proof.atomics import indivisible
 from polytile.version import __version__
 

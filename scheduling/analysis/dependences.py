@@ -14,18 +14,21 @@ do not share elements (`#pragma polytile independent(x)`).
 from __future__ import annotations
 
 from dataclasses import field, replace
-from itertools import product
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
-from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
+from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.analysis.checked_flow import flow as checked_flow
 from polytile.scheduling.analysis.data_offsets import separate_pairs
+from polytile.scheduling.analysis.finished_elements import finished_reads, values_of_finished
+from polytile.scheduling.analysis.independent_pairs import commuting_pairs, promised_pairs
 from polytile.scheduling.analysis.private_values import private_flow
 from polytile.scheduling.analysis.reduced_schedules import flow_by_location
 from polytile.scheduling.analysis.source_order import SourceOrder
+
+_KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +174,21 @@ def _flow(
         users = users.union(kill.domain())
     order = scop.schedule.intersect_domain(users)
     found = flow_by_location(sinks, must, may, order.get_map(), kill) if scop.privatised else []
-    return found[0] if found else checked_flow(sinks, must, may, order, kill)
+    return found[0] if found else checked_flow(sinks, must, may, order.get_map() if _is_band(order) else order, kill)
 
 
-def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayDependences:
-    """Compute the dependences through `array`, exact if `max_operations` isl operations (0: any number) suffice."""
+def _is_band(order: isl.Schedule) -> bool:
+    """Return whether a tree is one band: isl takes less time by its times."""
+    node = order.get_root().child(0)
+    return node.get_type() == isl.schedule_node_type.band and node.child(0).get_type() == isl.schedule_node_type.leaf
+
+
+def _accesses(scop: Scop, array: str, *kinds: AccessKind) -> list[isl.UnionMap]:
+    return [scop.accesses(kind, arrays=frozenset((array,))) for kind in kinds]
+
+
+def array_dependences(scop: Scop, array: str, max_operations: int = 0, *, exact: bool = True) -> ArrayDependences:
+    """Compute the dependences through `array`, exact if they may be and `max_operations` (0: any number) suffice."""
     writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
     reads = scop.accesses(AccessKind.READ, arrays=frozenset((array,)))
     if writes.is_empty():
@@ -183,7 +196,7 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
         return ArrayDependences(array, empty, empty, empty, reads)
     try:
         with budget(max_operations):
-            found = _exact(scop, array, reads, writes)
+            found = (_exact if exact else _conflicts)(scop, array, reads, writes)
     except OverBudgetError:
         found = _conflicts(scop, array, reads, writes)
         flow = _private_flow(scop, array, max_operations)
@@ -199,42 +212,6 @@ def unordered_updates(scop: Scop, found: ArrayDependences) -> isl.UnionMap | Non
         return None
     pairs = found.free.intersect(commuting_pairs(scop, found.array))
     return pairs.subtract(promised_pairs(scop, found.array)).subtract(separate_pairs(scop, found.array))
-
-
-def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:
-    """Return all pairs of instances that update elements of `array` by the same operation alone."""
-    total = isl.UnionMap.empty(scop.context.get_space().params())
-    for op in {u.op for s in scop.statements for u in s.updates if u.array == array}:
-        same = isl.UnionSet.empty(scop.context.get_space().params())
-        for statement in scop.statements:
-            if Reduction(op, array) in statement.updates:
-                same = same.union(isl.UnionSet.from_set(statement.domain))
-        total = total.union(isl.UnionMap.from_domain_and_range(same, same))
-    return total
-
-
-def promised_pairs(scop: Scop, array: str) -> isl.UnionMap:
-    """Return the pairs of instances in different iterations of a loop whose iterations do not share elements of
-    `array`, as the user promises: `{ S[t, i] -> T[t, j] : i != j }` for a loop over i inside one over t."""
-    own, total = scop.array(array), isl.UnionMap.empty(scop.context.get_space().params())
-    for name, loop in scop.independent:
-        if name not in ("", own.root) or (not name and (not own.extents or own.origin is not Origin.EXTERNAL)):
-            continue
-        inside = [s for s in scop.statements if loop in s.loops and len(s.loops) == len(s.iterators)]
-        for first, then in product(inside, inside):
-            depth = first.loops.index(loop)
-            if first.loops[:depth] == then.loops[: then.loops.index(loop)]:
-                total = total.union(isl.UnionMap.from_map(_apart(first, then, depth)))
-    return total
-
-
-def _apart(first: Statement, then: Statement, depth: int) -> isl.Map:
-    """Return the instances in different iterations of the loop at a depth, in the same ones of those around it."""
-    pairs = isl.Map.from_domain_and_range(first.domain, then.domain)
-    for k in range(depth):
-        pairs = pairs.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
-    same = pairs.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)
-    return pairs.subtract(same)
 
 
 def _without_commuting(found: ArrayDependences, pairs: isl.UnionMap) -> ArrayDependences:
@@ -282,37 +259,33 @@ def _private_flow(scop: Scop, array: str, max_operations: int) -> isl.UnionMap |
 
 def values_through(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
     """Return the flow through `array`, and the reads that may see a value from before the SCoP."""
-    reads, must, may, kills = (
-        scop.accesses(kind, arrays=frozenset((array,)))
-        for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
-    )
-    found = _flow(scop, reads, must, may, kills)
-    return found.get_may_dependence(), found.get_may_no_source()
+    reads, must, may, kills = _accesses(scop, array, *_KINDS)
+    finished = isl.UnionMap.empty(reads.get_space())
+    if _is_band(scop.schedule) and may.is_empty() and kills.is_empty():
+        finished = finished_reads(reads, must, scop.schedule.intersect_domain(reads.union(must).domain()).get_map())
+    found = _flow(scop, reads.subtract(finished), must, may, kills)
+    flow, unset = found.get_may_dependence(), found.get_may_no_source()
+    if finished.is_empty():
+        return flow, unset
+    further, first = values_of_finished(scop, array, finished)
+    return flow.union(further), unset.union(first)
 
 
 def certain_flow(scop: Scop, array: str) -> isl.UnionMap:
     """Return the flow through `array` from must-writes that no may-write in between can hide."""
-    reads, must, may, kills = (
-        scop.accesses(kind, arrays=frozenset((array,)))
-        for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
-    )
+    reads, must, may, kills = _accesses(scop, array, *_KINDS)
     return _flow(scop, reads, must, may, kills).get_must_dependence()
 
 
 def unset_reads(scop: Scop, array: str, reads: isl.UnionMap) -> isl.UnionMap:
     """Return those of `reads` of `array` whose element no instance has written before, not even perhaps."""
-    must, may, kills = (
-        scop.accesses(kind, arrays=frozenset((array,)))
-        for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
-    )
+    must, may, kills = _accesses(scop, array, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
     return _flow(scop, reads, must, may, kills).get_must_no_source()
 
 
 def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
     flow, unset = values_through(scop, array)
-    must, may = (
-        scop.accesses(kind, arrays=frozenset((array,))) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE)
-    )
+    must, may = _accesses(scop, array, AccessKind.WRITE, AccessKind.MAY_WRITE)
     output = _flow(scop, writes, must, may).get_may_dependence()
     return ArrayDependences(array, flow, _anti(scop, reads, must, may).subtract(output), output, unset)
 
@@ -349,18 +322,22 @@ def _ends(m: isl.Map) -> tuple[str, str]:
     return str(m.get_tuple_name(isl.dim_type.in_)), str(m.get_tuple_name(isl.dim_type.out))
 
 
-def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences] | None = None) -> Dependences:
+def analyse(
+    scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences] | None = None, *, exact: bool = True
+) -> Dependences:
     """Compute the dependences of a Scop, under a budget of isl operations for each array (0: none).
 
-    `known` is a Scop that this one was made from, with its dependences under that budget: they still hold for arrays
-    whose statements, accesses and order are the same.
+    `known` is a Scop that this one was made from, with its dependences: they still hold for arrays whose statements,
+    accesses and order are the same. If not `exact`, all conflicts count through other arrays.
     Example: `for (i) { S0: s = 0; for (j) S1: s += A[i][j]; }` has flow S0[i] -> S1[i, 0] and S1[i, j] -> S1[i, j + 1],
     output S1[i, m - 1] -> S0[i + 1], and the reduction S1[i, j] -> S1[i, j + 1].
     """
     found = []
     for array in scop.arrays:
-        same = known is not None and same_accesses(scop, known[0], array.name)
-        found.append(known[1].of(array.name) if known and same else array_dependences(scop, array.name, max_operations))
+        if known is not None and same_accesses(scop, known[0], array.name):
+            found.append(known[1].of(array.name))
+        else:
+            found.append(array_dependences(scop, array.name, max_operations, exact=exact))
     return collected(scop, tuple(found))
 
 

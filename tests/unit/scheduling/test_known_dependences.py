@@ -67,9 +67,9 @@ def test_only_what_changed_is_analysed(scop: Callable[..., Scop], monkeypatch: p
     known = (split, analyse(split))
     asked = []
 
-    def watched(program: Scop, array: str, operations: int = 0) -> object:
+    def watched(program: Scop, array: str, operations: int = 0, *, exact: bool = True) -> object:
         asked.append(array)
-        return array_dependences(program, array, operations)
+        return array_dependences(program, array, operations, exact=exact)
 
     monkeypatch.setattr(module, "array_dependences", watched)
     analyse(after, known=known)
