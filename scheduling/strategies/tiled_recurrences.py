@@ -69,7 +69,8 @@ def _tiled(problem: Problem) -> Candidate | None:
         if first is None or _with_what_they_wait_for(scop, tiles, first, others) is None:
             continue  # before what takes longer: that between steps into one element comes on top of it
         changed = with_early_terms(scop, replace(made, first=str(first)))
-        found = analyse(changed, problem.options.array_operations, (scop, problem.dependences))
+        known = scop, problem.dependences
+        found = analyse(changed, problem.options.array_operations, known, exact=False)  # tiles order all conflicts
         needed = found.all.intersect_params(scop.context)
         ready = _with_what_they_wait_for(scop, tiles, first, needed)
         if ready is None:
