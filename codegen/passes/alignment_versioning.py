@@ -23,7 +23,7 @@ from polytile.codegen.passes.warp_lanes import WarpLanes
 from polytile.dataclass import dataclass
 from polytile.ir.arith import both
 from polytile.ir.expr import BOOL, Access, Assign, Binary, Declare, Expr, For, If, Name, Scope, Stmt
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements
 from polytile.ir.gpu_ops import Aligned, Load, Store
 from polytile.ir.linear_access import Known, behind, element, expanded
 from polytile.ir.polynomial import Polynomial, difference, index_of, linear, residue, slope
@@ -162,7 +162,7 @@ class Unguarded:
 
 def unguarded(loop: For) -> Unguarded:
     """Take the conditions that are linear inequalities of unchanged names out of a loop's body."""
-    targets = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
+    targets = [n.target for s in loop.body for n in statements(s) if isinstance(n, Assign)]
     changing = {t.name for t in targets if isinstance(t, Name)}
     conditions: list[Expr] = []
     body = tuple(_unguarded(loop.body, {}, changing, conditions))

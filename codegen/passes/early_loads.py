@@ -24,7 +24,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.arith import both, select, zero
 from polytile.ir.def_use import value_names
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt
-from polytile.ir.expr_trees import rewrite, walk, with_bodies
+from polytile.ir.expr_trees import rewrite, statements, walk, with_bodies
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, evaluated, expanded
@@ -94,7 +94,7 @@ def update_early(
         if held:
             start += held.start
             changed |= held.changed
-    written = {n.target.array for n in walk(*body) if isinstance(n, Assign) and isinstance(n.target, Access)}
+    written = {n.target.array for n in statements(*body) if isinstance(n, Assign) and isinstance(n.target, Access)}
     updates = [use for _, use in found if id(use.stmt) in changed]
     operands = list(_operands(updates, written | kept, _made_inside(body), names))[: tuning.max_early_updates]
     for use in updates:
@@ -221,8 +221,8 @@ def _with_operands(stmt: Stmt, use: _Use, operands: Sequence[_Operand]) -> Stmt:
 def _made_inside(body: Sequence[Stmt]) -> set[str]:
     """Return the names that a body declares or changes."""
     found = set[str]()
-    for node in walk(*body):
-        match node:
+    for stmt in statements(*body):
+        match stmt:
             case Declare(name=name) | For(iterator=name) | Assign(target=Name(name=name)):
                 found.add(name)
     return found

@@ -46,7 +46,7 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
 )
-from polytile.ir.expr_trees import rewrite, walk
+from polytile.ir.expr_trees import rewrite, statements, walk
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import BlockIndex, GridExtent
 from polytile.ir.host import HostProgram
@@ -260,7 +260,7 @@ class _Fold:
 
 def _fold(kernel: Kernel, program: HostProgram) -> _Fold | None:
     """Return how a kernel's grid is folded; None where that is not possible, or saves few blocks."""
-    grids = {n.grid for n in walk(*program.body) if isinstance(n, Launch) and n.kernel == kernel.name}
+    grids = {n.grid for n in statements(*program.body) if isinstance(n, Launch) and n.kernel == kernel.name}
     if len(grids) != 1:
         return None
     sizes = {p.name for p in kernel.parameters if p.buffer is None and p.type.kind == "int"}

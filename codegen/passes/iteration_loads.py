@@ -16,7 +16,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import both, least, select, zero
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt
-from polytile.ir.expr_trees import rewrite, walk
+from polytile.ir.expr_trees import rewrite, statements, walk
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import Element, Known, at, behind, element, evaluated, expanded
 from polytile.ir.name_supply import Names
@@ -80,7 +80,7 @@ def loads_of(loop: For, setting: Setting, *, alike: bool = True) -> Iterator[Hel
 
     Those conditions are the same in all iterations, if they have to be `alike`.
     """
-    assigned = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
+    assigned = [n.target for s in loop.body for n in statements(s) if isinstance(n, Assign)]
     inner = {*(t.name for t in assigned if isinstance(t, Name)), *([loop.iterator] if alike else [])}
     yield from _loads(loop.body, {}, (), setting.kept, inner)
 
@@ -111,7 +111,7 @@ def _expanded(access: Access, known: Known) -> tuple[Expr, ...]:
 
 def targets(stmt: Stmt) -> Iterator[Access]:
     """Return the elements that a statement assigns to."""
-    return (n.target for n in walk(stmt) if isinstance(n, Assign) and isinstance(n.target, Access))
+    return (n.target for n in statements(stmt) if isinstance(n, Assign) and isinstance(n.target, Access))
 
 
 def mentions(node: Expr, names: set[str]) -> bool:

@@ -21,7 +21,7 @@ from polytile.codegen.passes.plan import LoweredPlan
 from polytile.ir.arith import both
 from polytile.ir.def_use import names_of
 from polytile.ir.expr import BOOL, INT, LLONG, Access, Binary, Cast, Declare, Expr, If, Literal, Name, Stmt
-from polytile.ir.expr_trees import rewrite, walk, with_bodies
+from polytile.ir.expr_trees import rewrite, statements, walk, with_bodies
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import Aligned, Store
 from polytile.ir.host import HostProgram
@@ -73,7 +73,7 @@ def _asks(stmt: Declare) -> bool:
 
 def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
     """Yield the vectors that a batch stores to arrays in memory, at places that are known where it begins."""
-    inside = {n.name for n in walk(*body) if isinstance(n, Declare)}
+    inside = {n.name for n in statements(*body) if isinstance(n, Declare)}
     for node in walk(*body):
         if isinstance(node, Store) and not node.cache and kernel.storage_of(node.target.array).space is Space.GLOBAL:
             parts = [n for s in node.target.subscripts for n in walk(s)]

@@ -16,7 +16,7 @@ from polytile.codegen.passes.interleave_reductions import meets
 from polytile.codegen.passes.iteration_loads import targets
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.gpu_ops import Load, WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.tuning import RegisterTuning
@@ -58,7 +58,7 @@ def _of_vectors(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
         return 0
     beside = [s for s in inside if isinstance(s, Declare) and isinstance(s.value, Access)]
     size = sum(t.type.size for n in found for t in n.targets) + sum(s.type.size for s in beside)
-    updated = {n.target for n in walk(*inside) if isinstance(n, Assign) and n.op}
+    updated = {n.target for n in statements(*inside) if isinstance(n, Assign) and n.op}
     sums = [t for t in updated if not isinstance(t, Access) or t.array in kept]
     live = tuning.half_spare + (size + sum(t.type.size for t in sums)) // 4
     return tuning.half_registers if live <= tuning.half_registers else tuning.vector_spare + size // 4

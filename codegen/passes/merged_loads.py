@@ -100,9 +100,10 @@ def _set(stmt: If) -> frozenset[str]:
 
 def _read(kernel: Kernel, branch: Branch, buffers: AbstractSet[str]) -> Iterator[_Read]:
     """Yield what a branch loads from buffers, outside of its loops: no load leaves these for the branch's end."""
-    looped = {id(n) for s in walk(*branch) if _stays_a_loop(s) for n in walk(s)}
-    stored = {id(t) for n in walk(*branch) if isinstance(n, Stmt) and not _updates(n) for t in targets(n)}
-    for node in walk(*branch):
+    nodes = list(walk(*branch))
+    looped = {id(n) for s in nodes if _stays_a_loop(s) for n in walk(s)}
+    stored = {id(t) for n in nodes if isinstance(n, Stmt) and not _updates(n) for t in targets(n)}
+    for node in nodes:
         if id(node) in looped:
             continue
         if isinstance(node, Access) and id(node) not in stored:

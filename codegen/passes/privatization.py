@@ -252,9 +252,10 @@ def _copies(kernel: Kernel, machine: Machine, taken: frozenset[str]) -> _Copies 
 
 def _updated(kernel: Kernel, machine: Machine) -> Iterator[_Copy]:
     """Yield the arrays that a kernel only updates, by one operation each."""
-    for home in kernel.storage:
+    atomics = [n for n in kernel.nodes if isinstance(n, Atomic)]
+    for home in kernel.storage if atomics else ():
         uses = [n for n in kernel.nodes if isinstance(n, Access) and n.array == home.array]
-        updates = [n for n in kernel.nodes if isinstance(n, Atomic) and n.target.array == home.array]
+        updates = [n for n in atomics if n.target.array == home.array]
         alone = len(uses) == len(updates) and len({n.op for n in updates}) == 1
         if not alone or home.space is not Space.GLOBAL or any(n.old is not None for n in updates):
             continue

@@ -22,7 +22,7 @@ from polytile.codegen.passes.alignment_versioning import are_aligned, loaded, st
 from polytile.codegen.passes.iteration_loads import HeldLoad, Setting, distinct, iteration, loads_of
 from polytile.ir.arith import both
 from polytile.ir.expr import BOOL, Access, Assign, Binary, Declare, For, If, Literal, Name, Scope, Stmt
-from polytile.ir.expr_trees import walk, with_bodies
+from polytile.ir.expr_trees import statements, walk, with_bodies
 from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, elements, expanded
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import constant_difference
@@ -62,7 +62,7 @@ def _is_straight(stmt: Stmt) -> bool:
 def _in_vectors(run: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[Stmt, ...]:
     once = For(_ONCE, _ZERO, Binary("<", Name(_ONCE), Literal("1"), BOOL), 1, run)
     free = unguarded(once)
-    if not run or any(isinstance(n, If) for n in walk(*free.body)):
+    if not run or any(isinstance(n, If) for n in statements(*free.body)):
         return run
     loop = replace(once, body=free.body)
     loads = [load for load in distinct(loads_of(loop, setting)) if not load.guard]

@@ -25,7 +25,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, lift, select
 from polytile.ir.def_use import names_of
 from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, Literal, Name, Stmt
-from polytile.ir.expr_trees import rewrite, walk, with_bodies
+from polytile.ir.expr_trees import rewrite, statements, walk, with_bodies
 from polytile.ir.gpu_ops import Advance, AsyncCopy, CommitCopies, WaitCopies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.name_supply import fresh
@@ -50,7 +50,7 @@ def pipeline(kernel: Kernel, iterator: str, stages: int) -> Kernel:
     loops = [n for n in kernel.nodes if isinstance(n, For) and n.iterator == iterator]
     if not loops or stages < 2:
         raise InternalError(f"no loop over {iterator} to pipeline in {stages} stages")
-    staged = frozenset(n.target.array for n in walk(*loops) if isinstance(n, AsyncCopy))
+    staged = frozenset(n.target.array for n in statements(*loops) if isinstance(n, AsyncCopy))
     used = [n for n in kernel.nodes if isinstance(n, Access) and n.array in staged]
     inside = [n for n in walk(*loops) if isinstance(n, Access) and n.array in staged]
     if len(used) > len(inside) or any(s.keeps is not None for s in kernel.storage if s.array in staged):

@@ -56,7 +56,7 @@ from polytile.dataclass import dataclass
 from polytile.ir.arith import zero
 from polytile.ir.def_use import reads_memory
 from polytile.ir.expr import BOOL, Assign, Binary, Call, Declare, Expr, For, If, Literal, Name, Scope, Stmt
-from polytile.ir.expr_trees import walk, with_bodies
+from polytile.ir.expr_trees import statements, with_bodies
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import ThreadIndex
 from polytile.ir.kernel import Barrier, Kernel
@@ -96,12 +96,12 @@ def batched(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[tup
     Returns the body, and how many registers a thread may have then (0: as many as the compiler likes).
     """
     wanted = setting.tuning.registers
-    tiled = any(isinstance(n, For) and n.label in setting.tiles for n in walk(*body))
+    tiled = any(isinstance(n, For) and n.label in setting.tiles for n in statements(*body))
     registers = wanted.max_registers if tiled else 0
     body = together(body, setting, names) if tiled else body
     for half in (False, True):
         batches = _in_body(body, replace(setting, half=half), names)
-        made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
+        made = [n for n in statements(*batches) if isinstance(n, For) and n.unroll == 1]
         registers = registers or (launch_bounds.registers(made, setting.kept, wanted) if made else 0)
         if registers != wanted.half_registers:
             break
@@ -126,7 +126,7 @@ def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[
     """
     condition = consecutive(loop)
     bound = condition.right if condition else None
-    if bound is None or reads_memory(bound) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
+    if bound is None or reads_memory(bound) or any(isinstance(s, For | Barrier) for s in statements(*loop.body)):
         return []
     tuning = setting.tuning.loads
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"

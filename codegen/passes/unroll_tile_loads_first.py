@@ -17,7 +17,7 @@ from polytile.codegen.passes.loads_before_stores import lasting
 from polytile.codegen.passes.strip_mine import in_batches, iterations
 from polytile.ir.arith import both
 from polytile.ir.expr import BOOL, Access, Assign, Binary, For, If, Literal, Name, Scope, Stmt
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.name_supply import Names
@@ -63,7 +63,7 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
 
 def _room(loop: For, setting: Setting) -> int:
     """Return how many bytes of a thread's registers are left for what it loads."""
-    kept = {n.target for n in walk(*loop.body) if isinstance(n, Assign) and isinstance(n.target, Name)}
+    kept = {n.target for n in statements(*loop.body) if isinstance(n, Assign) and isinstance(n.target, Name)}
     tuning = setting.tuning
     registers = min(tuning.registers.max_registers, setting.registers) - tuning.loads.tile_spare_registers
     return 4 * registers - sum(name.type.size for name in kept)
@@ -104,7 +104,7 @@ def _anyway(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
     Nothing else depends on their values.
     """
-    changing = (n.target.type for n in walk(*body) if isinstance(n, Assign))
+    changing = (n.target.type for n in statements(*body) if isinstance(n, Assign))
     loads = any(isinstance(n, Access) and n.subscripts for n in walk(*body))
     if loads or any(ctype.kind != "float" for ctype in changing):
         return body

@@ -18,7 +18,7 @@ from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.resources.estimate import estimate, needed_registers
 from polytile.dataclass import dataclass
 from polytile.ir.expr import Access, Assign, If, Stmt
-from polytile.ir.expr_trees import walk, with_bodies
+from polytile.ir.expr_trees import statements, walk, with_bodies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import shared_size
@@ -96,7 +96,7 @@ def _size(body: Sequence[Stmt]) -> int:
 
 
 def _stored(stmt: Stmt) -> frozenset[str]:
-    targets = (node.target for node in walk(stmt) if isinstance(node, Assign))
+    targets = (node.target for node in statements(stmt) if isinstance(node, Assign))
     return frozenset(target.array for target in targets if isinstance(target, Access))
 
 

@@ -104,8 +104,13 @@ def value_names(*nodes: Node) -> set[str]:
 
 def names_of(nodes: Iterable[Node]) -> frozenset[str]:
     """Return every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
+    return names_among(walk(*nodes))
+
+
+def names_among(nodes: Iterable[Node]) -> frozenset[str]:
+    """Return the names of the nodes themselves, not of those below."""
     found: set[str] = set()
-    for node in walk(*nodes):
+    for node in nodes:
         if isinstance(node, Name):
             found.add(node.name)
         elif isinstance(node, Access):

@@ -12,7 +12,7 @@ import islpy as isl
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Expr, For, Stmt
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements, walk
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.scop import Array, Origin, Parameter
@@ -116,7 +116,7 @@ class HostProgram:
         There are many launches, or one is in a loop of the host.
         """
         everything = list(walk(*self.body))
-        repeated = any(isinstance(inner, Launch) for n in everything if isinstance(n, For) for inner in walk(n))
+        repeated = any(isinstance(inner, Launch) for n in everything if isinstance(n, For) for inner in statements(n))
         return repeated or sum(isinstance(n, Launch) for n in everything) >= FEWEST_LAUNCHES
 
     def kernel(self, name: str) -> Kernel:

@@ -12,7 +12,7 @@ from dataclasses import field
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
-from polytile.ir.def_use import assigned_names, names_of
+from polytile.ir.def_use import assigned_names, names_among
 from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt
 from polytile.ir.expr_trees import statements, walk, with_bodies
 from polytile.ir.gpu_ops import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
@@ -141,7 +141,7 @@ class Kernel:
     def names(self) -> frozenset[str]:
         """Return every name that the kernel uses: of values, arrays and pointers, used or declared."""
         given: tuple[KernelParameter | Coordinate | Storage, ...] = (*self.parameters, *self.coordinates, *self.storage)
-        return names_of(self.body).union(g.name for g in given)
+        return names_among(self.nodes).union(g.name for g in given)
 
     @property
     def changing(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from math import inf
 
 from polytile.choices import CLASSIC
 from polytile.ir.expr import While
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
@@ -89,7 +89,7 @@ def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candid
 
 def _one_statement(scop: Scop) -> str:
     """Explain that a loop is one statement and has all others inside, where there is one."""
-    loops = (n for s in scop.statements if not s.iterators for n in walk(*s.body) if isinstance(n, While))
+    loops = (n for s in scop.statements if not s.iterators for n in statements(*s.body) if isinstance(n, While))
     found = next(loops, None)
     if found is None:
         return ""

@@ -15,7 +15,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Name, Stmt
-from polytile.ir.expr_trees import rewrite, walk
+from polytile.ir.expr_trees import rewrite, statements, walk
 from polytile.ir.scop import Scop, Statement
 
 
@@ -28,7 +28,7 @@ def instance(
     integer: CType,
 ) -> tuple[Stmt, ...]:
     """Return an instance that writes to `target`, and whose accesses read elsewhere."""
-    written = [n for n in walk(*statement.body) if isinstance(n, Assign) and isinstance(n.target, Access)]
+    written = [n for n in statements(*statement.body) if isinstance(n, Assign) and isinstance(n.target, Access)]
     if len(written) != 1:
         raise InternalError(f"{statement.name} assigns to {len(written)} elements")
     divisors = walk(*integer_divisors(*statement.body))

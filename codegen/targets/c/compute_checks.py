@@ -20,7 +20,7 @@ from polytile.codegen.targets.expressions import Printer
 from polytile.codegen.targets.line_wrap import INDENT, broken
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import LLONG, Access, For, While
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements
 from polytile.ir.fold import folded
 from polytile.ir.isl_expr import ast_options, expression
 from polytile.ir.scop import Scop, Statement
@@ -55,7 +55,7 @@ def _counted(statement: Statement, context: isl.Set, least: int, spelt: Callable
         sizes = [domain.dim_max(k).sub(domain.dim_min(k)).add_constant_val(isl.Val(1)) for k in range(domain.dim(_SET))]
         counts = [printer(folded(expression(build.expr_from_pw_aff(size), LLONG))) for size in sizes]
         condition = _condition(runs, context, printer)
-    if any(isinstance(node, For | While) for node in walk(*statement.body)):
+    if any(isinstance(node, For | While) for node in statements(*statement.body)):
         counts = [str(least)]
     added = [f"{INSTANCES} += {' * '.join(['1.0', *(f'({spelt(count)})' for count in counts)])};"]
     return [*broken(f"if ({spelt(condition)})"), *(INDENT + line for line in added)] if condition else added

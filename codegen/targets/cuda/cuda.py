@@ -30,7 +30,7 @@ from polytile.codegen.targets.statements import StatementPrinter, comment
 from polytile.codegen.targets.templating import render
 from polytile.ir.def_use import mentioned_names, reads
 from polytile.ir.expr import Access, Declare, Expr, Node
-from polytile.ir.expr_trees import walk
+from polytile.ir.expr_trees import statements
 from polytile.ir.host import EQUAL_RUNS, FEWEST_LAUNCHES, MOST_LAUNCHES, REMEMBERED_RUNS, HostProgram
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
@@ -160,7 +160,7 @@ def _helpers(programs: Iterable[HostProgram]) -> list[str]:
 
 def _roots(program: HostProgram) -> Iterator[Node]:
     yield from program.body
-    yield from (size for s in program.body for n in walk(s) if isinstance(n, Launch) for size in n.grid)
+    yield from (size for s in program.body for n in statements(s) if isinstance(n, Launch) for size in n.grid)
     for buffer in program.buffers:
         yield from (buffer.first, buffer.elements)
         yield from back_expressions(buffer)
