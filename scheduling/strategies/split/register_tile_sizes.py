@@ -7,7 +7,7 @@ dimensions, a step of a band runs 2^d prod(S) cells for prod(P) places.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from polytile.dataclass import dataclass
@@ -90,7 +90,6 @@ class _Search:
         self.problem, self.plan, self.cones = problem, plan, cones
         self.extents = SplitExtents.of(plan, problem.scop, problem.machine, problem.options.parameters)
         self.figures = split_figures(plan, problem.scop, problem.machine)
-        self.fitting: dict[TileThreads, BlockFigures | None] = {}
 
     def candidates(self, threads: Sequence[int], tile: Sequence[int]) -> Iterator[_Priced]:
         plan, cones, period = self.plan, self.cones, self.plan.period
@@ -99,32 +98,29 @@ class _Search:
             raise NoRegisterTilesError(f"bands of {asked} steps begin with different versions of arrays")
         heights = [asked] if asked else [h for h in HEIGHTS if h % period == 0]
         blocks = list(_blocks(plan.dims, threads))
-        for height in heights:
-            if tile:
+        if tile:
+            given = blocks if threads else [_one_cell(plan.dims, 8 if plan.dims == 2 else 1)]
+            for height in heights:
                 cuts = asked_cuts(cones, height, tile)
                 places, tops, periods = touched(plan, cuts), tuple(c.top for c in cuts), tuple(c.period for c in cuts)
-                for block in blocks if threads else [_one_cell(plan.dims, 8 if plan.dims == 2 else 1)]:
-                    points = points_for(places, block.tile_warps)
-                    yield from self._if_fits(replace(block, points=points), height, tops, periods)
-                continue
+                for figures in self._fitting(replace(b, points=points_for(places, b.tile_warps)) for b in given):
+                    yield _Priced(SplitCost(figures, height, periods, self.extents), tops)
+            return
+        fitting = list(self._fitting(replace(b, points=points) for b in blocks for points in _points(plan.dims)))
+        for height in heights:
             narrowest = tuple(box_cut(cone, 1, height) for cone in cones)
             room = touched(plan, narrowest)
-            for block in (replace(b, points=points) for b in blocks for points in _points(plan.dims)):
-                tops = tuple(1 + have - size for size, have in zip(room, block.tile, strict=True))
+            for figures in fitting:
+                tops = tuple(1 + have - size for size, have in zip(room, figures.block.tile, strict=True))
                 if min(tops) > 0:
                     periods = tuple(box_period(cut, top) for cut, top in zip(narrowest, tops, strict=True))
-                    yield from self._if_fits(block, height, tops, periods)
+                    yield _Priced(SplitCost(figures, height, periods, self.extents), tops)
 
-    def _if_fits(
-        self, block: TileThreads, height: int, tops: tuple[int, ...], periods: tuple[int, ...]
-    ) -> Iterator[_Priced]:
-        if block not in self.fitting:
-            figures = BlockFigures(self.figures, block)
-            room = has_room(figures, self.problem.machine, self.problem.options.shared_memory)
-            self.fitting[block] = figures if room else None
-        fitting = self.fitting[block]
-        if fitting is not None:
-            yield _Priced(SplitCost(fitting, height, periods, self.extents), tops)
+    def _fitting(self, blocks: Iterable[TileThreads]) -> Iterator[BlockFigures]:
+        """Yield the figures of the blocks that multiprocessors have room for."""
+        for figures in (BlockFigures(self.figures, block) for block in blocks):
+            if has_room(figures, self.problem.machine, self.problem.options.shared_memory):
+                yield figures
 
 
 def has_room(figures: BlockFigures, machine: Machine, shared_memory: int) -> bool:
