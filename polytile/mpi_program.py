@@ -20,7 +20,7 @@ from polytile.distributed_parts import compiled_lead, compiled_part
 from polytile.distribution.c_program.distributed import Distributed, Wish, check, function_name
 from polytile.distribution.c_program.driver import driver_files
 from polytile.distribution.copies import kind_of
-from polytile.distribution.kernel_options import copy_options, phase_options, steps_options
+from polytile.distribution.kernel_options import combination_options, copy_options, phase_options, steps_options
 from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.planner import distribute
 from polytile.generated_files import title
@@ -128,7 +128,9 @@ def distributed(scop: Scop, wish: Wish, options: Options, function: str) -> Dist
     pairs = {kind: (_kernels(c.pack, halos), _kernels(c.unpack, halos)) for kind, c in distinct.items()}
     lead = compiled_lead(plan, steps_options(plan, options))
     copies = {c.array: pairs[kind_of(c)] for c in plan.copies}
-    made = Distributed(plan, wish, function, phases, copies, lead.program if lead else None)
+    combining = combination_options(options)
+    terms = tuple(tuple(_kernels(one, combining) for one in c.scops) for c in plan.combinations)
+    made = Distributed(plan, wish, function, phases, copies, lead.program if lead else None, terms)
     check(made)
     return made
 
@@ -140,8 +142,12 @@ def _as_in_c(plan: DistributionPlan) -> DistributionPlan:
         return replace(scop, name=f"{plan.scop.name}_{scop.name}")
 
     copies = [replace(c, pack=named(c.pack), unpack=named(c.unpack)) for c in plan.copies]
+    combinations = [
+        replace(c, combine=named(c.combine), largest=named(c.largest) if c.largest else None) for c in plan.combinations
+    ]
     lead = None if plan.lead is None else _with_pointers(plan, plan.lead)
-    return replace(plan, local=tuple(_with_pointers(plan, one) for one in plan.local), copies=tuple(copies), lead=lead)
+    local = tuple(_with_pointers(plan, one) for one in plan.local)
+    return replace(plan, local=local, copies=tuple(copies), combinations=tuple(combinations), lead=lead)
 
 
 def _with_pointers(plan: DistributionPlan, scop: Scop) -> Scop:
@@ -150,6 +156,7 @@ def _with_pointers(plan: DistributionPlan, scop: Scop) -> Scop:
     for array in scop.arrays:
         known = next((a for a in plan.scop.arrays if a.name == array.name), None)
         value = known is not None and plan.scop.by_value(known)
+        value = value or array.name in {r.result for r in plan.reductions}
         arrays.append(array if array.rank or value else replace(array, by_pointer=True))
     return replace(scop, arrays=tuple(arrays))
 

@@ -33,7 +33,7 @@ _BITS = 52
 @dataclass(frozen=True, slots=True)
 class RankCombination:
     """What a rank runs to combine `terms` on a box: `first` and `count` are names for each dimension; `first` is ""
-    where none is cut. `partial` has what is found, an element, or one for each part; it begins neutral.
+    where none is cut. `partials` have what is found, an element each, one for each part; they begin neutral.
 
     `largest` finds the greatest magnitude, in double, None where sums are exact without; `bounds` are then the names of
     the numbers m of `combine`, one for each part.
@@ -45,7 +45,7 @@ class RankCombination:
     largest: Scop | None
     first: tuple[str, ...]
     count: tuple[str, ...]
-    partial: str
+    partials: tuple[str, ...]
     bounds: tuple[str, ...] = ()
 
     @property
@@ -75,11 +75,12 @@ def rank_combination(
     names = Names.of(scop)
     first = tuple(names.fresh(f"first_{d}") if axis is not None else "" for d, axis in enumerate(axes))
     count = tuple(names.fresh(f"count_{d}") for d in range(array.rank))
-    made = _Combination(scop, array, first, count, names.fresh("partial"), integer, names)
+    partials = tuple(names.fresh(f"partial_{k}") for k in range(PARTS))
+    made = _Combination(scop, array, first, count, partials, integer, names)
     if op != "+" or array.element.kind == "int":
         element = made.element() if array.element == result else Cast(result, made.element())
         one = made.scop("combine", op, result, [_combined(op, made.found(0, result), element, result)])
-        return RankCombination(array.name, op, one, None, first, count, made.partial)
+        return RankCombination(array.name, op, one, None, first, count, partials[:1])
     bounds = tuple(names.fresh(f"bound_{k}") for k in range(PARTS))
     x: Expr = made.element() if array.element == DOUBLE else Cast(DOUBLE, made.element())
     largest = made.scop(
@@ -92,7 +93,7 @@ def rank_combination(
         parts.append(Assign(made.found(k, DOUBLE), "+", part))
         x = Binary("-", x, part, DOUBLE)
     combine = made.scop("combine", "+", DOUBLE, parts, bounds)
-    return RankCombination(array.name, op, combine, largest, first, count, made.partial, bounds)
+    return RankCombination(array.name, op, combine, largest, first, count, partials, bounds)
 
 
 def _combined(op: str, found: Access, value: Expr, within: CType) -> Assign:
@@ -107,7 +108,7 @@ class _Combination:
     array: Array
     first: tuple[str, ...]
     count: tuple[str, ...]
-    partial: str
+    partials: tuple[str, ...]
     integer: CType
     names: Names
 
@@ -122,8 +123,8 @@ class _Combination:
         return Access(self.array.name, subscripts, self.array.element)
 
     def found(self, number: int, ctype: CType) -> Access:
-        """Return an element of what is found."""
-        return Access(self.partial, (Literal(str(number)),), ctype)
+        """Return what is found of a part."""
+        return Access(self.partials[number], (Literal("0"),), ctype)
 
     def scop(self, name: str, op: str, result: CType, body: Sequence[Assign], bounds: Sequence[str] = ()) -> Scop:
         """Build the SCoP of updates in a box of terms."""
@@ -136,20 +137,20 @@ class _Combination:
         for k, assign in enumerate(body):
             instance, scalars = f"R{k}[{counted}]", {n.array for n in walk(assign) if isinstance(n, Access)} & {*bounds}
             targets = [(self.array.name, place, AccessKind.READ), *((b, "", AccessKind.READ) for b in sorted(scalars))]
-            targets += [(self.partial, str(k), kind) for kind in (AccessKind.READ, AccessKind.WRITE)]
+            targets += [(self.partials[k], "0", kind) for kind in (AccessKind.READ, AccessKind.WRITE)]
             accesses = tuple(
                 AccessRelation(array, kind, isl.Map(f"{known} -> {{ {instance} -> {array}[{at}] }}"))
                 for array, at, kind in targets
             )
             domain = isl.Set(f"{known} -> {{ {instance} : {within} }}")
-            reduction = Reduction(op, self.partial)
+            reduction = Reduction(op, self.partials[k])
             statements.append(Statement(f"R{k}", iterators, domain, (assign,), accesses, reduction=reduction))
-        partial = Array(self.partial, result, (Literal(str(len(body))),), location=NOWHERE)
+        partials = (Array(one, result, (Literal("1"),), location=NOWHERE) for one in self.partials[: len(body)])
         return Scop(
             f"{name}_{self.array.name}",
             parameters,
             isl.Set(f"{known} -> {{ : }}"),
-            (self.array, *(Array(b, DOUBLE) for b in bounds), partial),
+            (self.array, *(Array(b, DOUBLE) for b in bounds), *partials),
             tuple(statements),
             _order(statements, iterators),
             location=self.array.location,

@@ -35,7 +35,8 @@ class Wish:
 @dataclass(frozen=True, slots=True)
 class Distributed:
     """A plan, and the kernels of its phases and copies, these by array: (pack, unpack), the same of arrays that lie
-    alike; `lead` runs many steps at once, where that is worth it. `function` is what the C entry is named after."""
+    alike; `lead` runs many steps at once, where that is worth it. `combinations` are those of global reductions.
+    `function` is what the C entry is named after."""
 
     plan: DistributionPlan
     wish: Wish
@@ -43,12 +44,14 @@ class Distributed:
     phases: tuple[HostProgram, ...]
     copies: dict[str, tuple[HostProgram, HostProgram]]
     lead: HostProgram | None = None
+    combinations: tuple[tuple[HostProgram, ...], ...] = ()
 
     @property
     def programs(self) -> tuple[HostProgram, ...]:
         """All kernels."""
         copies = {program.name: program for pair in self.copies.values() for program in pair}
-        return (*self.phases, *([self.lead] if self.lead else []), *copies.values())
+        terms = (program for each in self.combinations for program in each)
+        return (*self.phases, *([self.lead] if self.lead else []), *copies.values(), *terms)
 
     @property
     def name(self) -> str:
@@ -151,12 +154,6 @@ def _accessed(plan: DistributionPlan, array: str, dimension: int) -> Expr:
 def check(made: Distributed) -> None:
     """Raise UserError for what C entries cannot take."""
     plan, scop = made.plan, made.plan.scop
-    for one in plan.reductions:
-        raise UserError(
-            f"{scop.name}: {one.target} combines (by {one.op}) what several ranks own",
-            location=scop.array(one.terms).location,
-            hint="C entries have no such sums: call it from Python, or compute it behind the SCoP",
-        )
     for array in scop.external_arrays:
         if scop.by_value(array) and array.element.kind == "struct":
             raise UserError(

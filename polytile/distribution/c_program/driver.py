@@ -16,7 +16,9 @@ from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.codegen.targets.templating import render_from
 from polytile.distribution.c_program import functions, signatures, tables
 from polytile.distribution.c_program.distributed import Distributed, check
+from polytile.distribution.c_program.reductions import reductions
 from polytile.distribution.exchanges import MANY_PLANES
+from polytile.distribution.rank_combinations import PARTS
 from polytile.ir.c_text import in_comment
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -44,6 +46,7 @@ def driver_files(made: Sequence[Distributed], stem: str, title: Sequence[str]) -
         "values": max([1, *(len(p.scop.parameters) for p in plans)]),
         "arrays": max(len(p.arrays) for p in plans),
         "planes": MANY_PLANES,
+        "parts": PARTS,
     }
     entries = [program for one in made for program in one.programs]
     return {
@@ -85,6 +88,7 @@ def _values(made: Distributed, kernels: str) -> dict[str, Any]:
         "places": functions.places(plan),
         "phases": list(functions.phases(made)),
         "copies": list(functions.copies(made)),
+        "reductions": list(reductions(made)),
         "program": tables.program(made, int.from_bytes(digest[:8], "little")),
         "init": _function(signatures.init(made), [(numbers[p.name], p.name) for p in made.sizes]),
         "iterate": _function(signatures.iterate(made), [(numbers[p.name], p.name) for p in made.others]),

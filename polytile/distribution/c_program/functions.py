@@ -20,7 +20,7 @@ from polytile.ir.host import HostProgram
 def extents(made: Distributed) -> list[str]:
     """Return statements that set the extents of axes and arrays."""
     plan = made.plan
-    values = _values(plan)
+    values = values_of(plan)
     lines = ["(void)values, (void)shape;"]
     for number, axis in enumerate(plan.axes):
         lines += broken(f"extents[{number}] = {_text(axis.extent, values)};")
@@ -32,14 +32,14 @@ def extents(made: Distributed) -> list[str]:
 
 def time(plan: DistributionPlan) -> list[str]:
     """Return statements that set the first step and the one behind the last."""
-    values = _values(plan)
+    values = values_of(plan)
     first, end = (_text(e, values) for e in (plan.time.first, plan.time.end))
     return ["(void)values;", *broken(f"*first = {first};"), *broken(f"*end = {end};")]
 
 
 def places(plan: DistributionPlan) -> list[str]:
     """Return statements that return where an array's sole writer is along axes that do not cut it."""
-    values = _values(plan)
+    values = values_of(plan)
     lines: list[str] = []
     for number, array in enumerate(plan.arrays):
         for axis, at in enumerate(sole_writer(plan, array) or ()):
@@ -51,20 +51,21 @@ def places(plan: DistributionPlan) -> list[str]:
 def phases(made: Distributed) -> Iterator[tuple[str, list[str]]]:
     """Yield the number of each phase with its call, many steps at once among them."""
     plan = made.plan
-    known = _values(plan)
+    known = values_of(plan)
     for axis, box in enumerate(plan.boxes):
         known[box.first] = f"box->along[{axis}].first - state->stored.along[{axis}].first"
         known[box.end] = f"box->along[{axis}].end - state->stored.along[{axis}].first"
         known[box.offset] = f"state->stored.along[{axis}].first"
-        known[box.extent] = _extent(axis)
+        known[box.extent] = extent_of(axis)
     if plan.step:
         known |= {plan.step: "step", plan.count: "count"}
     memory = {a.name: f"memory[{k}]" for k, a in enumerate(plan.arrays)}
     memory |= {a.name: f"own->v_{a.name}" for a in made.scalars}
+    memory |= {r.result: f"own->v_{r.result}" for r in plan.reductions}
     for number, program in enumerate(made.phases):
-        yield str(number), _call(program, known, memory)
+        yield str(number), call(program, known, memory)
     if made.lead is not None:
-        yield "LEAD", _call(made.lead, known, memory)
+        yield "LEAD", call(made.lead, known, memory)
 
 
 def copies(made: Distributed) -> Iterator[tuple[int, list[str], list[str]]]:
@@ -74,13 +75,13 @@ def copies(made: Distributed) -> Iterator[tuple[int, list[str], list[str]]]:
         known = _copied(made.plan, copy)
         here = f"memory[{made.number(copy.array)}]"
         memory = {a.array.name: "buffer" if a.array.name == copy.buffer else here for a in arguments(pack)}
-        yield made.number(copy.array), _call(pack, known, memory), _call(unpack, known, memory)
+        yield made.number(copy.array), call(pack, known, memory), call(unpack, known, memory)
 
 
 def _copied(plan: DistributionPlan, copy: HaloCopy) -> dict[str, str]:
-    known = _values(plan)
+    known = values_of(plan)
     for axis, box in enumerate(plan.boxes):
-        known[box.extent] = _extent(axis)
+        known[box.extent] = extent_of(axis)
     for cut, first, count in zip(plan.array(copy.array).axes, copy.first, copy.count, strict=True):
         if cut is not None:
             known[first] = f"box->along[{cut}].first - state->stored.along[{cut}].first"
@@ -90,11 +91,12 @@ def _copied(plan: DistributionPlan, copy: HaloCopy) -> dict[str, str]:
     return known
 
 
-def _extent(axis: int) -> str:
+def extent_of(axis: int) -> str:
+    """Return how many positions a rank stores along an axis."""
     return f"state->stored.along[{axis}].end - state->stored.along[{axis}].first"
 
 
-def _call(program: HostProgram, known: Mapping[str, str], memory: Mapping[str, str]) -> list[str]:
+def call(program: HostProgram, known: Mapping[str, str], memory: Mapping[str, str]) -> list[str]:
     """Print the call of an entry point; `known` has the values of parameters, `memory` arrays and scalars."""
     passed = [f"({p.type.name})({known[p.name]})" for p in program.parameters]
     for argument in arguments(program):
@@ -103,7 +105,7 @@ def _call(program: HostProgram, known: Mapping[str, str], memory: Mapping[str, s
     return wrapped(f"return {program.name}(", passed, ");")
 
 
-def _values(plan: DistributionPlan) -> dict[str, str]:
+def values_of(plan: DistributionPlan) -> dict[str, str]:
     """Return the expressions of the SCoP's parameters in the table of their values."""
     return {p.name: f"values[{k}]" for k, p in enumerate(plan.scop.parameters)}
 

@@ -46,6 +46,8 @@ def program(made: Distributed, digest: int) -> str:
         *(f"{name}_{what}" for what in ("arrays", "phases")),
         *(f"&{name}_{what}" for what in ("before", "between")),
         *(f"{name}_{what}" for what in ("extents", "time", "place", "run", "copy")),
+        str(len(plan.reductions)),
+        *(f"{name}_{what}" for what in ("reduction", "neutral", "combine", "result")),
     ]
     return "\n".join(wrapped(f"static const Program {name}_program = {{", parts, "};"))
 

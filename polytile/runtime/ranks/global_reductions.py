@@ -111,13 +111,14 @@ class GlobalReductions:
         partial = self.local.module.asarray(begin)
         self.place.settle()
         if all(n > 0 for name, n in one.box.items() if name in one.made.count):
-            terms = {one.made.terms: arrays[one.reduction.terms], one.made.partial: partial}
-            launch({**one.box, **given, **terms}, self.place.queue(side=False))
+            terms = {one.made.terms: arrays[one.reduction.terms]}
+            found = {name: partial[k : k + 1] for k, name in enumerate(one.made.partials[: partial.size])}
+            launch({**one.box, **given, **terms, **found}, self.place.queue(side=False))
             self.place.ended(side=False)
-        found = np.array(self.place.to_host(partial))
+        values = np.array(self.place.to_host(partial))
         mpi = require_mpi()
-        comm.Allreduce(mpi.IN_PLACE, found, {"+": mpi.SUM, "min": mpi.MIN, "max": mpi.MAX}[op])
-        return found
+        comm.Allreduce(mpi.IN_PLACE, values, {"+": mpi.SUM, "min": mpi.MIN, "max": mpi.MAX}[op])
+        return values
 
 
 def _box(plan: DistributionPlan, reduction: GlobalReduction, made: RankCombination, local: LocalGrid) -> dict[str, int]:
