@@ -46,6 +46,13 @@ def without_reductions(claim: Check) -> tuple[Check, Check]:
     )
 
 
+def in_same_order(one: Check, other: Check) -> bool:
+    """Return whether two sides have the same order of instances, be it told in other ways."""
+    if one["order"] == other["order"]:
+        return True
+    return bool(_before(isl.Schedule(one["order"])).is_equal(_before(isl.Schedule(other["order"]))))
+
+
 def _without(statement: Check, arrays: set[str]) -> Check:
     return {**statement, "accesses": [a for a in statement["accesses"] if a["array"] not in arrays]}
 

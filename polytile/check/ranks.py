@@ -24,7 +24,7 @@ from polytile.check.checker import check_values
 from polytile.check.flow import flow
 from polytile.check.rank_messages import along, available, message_problems, own_box
 from polytile.check.rank_programs import at_positions, not_stored, program_problems
-from polytile.check.rank_reductions import reduction_problems, without_reductions
+from polytile.check.rank_reductions import in_same_order, reduction_problems, without_reductions
 from polytile.check.relations import IN, OUT, Check, accesses, dependences, maps, union
 
 SET = isl.dim_type.set
@@ -35,7 +35,7 @@ def rank_problems(claim: Check) -> Iterator[str]:
     """Yield what is wrong with one plan for ranks, a line each. Raises isl.Error or KeyError for what is none."""
     rank = _Rank(claim)
     source, program = without_reductions(claim) if claim["reductions"] else (claim["source"], claim["program"])
-    if any(source[part] != program[part] for part in ("statements", "order")):
+    if source["statements"] != program["statements"] or not in_same_order(source, program):
         yield from check_values(source, program, claim["visible"], isl.Set(claim["context"]))
     yield from rank.idle()
     for name in rank.statements:

@@ -348,10 +348,10 @@ class _Planner:
             missing = [axis.name for k, axis in enumerate(self.axes) if k not in axes]
             if missing:
                 raise UserError(
-                    f"{self.scop.name} cannot be distributed: {one.target} combines what is computed at one position "
-                    f"of {missing[0]}, along which ranks are cut",
+                    f"{self.scop.name} cannot be distributed: {one.target} combines what all ranks along {missing[0]} "
+                    "have",
                     location=terms.location,
-                    hint=f"let {one.target} combine all positions, or compute it behind the SCoP",
+                    hint=f"let {one.target} combine what is at all positions, or compute it behind the SCoP",
                 )
             result = self.scop.array(one.result).element
             found.append(rank_combination(self.scop, terms, axes, one.op, result, self.integer))

@@ -6,9 +6,9 @@ kernels run on GPUs.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -108,6 +108,34 @@ void dot(int n, int m, int fields, float A[fields][n][m], float B[fields][n][m],
 }
 """
 
+GOSA = """
+float gosa(int steps, int n, int m, int l, float omega, float p[n][m][l], float w[n][m][l], float a[n][m][l],
+           float last[steps])
+{
+    float gosa = 0, s0, ss;
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        gosa = 0;
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                for (int k = 1; k < l - 1; k++) {
+                    s0 = p[i + 1][j][k] + p[i][j + 1][k] + p[i][j][k + 1] + p[i - 1][j][k] + p[i][j - 1][k - 1];
+                    ss = s0 * a[i][j][k] - p[i][j][k];
+                    gosa += ss * ss;
+                    w[i][j][k] = p[i][j][k] + omega * ss;
+                }
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                for (int k = 1; k < l - 1; k++)
+                    p[i][j][k] = w[i][j][k];
+        if (t % 3 == 1)
+            last[t] = gosa;
+    }
+#pragma endscop
+    return gosa;
+}
+"""
+
 EXTREMES = "\n".join(line for line in ROD.splitlines() if "e[t]" not in line and "heat[1]" not in line)
 EXTREMES = EXTREMES.replace("rod(", "extremes(").replace(
     "        for (int i = 2; i < n - 1; i++)\n        for", "        for"
@@ -117,23 +145,26 @@ SIZES: dict[str, dict[str, int]] = {
     "rod": {"n": 53},
     "extremes": {"n": 53},
     "power": {"n": 17, "m": 13, "l": 25},
+    "gosa": {"n": 17, "m": 13, "l": 25},
     "dot": {"n": 17, "m": 13, "fields": 9},
 }
-PERIODS = {"cells": (1, 2, 3), "rod": (2,), "extremes": (3,), "power": (1, 3), "dot": (1,)}
+PERIODS = {"cells": (1, 2, 3), "rod": (2,), "extremes": (3,), "power": (1, 3), "gosa": (2,), "dot": (1,)}
+NUMBERS = {"cells": RANKS, "rod": (1, 3, 8), "extremes": (2, 6), "power": (1, 4, 8), "gosa": (1, 6, 8), "dot": (1, 4)}
 STEPS = 7
 PROGRAMS = (
     Program("cells", CELLS, ("n", "m"), "steps"),
     Program("rod", ROD, ("n",), "steps", strict=False),
     Program("extremes", EXTREMES, ("n",), "steps"),
     Program("power", POWER, ("n", "m", "l"), "steps", strict=False),
+    Program("gosa", GOSA, ("n", "m", "l"), "steps", strict=False),
     Program("dot", DOT, ("fields", "n", "m"), "", strict=False),
 )
 
 
 def cases(program: Program) -> Iterator[tuple[Case, tuple[int, ...]]]:
-    """Two grids of each number of ranks; modes, steps of a period and whose arrays they are take turns."""
+    """Two grids of each of some numbers of ranks; modes, steps of a period and whose arrays they are take turns."""
     number = 0
-    for ranks in RANKS:
+    for ranks in NUMBERS[program.name]:
         grids = [shape for shape in factorisations(ranks, len(program.sizes)) if max(shape) < 8 or len(shape) == 1]
         for shape in dict.fromkeys((grids[len(grids) // 3], max(grids, key=cut))):
             number += 1
@@ -186,11 +217,11 @@ def run(program: Program, case: Case, shape: tuple[int, ...], comm: Any, transpo
     return {**asdict(case), "shape": shape, "errors": errors(arrays, wanted), "bits": bits, "counted": all(counted)}
 
 
-def main(transport: str = "") -> None:
-    """Run all cases, each on as many ranks as it wants, if there are so many."""
+def main(names: list[str], transport: str) -> None:
+    """Run the cases of some programs, or of all, each on as many ranks as it wants, if there are so many."""
     world = MPI.COMM_WORLD
     end_all_on_uncaught_exceptions(world)
-    for program in PROGRAMS:
+    for program in (p for p in PROGRAMS if not names or p.name in names):
         for case, shape in cases(program):
             if case.ranks > world.size:
                 continue
@@ -204,4 +235,8 @@ def main(transport: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[2:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--transport", default="")
+    given = parser.parse_args()
+    main(given.programs, given.transport)

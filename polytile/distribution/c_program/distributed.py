@@ -165,7 +165,7 @@ def check(made: Distributed) -> None:
         location = scop.array(held.name).location
         users = [one for one in plan.local if any(a.name == held.name for a in one.arrays)]
         own = held.name not in {a.name for a in scop.external_arrays}
-        if own and not held.is_cut and len(users) > 1:
+        if own and not held.is_cut and len(users) > 1 and any(at is not None for at in held.position):
             what = f"{scop.name}: {held.name} is of the SCoP's own, and no axis cuts it"
             raise UserError(what, location=location, hint="declare it outside of the SCoP")
         if plan.steps > 1 and held.written and sole_writer(plan, held) is None and not _written_once(plan, held):

@@ -46,7 +46,7 @@ void residual(int steps, int n, int m, double A[n][m], double B[n][m], double e[
 Change = Callable[[DistributionPlan], DistributionPlan]
 
 
-def in_loop(body: str, declared: str = "double s[1]") -> Scop:
+def in_loop(body: str, declared: str = "double s[2], double c[9]") -> Scop:
     return scop_of(f"""
 void f(int steps, int n, double A[n], double B[n], {declared})
 {{
@@ -82,6 +82,33 @@ def test_terms_are_combined_between_two_phases(steps: int) -> None:
     assert f"  count: {same} 1 MPI_Allreduce for it, 8 bytes a rank\n" in told
 
 
+def test_locals_of_the_function_hold_a_sum() -> None:
+    """As in Himeno's benchmark, whose residual a statement of the last step hands on."""
+    source = scop_of("""
+float himeno(int steps, int n, int m, float omega, float p[n][m], float w[n][m], float a[n][m])
+{
+    float gosa = 0, s0, ss;
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        gosa = 0;
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) {
+                s0 = p[i + 1][j] + p[i][j + 1] + p[i - 1][j] + p[i][j - 1];
+                ss = s0 * a[i][j] - p[i][j];
+                gosa += ss * ss;
+                w[i][j] = p[i][j] + omega * ss;
+            }
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++) p[i][j] = w[i][j];
+    }
+#pragma endscop
+    return gosa;
+}""")
+    plan = distribute(source, 2)
+    assert [a.name for a in plan.axes] == ["i", "j"] and [r.op for r in plan.reductions] == ["+"]
+    assert problems(plan, source) == []
+
+
 def test_sums_alone_need_no_time_loop() -> None:
     source = scop_of("""
 void f(int n, int m, float A[n][m], float B[n][m], float s[1], float most[1])
@@ -111,6 +138,7 @@ def test_integers_and_extremes_are_exact() -> None:
         ("for (int i = 0; i < n; i++) s[0] += A[i];", True, "s adds up floating-point numbers of several ranks"),
         ("for (int i = 0; i < n; i++) s[0] *= A[i];", False, r"s combines by \*, in its type, what several ranks own"),
         ("for (int i = t; i < n; i++) s[0] += A[i];", False, "s combines other positions in each step"),
+        ("for (int k = 0; k < 9; k++) s[0] += c[k]; for (int i = 0; i < n; i++) s[1] += A[i];", False, "along i have"),
         ("for (int i = 1; i < n; i++) { s[0] += A[i]; B[i] = s[0]; }", False, "no loop can be cut .* elements of s"),
     ],
 )
