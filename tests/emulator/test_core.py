@@ -220,6 +220,24 @@ def test_the_kernels_of_whole_programs_share_the_object(
         assert done.stdout == "134550 67275\n"
 
 
+def test_macros_of_a_unit_hold_for_its_host_functions(
+    emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever other units have made of the same text."""
+    monkeypatch.setattr(core, "_folder", lambda: tmp_path / "known")
+    _, unit, _ = polytile.compile(SHIFTED, name="shifted.c").write(tmp_path)
+    arrays = np.arange(70.0), np.zeros(70)
+    passed = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    for number in range(3):
+        library = EmulatorLibrary.open(compile_shared(unit, tmp_path / f"{number}.so"))
+        assert library.function("polytile_shifted_scop0")(70, *passed) == 0
+    assert list(tmp_path.glob("known/*/*/support.o"))
+    macro = "#define cudaStreamSynchronize(stream) cudaErrorUnknown\n"
+    unit.write_text(unit.read_text().replace("// Shared", f"{macro}// Shared", 1))
+    library = EmulatorLibrary.open(compile_shared(unit, tmp_path / "macro.so"))
+    assert library.function("polytile_shifted_scop0")(70, *passed) == 1
+
+
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Without the folder of the tests, as if nothing was compiled yet."""

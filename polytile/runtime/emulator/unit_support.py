@@ -21,6 +21,7 @@ _FUNCTIONS = re.compile(
     r"^// Shared by the entry points of all files\.\n.*?^\}  // namespace (?P<name>\w+_support)\n",
     re.DOTALL | re.MULTILINE,
 )
+_MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)\b", re.MULTILINE)
 _DEVICE_SOURCE = re.compile(r"^// From --device-source:$|\Z", re.MULTILINE)
 _SLOW = '#pragma GCC push_options\n#pragma GCC optimize("O0")\n'
 _AS_BEFORE = "#pragma GCC pop_options\n"
@@ -35,14 +36,16 @@ class SupportedUnit:
 
 
 def supported_unit(text: str, path: Path) -> SupportedUnit | None:
-    """Split the text of the unit at `path`, whose lines keep their numbers; None where it has no such functions.
+    """Split the text of the unit at `path`, whose lines keep their numbers.
+
+    None where it has no such functions, or macros before them, which may change what they are.
 
     before: namespace polytile_entry_points {...} namespace gemm_support {...} int polytile_gemm(..) {...}
     after:  the same as an interface, in a namespace with the same name in all units, and without optimisation
     """
     found = _FUNCTIONS.search(text)
     last = found and _DEVICE_SOURCE.search(text, found.end())
-    if found is None or last is None:
+    if found is None or last is None or _MACRO.search(text, 0, found.start()):
         return None
 
     def line(place: int, file: object) -> str:
