@@ -52,11 +52,12 @@ def supported_unit(text: str, path: Path) -> SupportedUnit | None:
         return f'# {text.count(chr(10), 0, place) + 1} "{file}"\n'
 
     start, end = found.span()
+    block = found[0].replace("() = default;", "() {}")  # the compiler defines no defaulted one unless it is called
     declared = line(start, f"{path.parent}/./{path.name}")  # another name: the pragma is for all lines of a file
-    functions = f"{declared}#pragma interface\n{_SLOW}{declared}{found[0]}{line(end, path)}"
+    functions = f"{declared}#pragma interface\n{_SLOW}{declared}{block}{line(end, path)}"
     rest = f"{text[end : last.start()]}\n{_AS_BEFORE}{line(last.start(), path)}{text[last.start() :]}"
     name = re.compile(rf"\b{found['name']}\b")
-    definitions = f'#pragma implementation "{FILE}"\n# 1 "{FILE}"\n#pragma interface\n{_SLOW}{found[0]}'
+    definitions = f'#pragma implementation "{FILE}"\n# 1 "{FILE}"\n#pragma interface\n{_SLOW}{block}'
     return SupportedUnit(
         name.sub(_NAMESPACE, f"{text[:start]}{functions}{rest}"), name.sub(_NAMESPACE, definitions)
     )
