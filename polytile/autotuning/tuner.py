@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from math import inf
+from statistics import quantiles
 
 from polytile.autotuning.evaluator import Evaluator
 from polytile.autotuning.outcome import Outcome, Status, median_time
@@ -25,6 +26,7 @@ from polytile.dataclass import dataclass
 
 FINALISTS = 5  # beside the default
 BEATEN = 0.99  # of the default's time, which the winner has at most
+ENOUGH_RUNS = 4  # of a point, for quartiles
 POLL_SECONDS = 0.2  # between looks at what another tuner measures
 DEFAULT: Point = ()
 
@@ -94,7 +96,8 @@ class Observer:
 def tune(search: Search, evaluator: Evaluator, record: Record, budget: Budget, observer: Observer) -> Tuned:
     """Search until the budget is spent, no point is left or KeyboardInterrupt comes; return the best so far.
 
-    The default is evaluated first, and stays where no point takes less than 99% of its time. Raises UsageError where
+    The default is evaluated first, and stays where no point takes less than 99% of its time, or runs vary by more than
+    what the best one gains. Raises UsageError where
     the record cannot be written; what was measured until then is in it.
     """
     observer.begun(budget)
@@ -265,4 +268,15 @@ def _decided(loop: _Loop, finals: Mapping[Point, tuple[float, ...]], interrupted
     tuned = Tuned(default, default, tuple(loop.outcomes), finals, progress, interrupted)
     able = [one for one in loop.outcomes if one.milliseconds and (not finals or one.point in finals)]
     best = min(able, key=tuned.time, default=default)
-    return replace(tuned, winner=best) if tuned.time(best) < BEATEN * tuned.time(default) else tuned
+    return replace(tuned, winner=best) if _is_faster(tuned, best) else tuned
+
+
+def _is_faster(tuned: Tuned, one: Outcome) -> bool:
+    """Return whether a point beats the default: by its median, and by more than the middle halves of their runs differ
+    among themselves, as times of a few microseconds do by some percent."""
+    if tuned.time(one) >= BEATEN * tuned.time(tuned.default):
+        return False
+    own, default = (tuned.milliseconds.get(o.point, ()) for o in (one, tuned.default))
+    if min(len(own), len(default)) < ENOUGH_RUNS:
+        return True
+    return quantiles(own)[2] < quantiles(default)[0]

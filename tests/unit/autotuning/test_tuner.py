@@ -140,6 +140,24 @@ def test_further_runs_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert _tuned(tmp_path, [lucky, steady]).winner.point == steady
 
 
+@pytest.mark.parametrize(
+    ("default", "wins"),
+    [((0.99, 0.99, 1.0, 1.0, 1.0, 1.0, 1.01, 1.02), True), ((0.94, 0.94, 0.94, 1.0, 1.0, 1.0, 1.0, 1.01), False)],
+)
+def test_the_default_stays_where_runs_vary_by_more_than_is_gained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default: tuple[float, ...], wins: bool
+) -> None:
+    """Kernels of some microseconds: 3% less by the median, with quartiles that do not or do overlap."""
+    close: Point = (("schedule", "tiled"), ("a", 1))
+
+    def again(self: MadeUpTimes, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
+        return {(): default, close: (0.95, 0.95, 0.96, 0.97, 0.97, 0.97, 0.98, 0.98)}
+
+    monkeypatch.setattr(made_up_times, "time_of", {(): 1.0, close: 0.96}.__getitem__)
+    monkeypatch.setattr(MadeUpTimes, "again", again)
+    assert _tuned(tmp_path, [close]).winner.point == (close if wins else ())
+
+
 def test_a_finalist_that_fails_now_does_not_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def again(self: MadeUpTimes, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
         return {point: (made_up_times.time_of(point),) for point in points if point != BEST}
