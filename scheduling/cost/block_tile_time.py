@@ -6,12 +6,14 @@
                      a time. Steps of a plane do not wait for one another: each is a plane behind
     time of a kernel: planes of a chunk with its halo, for each round in which tiles get their place, and some more
                      until the first planes have come; tiles at sides of space have more instructions, and the last
-                     round has some; and device memory, which hides behind that in part
+                     round has some; tiles do not end together, which takes a part of one round; and device memory,
+                     which hides behind that in part
 
-Fitted to 220 kernels of 16 stencils in single and double precision, with tiles of 8 to 16 warps and 1 to 8 cells of a
-thread (CUDA 13.0; polybench/results/overlapped-tiles-2026-11-26.jsonl): the estimates are within 11% on an H200 and 7%
-on an H100, which has 0.7 of its bandwidth (root mean square). What steps wait for elements of other arrays is by cheby
-(H100: 409 ms in double precision, 166 in single), for divisions and roots by denoise (615 ms in double precision).
+Fitted to 965 kernels of 24 stencils in single and double precision, with tiles of 4 to 16 warps and 1 to 16 cells of a
+thread (H200, CUDA 13.0; polybench/results/overlapped-tiles-2026-11-26.jsonl and records of `polytile tune` of 30
+November 2026): the estimates are within 12% and 10% (root mean square), himeno's within 50%. What steps wait for
+elements of other arrays is by cheby (H100: 409 ms in double precision, 166 in single), for divisions and roots by
+denoise (615 ms in double precision).
 """
 
 from __future__ import annotations
@@ -26,19 +28,21 @@ from polytile.machine import REGISTER_FILE_PARTITIONS, Machine
 from polytile.scheduling.cost.machine_model import registers_alone, together, value_cycles
 from polytile.scheduling.cost.stream_resources import TileFigures
 
-PLANE_CYCLES = 500  # for loads, the barrier and the first values of each plane
-START_PLANES = 14  # the time of so many passes before the first planes have come, and after the last
-INSTRUCTION_CYCLES = 1.39  # of a warp, one after another
-ISSUE_CYCLES = 0.935  # of a scheduler
+PLANE_CYCLES = 530  # for loads, the barrier and the first values of each plane
+START_PLANES = 5  # the time of so many passes before the first planes have come, and after the last
+ROUND_SPREAD = 0.23  # of the time of a round, by which its tiles end later than on average
+INSTRUCTION_CYCLES = 1.13  # of a warp, one after another
+ISSUE_CYCLES = 0.9  # of a scheduler
 LOAD_CYCLES = 175  # of a warp, for each element of another array
 SLOW_CYCLES = 40  # of a warp, for each instruction of a division or a function
-SHUFFLE_CYCLES = 2.1  # of a scheduler, for each word from another lane, beside its issue
-SPILL_INSTRUCTIONS = 0.25  # for the square of the registers that are missing: first those that are seldom needed
+SHUFFLE_CYCLES = 2.0  # of a scheduler, for each word from another lane, beside its issue
+SPILL_INSTRUCTIONS = 0.15  # for the square of the registers that are missing: first those that are seldom needed
+MOVE_INSTRUCTIONS = 0.2  # for each register of a loop that is not unrolled, as some are missing: values change theirs
 NEARLY = 1.1  # of the registers that there are: as many more are within the estimate's error, or cost little
 SIDE_WAITS = 0.5  # times the instructions that tiles at sides have more: what they load is seldom waited for
-BESIDE = 1.2  # how times of warps add up that hide behind one another in part: (a^p + b^p)^(1/p)
-MEMORY_TIMES = 1.23  # the time of a copy
-BESIDE_MEMORY = 1.83  # the same for that of planes and of device memory
+BESIDE = 1.3  # how times of warps add up that hide behind one another in part: (a^p + b^p)^(1/p)
+MEMORY_TIMES = 1.44  # the time of a copy
+BESIDE_MEMORY = 2.0  # the same for that of planes and of device memory
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,14 @@ class BlockTiles:
         on_average = (1 - at_sides) * self._plane(inside, self.resident)
         on_average += at_sides * self._plane(side, self.resident)
         one_after_another = (rounds - 1) * self._plane(inside, self.resident) + self._plane(side, last)
-        return (planes + START_PLANES) * max(tiles / places * on_average, one_after_another)
+        spread = 1 + ROUND_SPREAD / rounds
+        return (planes + START_PLANES) * spread * max(tiles / places * on_average, one_after_another)
 
     @cached_property
     def _inside(self) -> float:
         missing = max(0, self.figures.registers - registers_alone(self.machine, self.plan.warps))
-        return self.figures.instructions + SPILL_INSTRUCTIONS * missing**2
+        moved = MOVE_INSTRUCTIONS * self.figures.registers if missing else 0.0
+        return self.figures.instructions + SPILL_INSTRUCTIONS * missing**2 + moved
 
     @cached_property
     def _side(self) -> float:

@@ -27,7 +27,7 @@ from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, TileCo
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, stream_steps
 
-MOST_ROUNDS = 3  # in which tiles get their places
+MOST_ROUNDS = {Exchange.WARP: 3, Exchange.BLOCK: 4}  # in which tiles get their places
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ class _Search:
         schedulers = REGISTER_FILE_PARTITIONS if plan.exchange is Exchange.WARP else 1
         places, most = self.machine.sms * schedulers, cost.resident // (plan.warps if schedulers == 1 else schedulers)
         if not self.known:
-            return [(self.tuning.least_chunk, k * places) for k in range(1, MOST_ROUNDS * most + 1)]
-        chunks = {int(k * places // cost.across) for k in range(1, MOST_ROUNDS * most + 1)}
+            return [(self.tuning.least_chunk, k * places) for k in range(1, MOST_ROUNDS[self.exchange] * most + 1)]
+        chunks = {int(k * places // cost.across) for k in range(1, MOST_ROUNDS[self.exchange] * most + 1)}
         lengths = {ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk}
         return [(length, 0) for length in sorted(lengths | {0})]
 
