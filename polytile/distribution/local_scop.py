@@ -168,7 +168,12 @@ class LocalPositions:
         source = of_source[0]
         for one in of_source[1:]:
             source = source.union(one)
-        return self.scop.schedule.intersect_domain(source).pullback_union_pw_multi_aff(shifts).intersect_domain(domain)
+        order = self.scop.schedule.intersect_domain(source).pullback_union_pw_multi_aff(shifts)
+        order = order.intersect_domain(domain)
+        if self.step or any(s.iterators for s in statements):
+            return order
+        zeros = isl.MultiUnionPwAff.multi_val_on_domain(domain, _one_zero(domain))
+        return order.insert_partial_schedule(zeros)  # kernels are made of loops
 
     def _body(self, statement: Statement, stmt: Stmt) -> Stmt:
         """Rewrite a statement's text: iterators of cut loops become `i + offset`.
@@ -221,6 +226,11 @@ class LocalPositions:
         """
         iterator = self.axes[axis].iterators.get(statement.name)
         return iterator is not None and _terms(subscript, statement.iterators[iterator]) == 1
+
+
+def _one_zero(domain: isl.UnionSet) -> isl.MultiVal:
+    space = domain.get_space().set_from_params().add_dims(_SET, 1)
+    return isl.MultiVal.zero(space)
 
 
 def _terms(subscript: Expr, name: str) -> int:

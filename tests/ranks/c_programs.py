@@ -89,6 +89,7 @@ ENTRIES = (
         (("A", "n * m"), ("B", "n * m"), ("e", "steps"), ("range", "2")),
         within="1e-13",
     ),
+    Entry("poles", "double", ("n", "m"), (("A", "n * m"), ("s", "2")), within="1e-13"),
     Entry(
         "beyond",
         "double",
@@ -124,8 +125,8 @@ static int differ_from(const {element} *found, const {element} *wanted, long lon
         *bits = (*bits ^ ((const unsigned char *)found)[k]) * 16777619u;
     for (long long e = 0; e < count; ++e) {{
         const double far = (double)found[e] - (double)wanted[e], size = wanted[e] < 0 ? -wanted[e] : wanted[e];
-        differs |= !({within} + 0.0 > 0 ? far <= {within} * size && -far <= {within} * size
-                                        : memcmp(&found[e], &wanted[e], sizeof *found) == 0);
+        differs |= memcmp(&found[e], &wanted[e], sizeof *found)
+            && !({within} + 0.0 > 0 && far <= {within} * size && -far <= {within} * size);
     }}
     return differs;
 }}

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,17 @@ void dot(int n, int m, int fields, float A[fields][n][m], float B[fields][n][m],
 }
 """
 
+POLES = """
+void poles(int n, double A[n], double s[2])
+{
+#pragma scop
+    for (int i = 1; i < n; i++) {
+        s[0] += 1 / A[i];
+        s[1] -= 1 / A[i - 1];
+    }
+#pragma endscop
+}
+"""
 EXTREMES = "\n".join(line for line in ROD.splitlines() if "e[t]" not in line)
 EXTREMES = EXTREMES.replace("rod(", "extremes(").replace(
     "        for (int i = 2; i < n - 1; i++)\n        for", "        for"
@@ -116,9 +128,10 @@ SIZES: dict[str, dict[str, int]] = {
     "extremes": {"n": 53},
     "power": {"n": 17, "m": 19, "l": 25},
     "dot": {"n": 17, "m": 13, "fields": 9},
+    "poles": {"n": 19},
 }
-PERIODS = {"cells": (1, 2), "rod": (2,), "extremes": (3,), "power": (3,), "dot": (1,)}
-NUMBERS = {"cells": RANKS, "rod": (1, 3, 8), "extremes": (2, 6), "power": (1, 4, 6, 8), "dot": (1, 4)}
+PERIODS = {"cells": (1, 2), "rod": (2,), "extremes": (3,), "power": (3,), "dot": (1,), "poles": (1,)}
+NUMBERS = {"cells": RANKS, "rod": (1, 3, 8), "extremes": (2, 6), "power": (1, 4, 6, 8), "dot": (1, 4), "poles": (1, 4)}
 STEPS = 7
 PROGRAMS = (
     Program("cells", CELLS, ("n", "m"), "steps"),
@@ -126,6 +139,7 @@ PROGRAMS = (
     Program("extremes", EXTREMES, ("n",), "steps"),
     Program("power", POWER, ("n", "m", "l"), "steps", strict=False),
     Program("dot", DOT, ("fields", "n", "m"), "", strict=False),
+    Program("poles", POLES, ("n",), "", strict=False),
 )
 
 
@@ -142,10 +156,12 @@ def cases(program: Program) -> Iterator[tuple[Case, tuple[int, ...]]]:
 
 
 def inputs(f: CompiledScop, sizes: dict[str, int]) -> dict[str, Any]:
-    """Random arrays, the same for equal sizes; whole numbers where elements are such."""
+    """Random arrays, the same for equal sizes; whole numbers where elements are such. Poles are infinite terms."""
     random = np.random.default_rng(11)
     made = {name: random.random(layout.shape) for name, layout in layouts(f.scop, sizes).items()}
     types = {name: layout.dtype for name, layout in layouts(f.scop, sizes).items()}
+    if f.scop.name.startswith("poles"):
+        made["A"][5] = 0
     return {n: np.asarray(a * (50 if types[n].kind in "iu" else 1), types[n]) for n, a in made.items()}
 
 
@@ -157,7 +173,8 @@ def errors(found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, float]:
             far[name] = 0.0
         elif right.dtype.kind == "f":
             unit = float(np.finfo(right.dtype).eps * abs(right).max())
-            far[name] = float(abs(found[name] - right).max()) / unit
+            distance = float(abs(found[name] - right).max()) / unit
+            far[name] = float("inf") if isnan(distance) else distance
         else:
             far[name] = float("inf")
     return far

@@ -40,6 +40,7 @@ STEPS = {  # between two exchanges; three run in time tiles
     "beyond": (2,),
     "cells": (2,),
     "residual": (1, 3),
+    "poles": (),
 }
 GRIDS = {2: ("6,1", "1,6", "3,2"), 3: ("6,1,1", "1,3,2", "2,1,3")}
 
@@ -68,6 +69,12 @@ def same_as_c(entry: Entry, steps: int, folder: Path) -> None:
 @pytest.mark.parametrize(("name", "steps"), [(name, steps) for name in BY_NAME for steps in STEPS[name]])
 def test_same_as_c(name: str, steps: int, tmp_path: Path) -> None:
     same_as_c(BY_NAME[name], steps, tmp_path)
+
+
+def test_infinite_terms_and_no_time_loop(tmp_path: Path) -> None:
+    done = run(built(BY_NAME["poles"], 1, tmp_path), [Case(ranks, MODES[0], "auto", (33, 37)) for ranks in (1, 2, 6)])
+    found = done.stdout.split()
+    assert len(found) == 3 and len({*found}) == 1 and found[0].startswith("equal:"), done.stderr
 
 
 @pytest.fixture(scope="module")

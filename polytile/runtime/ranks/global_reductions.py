@@ -89,7 +89,9 @@ class GlobalReductions:
         bounds = bounds_of(float(largest[0]), many)
         given = {name: np.asarray(m) for name, m in zip(one.made.bounds, bounds, strict=True)}
         parts = self._together(one, one.combine, given, "+", np.zeros(PARTS), arrays, comm)
-        return (parts[0] + parts[1]) + parts[2], Traffic(2, largest.nbytes + parts.nbytes)
+        # an infinite term leaves a rest that is no number
+        value = (parts[0] + parts[1]) + parts[2] if any(bounds) else parts[0]
+        return value, Traffic(2, largest.nbytes + parts.nbytes)
 
     def _whole_shape(self, one: _Launches) -> list[int]:
         """Return the extents of the terms of all ranks."""
