@@ -96,9 +96,8 @@ class Observer:
 def tune(search: Search, evaluator: Evaluator, record: Record, budget: Budget, observer: Observer) -> Tuned:
     """Search until the budget is spent, no point is left or KeyboardInterrupt comes; return the best so far.
 
-    The default is evaluated first, and stays where no point takes less than 99% of its time, or runs vary by more than
-    what the best one gains. Raises UsageError where
-    the record cannot be written; what was measured until then is in it.
+    The default is evaluated first, and stays where no point takes less than 99% of its time, by more than its runs
+    vary. Raises UsageError where the record cannot be written; what was measured until then is in it.
     """
     observer.begun(budget)
     loop = _Loop(search, evaluator, record, budget, observer)
@@ -267,8 +266,8 @@ def _decided(loop: _Loop, finals: Mapping[Point, tuple[float, ...]], interrupted
     default = loop.outcomes[0] if loop.outcomes else Outcome(DEFAULT, Status.REFUSED, "it was not evaluated")
     tuned = Tuned(default, default, tuple(loop.outcomes), finals, progress, interrupted)
     able = [one for one in loop.outcomes if one.milliseconds and (not finals or one.point in finals)]
-    best = min(able, key=tuned.time, default=default)
-    return replace(tuned, winner=best) if _is_faster(tuned, best) else tuned
+    faster = [one for one in able if _is_faster(tuned, one)]
+    return replace(tuned, winner=min(faster, key=tuned.time, default=default))
 
 
 def _is_faster(tuned: Tuned, one: Outcome) -> bool:

@@ -158,6 +158,18 @@ def test_the_default_stays_where_runs_vary_by_more_than_is_gained(
     assert _tuned(tmp_path, [close]).winner.point == (close if wins else ())
 
 
+def test_a_point_whose_runs_vary_leaves_the_win_to_a_steady_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    varying, steady = ((("schedule", "tiled"), ("a", a)) for a in (1, 2))
+    runs = {(): (1.0,) * 8, varying: (0.8,) * 5 + (1.2,) * 3, steady: (0.9,) * 8}
+    monkeypatch.setattr(made_up_times, "time_of", {(): 1.0, varying: 0.8, steady: 0.9}.__getitem__)
+    monkeypatch.setattr(MadeUpTimes, "again", lambda self, points: runs)
+    assert _tuned(tmp_path, [varying, steady]).winner.point == steady
+    del runs[steady]
+    assert _tuned(tmp_path, [varying]).winner.point == ()
+
+
 def test_a_finalist_that_fails_now_does_not_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def again(self: MadeUpTimes, points: Sequence[Point]) -> Mapping[Point, tuple[float, ...]]:
         return {point: (made_up_times.time_of(point),) for point in points if point != BEST}
