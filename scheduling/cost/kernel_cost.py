@@ -130,6 +130,8 @@ class KernelCost:
         Most wait for the one before: what counts where each has its own place.
         """
         warps = max(work.warps / work.serial for work in self.works)
+        if warps == 0:  # tiles that are larger than all that there is
+            return 0.0
         computed = sum(work.operations * work.warps for work in self.works) / OPERATIONS_OF_ONE
         return 1e6 * DEPENDENT_CYCLES * (INDEX_INSTRUCTIONS + (requests + computed) / warps) / self.speed.clock
 

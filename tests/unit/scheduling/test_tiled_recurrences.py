@@ -70,6 +70,12 @@ def test_chains_of_steps(scop: Read, body: str, steps: list[Any]) -> None:
     assert [made.steps for made in accumulating(scop(ARRAYS, body))] == steps
 
 
+@pytest.mark.parametrize("n", [20, 37])
+def test_sizes_below_those_of_tiles(n: int) -> None:
+    """The kernel of far terms has nothing to do then."""
+    assert "tiled recurrence" in compiled(FOLD, parameters={"n": n}).explain()
+
+
 def test_sums_whose_order_matters(scop: Read) -> None:
     """The sum of signed integers could overflow in another order, and --fp strict keeps that of floating-point sums."""
     total = "for (int i = 1; i < n; i++) for (int k = 0; k < i; k++) t[0][i] += t[0][k] * t[i][k];"
