@@ -6,7 +6,9 @@ import json
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,14 +98,21 @@ def test_several_are_tuned_at_a_time_until_the_time_is_over(
 ) -> None:
     monkeypatch.setattr(tuned_programs, "TO_START", 0.0)
     tasks = tasks_of([GEMM, "polybench/2mm"], "large", tmp_path)
-    codes = ["pass", "import sys; sys.exit('no memory')", "import time; time.sleep(60)", "import time; time.sleep(60)"]
+    sleeps = "import time; print('begun', flush=True); time.sleep(600)"
+    codes = ["pass", "import sys; sys.exit('no memory')", sleeps, sleeps]
 
     def command(task: Task, *_: object) -> list[str]:
         return [sys.executable, "-c", codes[tasks.index(task)]]
 
+    def monotonic() -> float:
+        """Return a time that is over when both that sleep have begun, each in the place of one that has ended."""
+        logs = (task.file(".log") for task in tasks[2:])
+        return 100.0 if all(log.exists() and "begun" in log.read_text() for log in logs) else 0.0
+
     monkeypatch.setattr(Task, "command", command)
+    monkeypatch.setattr(tuned_programs, "time", SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
     tuned(tasks[0])
-    chosen = tuned_programs.parse(["-o", str(tmp_path), "--at-once", "3", "--seconds", "5"])
+    chosen = tuned_programs.parse(["-o", str(tmp_path), "--at-once", "2", "--seconds", "5"])
     assert tuned_programs.tune_all(tasks, chosen) == [tasks[1]]
     said = capsys.readouterr().out.splitlines()
     assert sorted(said) == [
