@@ -118,6 +118,8 @@ class _Rank:
             plan.scop.context.align_params(isl.Set(f"[{self.known}] -> {{ : }}").get_space())
         )
         self.phase = {s: k for k, phase in enumerate(plan.phases) for s in phase.statements}
+        self.run_in: dict[tuple[str, int], isl.Set] = {}  # what `runs` and `useful` have found
+        self.useful_in: dict[tuple[str, int], isl.Set] = {}
 
     def lost(self) -> Iterator[isl.Set]:
         """Yield instances whose position is none of 0 .. extent - 1."""
@@ -145,6 +147,11 @@ class _Rank:
 
     def runs(self, statement: str, steps: int) -> isl.Set:
         """Return the instances that the rank runs in a period of so many steps."""
+        if (statement, steps) not in self.run_in:
+            self.run_in[statement, steps] = self._runs(statement, steps)
+        return self.run_in[statement, steps]
+
+    def _runs(self, statement: str, steps: int) -> isl.Set:
         growth = self.plan.phases[self.phase[statement]].growth
         found = self.within(statement, growth[0]) if not self.timed else None
         if found is not None:
@@ -177,6 +184,11 @@ class _Rank:
         Statements that write nothing but what one rank owns altogether (what a receiver writes) count on that rank
         alone.
         """
+        if (statement, steps) not in self.useful_in:
+            self.useful_in[statement, steps] = self._useful(statement, steps)
+        return self.useful_in[statement, steps]
+
+    def _useful(self, statement: str, steps: int) -> isl.Set:
         writes = [a.array for a in self.scop.statement(statement).accesses if a.writes]
         runs = self.runs(statement, steps)
         if all(self._owned_by_position(self.plan.array(a)) for a in writes):
@@ -229,7 +241,7 @@ class _Rank:
     def _from_earlier(self, array: DistributedArray, pairs: isl.Map) -> Iterator[isl.Map]:
         source, sink = (self.scop.statement(pairs.get_tuple_name(kind)) for kind in (_IN, _OUT))
         exchanged = {e.array: e for e in self.plan.between}
-        there = self.available(array, exchanged.get(array.name))
+        there = self.available(array, exchanged.get(array.name)).coalesce()
         before = pairs.intersect_domain(self.at_step(source.name, f"t < {self.start}"))
         read, written = (self._elements(s, array.name, kind) for s, kind in ((sink, True), (source, False)))
         for steps in range(1, self.plan.steps + 1):
