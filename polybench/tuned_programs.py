@@ -281,11 +281,17 @@ def pack(folder: Path) -> None:
 
 
 def unpack(folder: Path) -> None:
-    """Make a folder, and unpack its archive where that is all it has."""
+    """Make a folder, and unpack its archive where that is all it has: files, which end up in the folder itself.
+
+    Not by `extractall`, which has no filter before Python 3.11.4.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if [path.name for path in folder.iterdir()] == [ARCHIVE]:
         with tarfile.open(folder / ARCHIVE) as archive:
-            archive.extractall(folder, filter="data")
+            for member in archive:
+                data = archive.extractfile(member)  # None where it is no file
+                if data is not None:
+                    (folder / Path(member.name).name).write_bytes(data.read())
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
