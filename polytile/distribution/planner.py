@@ -29,7 +29,7 @@ from polytile.distribution.plan import (
 from polytile.distribution.proof import prove
 from polytile.distribution.rank_combinations import RankCombination, rank_combination
 from polytile.distribution.reads import find_reads
-from polytile.distribution.terms import with_terms
+from polytile.distribution.split_reductions import with_terms
 from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, step_distances, time_loop
 from polytile.ir.expr import INT, Expr, Name
 from polytile.ir.isl_expr import parameter_expression

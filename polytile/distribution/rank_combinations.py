@@ -32,7 +32,7 @@ _BITS = 52
 
 @dataclass(frozen=True, slots=True)
 class RankCombination:
-    """What a rank runs to combine `terms` on a box: `first` and `count` are names for each dimension; `first` is ""
+    """The SCoPs that combine `terms` on a box: `first` and `count` are names for each dimension; `first` is ""
     where none is cut. `partials` have what is found, an element each, one for each part; they begin neutral.
 
     `largest` finds the greatest magnitude, in double, None where sums are exact without; `bounds` are then the names of

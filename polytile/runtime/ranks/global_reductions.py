@@ -39,7 +39,7 @@ def neutral(op: str, dtype: np.dtype[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Launches:
-    """What combines one array of terms; `box` says which of the rank's, as the kernels name it."""
+    """The launches that combine one array of terms; `box` says which of the rank's, as the kernels name it."""
 
     reduction: GlobalReduction
     made: RankCombination
