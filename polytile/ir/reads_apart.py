@@ -16,6 +16,7 @@ import islpy as isl
 
 from polytile.ir.expr import Access, Assign, Expr, Stmt
 from polytile.ir.expr_trees import rewrite, walk
+from polytile.ir.identity_key import remembered
 from polytile.ir.isl_util import maps
 from polytile.ir.reductions import accumulation
 from polytile.ir.scop import AccessKind, AccessRelation, Reduction, Scop, Statement
@@ -51,6 +52,7 @@ def with_reads_apart(scop: Scop, names: Collection[str]) -> Scop:
     return replace(scop, statements=tuple(statements), schedule=tree)
 
 
+@remembered
 def _parts(statement: Statement) -> tuple[Statement, Statement] | None:
     """Find what a statement reads beside the element that it accumulates into, and the accumulation."""
     writes = [a for a in statement.accesses if a.writes]

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from math import isqrt, prod
-from statistics import fmean
 
 from polytile.ir.time_tile import Exchange
 from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
@@ -55,7 +54,7 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
 
     def pays(size: int) -> bool:
         """Say whether blocks pay, on average of two sizes: in how many rounds tiles get their place differs."""
-        return share(size) < MUCH_FASTER or fmean(map(share, (size, int(LARGER * size)))) < ENOUGH
+        return share(size) < MUCH_FASTER or (share(size) + share(int(LARGER * size))) / 2 < ENOUGH
 
     if not pays(largest):
         return candidate

@@ -35,7 +35,7 @@ from polytile.scheduling.cost.strides import strided_accesses
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
 from polytile.scheduling.strategies.mapping import with_barriers
 from polytile.scheduling.strategies.pluto import permutable_tree
-from polytile.scheduling.transform.reductions.early_terms import accumulating, results_of, with_early_terms
+from polytile.scheduling.transform.reductions.early_terms import is_chain, results_of, updates, with_early_terms
 
 
 def tiled_recurrence(problem: Problem) -> Candidate | None:
@@ -62,12 +62,14 @@ def _tiled(problem: Problem) -> Candidate | None:
     if band.get_type() != isl.schedule_node_type.band or len(members_of(band)) < 2:
         return None
     tiles = _tiles_of(problem, band)
-    for made in accumulating(scop, strict=problem.options.strict):
+    for made in updates(scop, strict=problem.options.strict):
         results = results_of(scop, made.steps)
         others = needed.subtract(results.apply_range(results.reverse()))
         first = _early(scop, made, tiles, others)
         if first is None or _with_what_they_wait_for(scop, tiles, first, others) is None:
             continue  # before what takes longer: that between steps into one element comes on top of it
+        if not is_chain(scop, made):
+            continue
         changed = with_early_terms(scop, replace(made, first=str(first)))
         known = scop, problem.dependences
         found = analyse(changed, problem.options.array_operations, known, exact=False)  # tiles order all conflicts

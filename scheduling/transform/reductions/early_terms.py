@@ -12,7 +12,7 @@ element, by one operation; all of their steps are one chain in the source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -39,33 +39,48 @@ def accumulating(scop: Scop, *, strict: bool = False) -> tuple[EarlyTerms, ...]:
 
     `first` is empty. `strict`: only those whose results do not depend on the order.
     """
+    return tuple(made for made in updates(scop, strict=strict) if is_chain(scop, made))
+
+
+def updates(scop: Scop, *, strict: bool = False) -> Iterator[EarlyTerms]:
+    """Yield the same, and steps into one element that are no uninterrupted chain."""
     found: dict[Reduction, list[str]] = {}
     for statement in scop.main:
         reduction = statement.reduction or in_place(statement)
         if reduction is not None:
             found.setdefault(reduction, []).append(statement.name)
-    chains = (_chain(scop, reduction, names, strict=strict) for reduction, names in found.items())
-    return tuple(made for made in chains if made is not None)
+    for reduction, names in found.items():
+        steps = _steps(scop, reduction.array, names, strict=strict)
+        if steps:
+            yield EarlyTerms(steps, reduction.op, "")
 
 
-def _chain(scop: Scop, reduction: Reduction, names: Sequence[str], *, strict: bool) -> EarlyTerms | None:
-    array = scop.array(reduction.array)
+def _steps(scop: Scop, array: str, names: Sequence[str], *, strict: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the statements with the iterators that their elements are; none where one cannot be a step."""
     apart = with_reads_apart(scop, names)
     statements = [apart.statement(name) for name in names]
     types = {partial_type(update) for s in statements for _, update in accumulated(s)}
-    if types != {array.element} or (strict and not all(map(is_exact, statements))):
-        return None
-    groups = [_group(s, array.name) for s in statements]
-    steps = tuple((s.name, group) for s, group in zip(statements, groups, strict=True) if group is not None)
-    values = array_values(apart, array.name, MAX_OPERATIONS)
-    if len(steps) < len(names) or not values.exact:
-        return None
-    results = results_of(apart, steps)
+    if types != {scop.array(array).element} or (strict and not all(map(is_exact, statements))):
+        return ()
+    groups = [_group(s, array) for s in statements]
+    steps = ((s.name, group) for s, group in zip(statements, groups, strict=True) if group is not None)
+    return () if None in groups else tuple(steps)
+
+
+def is_chain(scop: Scop, made: EarlyTerms) -> bool:
+    """Return whether the steps into one element are one uninterrupted chain."""
+    names = [name for name, _ in made.steps]
+    apart = with_reads_apart(scop, names)
+    reduction = apart.statement(names[0]).reduction
+    assert reduction is not None
+    values = array_values(apart, reduction.array, MAX_OPERATIONS)
+    if not values.exact:
+        return False
+    results = results_of(apart, made.steps)
     nobody = isl.UnionMap.empty(values.flow.get_space())
-    last = last_writers(apart, array.name) if is_seen(apart, array.name) else nobody
+    last = last_writers(apart, reduction.array) if is_seen(apart, reduction.array) else nobody
     known = (m.intersect_params(scop.context) for m in (values.flow, values.uninitialised, last))
-    broken = broken_chain(results.domain(), results, Values(*known))
-    return None if broken else EarlyTerms(steps, reduction.op, "")
+    return broken_chain(results.domain(), results, Values(*known)) is None
 
 
 def _group(statement: Statement, array: str) -> tuple[int, ...] | None:
