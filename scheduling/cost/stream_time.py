@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, prod
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.identity_key import IdentityKey
 from polytile.ir.overlapped_tiles import MOST_OF_A_SIDE, OverlappedTiles, owned_planes
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.time_tile import Exchange
@@ -71,7 +72,7 @@ def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int], once: bool = 
 
     Those of a triangle are of the box around it, which tiles cover.
     """
-    sets = [_cells(statement, dims, once) for statement in scop.main]
+    sets = _all_cells(IdentityKey(scop), dims, once)
     found = [counts(points, values) for points in sets]
     number = max(range(len(sets)), key=lambda k: found[k][-1])
     along = [b / a if a else 0.0 for a, b in pairwise(found[number])]
@@ -100,6 +101,12 @@ def _box(points: isl.Set, first: int, values: Mapping[str, int]) -> list[float]:
     return [float(high.to_python()) - float(low.to_python()) + 1 for low, high in spans]
 
 
+@lru_cache(maxsize=64)
+def _all_cells(scop: IdentityKey[Scop], dims: int, once: bool) -> tuple[isl.Set, ...]:
+    """Return when and where each statement writes, once for all sizes."""
+    return tuple(_cells(statement, dims, once) for statement in scop.value.main)
+
+
 def _cells(statement: Statement, dims: int, once: bool) -> isl.Set:
     """Return `{ [t, x] }`: when and where a statement writes; `{ [x] }` where there is no time loop."""
     access = next(a for a in statement.accesses if a.kind is AccessKind.WRITE)
@@ -118,7 +125,7 @@ def stream_estimate(plan: OverlappedTiles, scop: Scop, machine: Machine, paramet
     """
     values = fix_parameters(scop.context, parameters)
     sizes, speed = stream_sizes(scop, plan.dims, values, plan.once), machine.speed
-    tiles = TileCost(plan, stream_figures(plan, scop).of(plan), machine, sizes)
+    tiles = TileCost(plan, _figures(IdentityKey(plan), IdentityKey(scop)), machine, sizes)
     if plan.exchange.is_one_step:
         own = plane_tiles(plan, scop, machine)
         costs = [PlaneCost(one, sizes.cells, sizes.launches(plan), plan.chunk, plan.tiles_at_once) for one in own]
@@ -127,6 +134,12 @@ def stream_estimate(plan: OverlappedTiles, scop: Scop, machine: Machine, paramet
         return Estimate((*kernels, rest), tuple(sorted(values.items())))
     kernel = StreamCost(tiles, plan.chunk, plan.tiles_at_once).kernel(speed)
     return Estimate((kernel, tiles.one_step(speed)), tuple(sorted(values.items())))
+
+
+@lru_cache(maxsize=64)
+def _figures(plan: IdentityKey[OverlappedTiles], scop: IdentityKey[Scop]) -> TileFigures:
+    """Return the figures of a plan, once for all sizes."""
+    return stream_figures(plan.value, scop.value).of(plan.value)
 
 
 def has_few_cells(plan: OverlappedTiles, scop: Scop, parameters: Mapping[str, int]) -> bool:
