@@ -75,13 +75,12 @@ def _placed(scop: Scop, statement: Statement, plan: SplitTiles) -> isl.Map:
 
 
 def _sides(plan: SplitTiles, colour: Colour, windows: tuple[Window, ...]) -> str:
-    """Format the places x of windows of tile K in band b at time t, as conditions."""
-    u = f"(t - {plan.iterations}*b)"
-    tests = [f"0 <= {u} < {plan.iterations}"]
+    """Format the places x of windows of tile K in the first band at time t, as conditions."""
+    tests = [f"0 <= t < {plan.iterations}"]
     for k, (cut, grows, window) in enumerate(zip(plan.cuts, colour, windows, strict=True)):
         low, high = (-cut.upper, cut.lower) if grows else (cut.lower, -cut.upper)
         place = f"(x{k} - {cut.period}*K{k})"
-        tests.append(f"{window.low[grows]} + {low}*{u} <= {place} <= {window.high[grows]} + {high}*{u}")
+        tests.append(f"{window.low[grows]} + {low}*t <= {place} <= {window.high[grows]} + {high}*t")
     return " and ".join(tests)
 
 
@@ -162,16 +161,16 @@ def _check_fills(plan: SplitTiles) -> None:
     """
     for array, version in plan.fields:
         writes = [(_windows(plan, w), w.version) for w in plan.writes if w.array == array]
-        made = _reached(plan, (array, version), writes).intersect_domain(FIRST_TILES)
-        loaded = _reached(plan, (array, version), [*_loads(plan, array), *writes]).intersect_domain(FIRST_BAND)
+        written = _reached(plan, (array, version), writes)
+        made = written.intersect_domain(FIRST_TILES)
+        loads = list(_loads(plan, array))
+        loaded = written.union(_reached(plan, (array, version), loads)) if loads else written
         apart = made.apply_range(loaded.reverse()).intersect(SAME_LAUNCH)
         require(apart.is_empty(), f"a tile loads elements of {array} that another one of the launch writes")
 
 
-FIRST_TILES, FIRST_BAND = isl.Set("{ [0, p, c, 0, 0] }"), isl.Set("{ [0, p, c, K, L] }")
-SAME_LAUNCH = isl.Map(
-    "{ [b, p, c, K, L] -> [b, p, d, M, N] : c < d or c > d or K < M or K > M or L < N or L > N }"
-)
+FIRST_TILES = isl.Set("{ [p, c, 0, 0] }")
+SAME_LAUNCH = isl.Map("{ [p, c, K, L] -> [p, d, M, N] : c < d or c > d or K < M or K > M or L < N or L > N }")
 
 
 def _windows(plan: SplitTiles, write: SplitWrite) -> tuple[Window, ...]:
@@ -189,12 +188,15 @@ def _loads(plan: SplitTiles, array: str) -> Iterator[tuple[tuple[Window, ...], i
 
 
 def _reached(plan: SplitTiles, field: Field, found: list[tuple[tuple[Window, ...], int]]) -> isl.Map:
-    """Return `{ [b, phase, colour, K0, K1] -> [x] }`: the places in windows at any step of which it is the version."""
+    """Return `{ [phase, colour, K0, K1] -> [x] }` of the first band.
+
+    They are the places in windows at any step of which it is the version.
+    """
     versions = dict(plan.versions)[field[0]]
     x = ", ".join(f"x{k}" for k in range(plan.dims))
     tiles = "K0, K1" if plan.dims == 2 else "K0, 0"
     parts = [
-        f"[b, {phase}, {number}, {tiles}] -> [{x}] : exists t : (t + {version - field[1]}) mod {versions} = 0"
+        f"[{phase}, {number}, {tiles}] -> [{x}] : exists t : (t + {version - field[1]}) mod {versions} = 0"
         f" and {_sides(plan, colour, windows)}"
         for phase, colours in enumerate(plan.phases)
         for number, colour in enumerate(colours)
