@@ -27,7 +27,7 @@ from polytile.scheduling.analysis.dependences import Dependences, same_accesses
 from polytile.scheduling.analysis.last_writers import is_seen, last_writers
 from polytile.scheduling.analysis.renamed_statements import renaming
 from polytile.scheduling.proof.copied_values import Wires, compared, wires
-from polytile.scheduling.proof.reductions import Regrouping, comparable, regroupings
+from polytile.scheduling.proof.reductions import Regrouping, comparable
 
 UNKNOWN = "unknown"  # the space of an element that is not known
 
@@ -47,17 +47,12 @@ def changed_values(
 ) -> tuple[Change, ...]:
     """Return where `program` computes with other values than `source`; empty is the proof that it does not.
 
-    Arrays that the same statements access in the same order, whatever their names, are not looked at. `before` and
-    `after` are their dependences. Reads of arrays whose analysis was not exact are compared by all conflicts, which are
-    more.
-
     Arrays that the same statements access in the same order, whatever their names, are not looked at.
     `before` and `after` are their dependences. Reads of arrays whose analysis was not exact are compared by all
     conflicts, which are more.
     """
     kept = {a.name for a in source.arrays if _is_kept(source, program, a.name)}
-    results = regroupings(source, program)
-    source, before, program, after = comparable(source, before, program, after, results)
+    results, source, before, program, after = comparable(source, before, program, after)
     carry = _carrier(source, program, results)
     copies = _copies(source, program)
     gone = wires(source, program)

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 
 import islpy as isl
 
 from polytile.dataclass import dataclass
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
+from polytile.ir.identity_key import IdentityKey
 from polytile.ir.isl_memoization import memoized
 from polytile.ir.isl_util import OverBudgetError, covers, union_of, with_tuple_names
 from polytile.ir.partial_results import Privatised, Reordered
@@ -105,21 +107,34 @@ def _results_of(
     return union_of(map(isl.UnionMap.from_map, found), scop.context.get_space())
 
 
-def comparable(
-    source: Scop, before: Dependences, program: Scop, after: Dependences, results: tuple[Regrouping, ...]
-) -> tuple[Scop, Dependences, Scop, Dependences]:
+Comparable = tuple[tuple[Regrouping, ...], Scop, Dependences, Scop, Dependences]
+
+
+def comparable(source: Scop, before: Dependences, program: Scop, after: Dependences) -> Comparable:
     """Rewrite source and program to a form in which their reductions can be compared, each with its dependences.
 
-    The source has certain writes in the reductions that are different in the program (see chains.settled), and in both
-    the reads of other elements are separated (see reads_apart.py).
+    These come behind what became of the reductions. The source has certain writes in those that are different in the
+    program (see chains.settled), and in both the reads of other elements are separated (see reads_apart.py).
 
     Raises OverBudgetError where the dependences are not found exactly.
     """
+    return _comparable(IdentityKey(source), IdentityKey(before), IdentityKey(program), IdentityKey(after))
+
+
+@lru_cache(maxsize=8)  # the sums of the results, and the values of all arrays, are proven one after the other
+def _comparable(
+    of_source: IdentityKey[Scop],
+    of_before: IdentityKey[Dependences],
+    of_program: IdentityKey[Scop],
+    of_after: IdentityKey[Dependences],
+) -> Comparable:
+    source, before, program, after = of_source.value, of_before.value, of_program.value, of_after.value
+    results = regroupings(source, program)
     parts = frozenset(part for r in results for part in r.parts)
     certain = settled(with_reads_apart(source, parts), parts)
     whole = with_reads_apart(program, {name for made in program.backwards for name, _ in made.steps})
     before = _values_of(source, certain, before, {r.root for r in results})
-    return certain, before, whole, _values_of(program, whole, after, {r.array for r in results})
+    return results, certain, before, whole, _values_of(program, whole, after, {r.array for r in results})
 
 
 def _values_of(scop: Scop, changed: Scop, known: Dependences, arrays: set[str]) -> Dependences:
@@ -139,8 +154,7 @@ def wrong_regroupings(
 
     Empty is the proof, along with that of dataflow.changed_values. `before` and `after` are the dependences of the two.
     """
-    results = regroupings(source, program)
-    source, before, program, after = comparable(source, before, program, after, results)
+    results, source, before, program, after = comparable(source, before, program, after)
     found = []
     for result in results:
         made = result.made
