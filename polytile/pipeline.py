@@ -148,6 +148,11 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     versions = Versions(plain.program, Context(state.machine, plain.names), without, state.options.verify_passes)
     plans, bounds = _with_bounds(state, versions, plain.plans)
     program, steps = versions.of(plans)
+    if any(plan.few_blocks for plan in plans):
+        from polytile.codegen.resources.choose_bounds import bound_small_grids
+
+        named = {kernel.name: plan for kernel, plan in zip(plain.program.kernels, plans, strict=True)}
+        program = bound_small_grids(program, named, state.machine)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)

@@ -32,7 +32,7 @@ class Decisions:
     tiles, and elsewhere if they are `obeyed`, as those of a schedule file are; `last_reads`, the arrays that nothing
     reads behind a kernel, by its number in the schedule. `sums` are the statements that accumulate partial results, or
     add them up, and how many iterations may load at once. `order` is that of large bodies, `registers` bound those of a
-    thread. Additions may `reassociate`."""
+    thread. Additions may `reassociate`. Grids of the kernels have `few_blocks`."""
 
     plans: tuple[KernelPlan, ...] = ()
     obeyed: bool = False
@@ -41,6 +41,7 @@ class Decisions:
     order: str = ""
     registers: int = 0
     reassociate: bool = False
+    few_blocks: bool = False
 
 
 def plan_kernels(
@@ -78,6 +79,7 @@ def plan_kernels(
         plans.append(plan)
     common: dict[str, Any] = {"order": decided.order, "registers": decided.registers}
     common |= {"reassociate": decided.reassociate, "bounded": decided.registers > 0}
+    common |= {"few_blocks": decided.few_blocks}
     return tuple(replace(plan, **common) for plan in plans)
 
 

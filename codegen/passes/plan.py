@@ -41,7 +41,8 @@ class LoweredPlan:
     such loops load ahead, as the kernel has few threads. Large bodies are put in an `order` that takes few registers,
     of which a thread has at most `registers`; nothing and 0 leave both as they are. Where so few were asked for
     (`bounded`), what takes the fewest is preferred to what is fastest with more. Threads that have several
-    `points` load once what these share. Additions may `reassociate`.
+    `points` load once what these share; where grids are small (`few_blocks`), they have registers for all of that at
+    once. Additions may `reassociate`.
 
     A kernel of a `time_tile` has no loops of a schedule: the order of its blocks, what threads keep in registers, and
     how they address memory are part of how its tiles are made. With `early`, a kernel may be launched while the one
@@ -66,6 +67,7 @@ class LoweredPlan:
     registers: int = 0
     bounded: bool = False
     points: bool = False
+    few_blocks: bool = False
     reassociate: bool = False
     time_tile: bool = False
     early: bool = True

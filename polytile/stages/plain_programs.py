@@ -92,6 +92,7 @@ def _tree(state: Compilation, first: StreamProgram | None, *, promote: bool) -> 
         "" if asked.order == "source" else asked.order,
         asked.registers,
         not asked.strict,
+        first is not None and first.least_cells is not None,
     )
     found = plan_kernels(lowered, scop, decided, tuning, promote=promote)
     return PlainProgram(lowered.program, found, lowered.names, tuple(shape.number for shape in lowered.shapes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from polytile.machine import machine_of
 from tests.reading import shared
 
 H200 = machine_of("sm_90")
-REORDER = Path(__file__).parents[3] / "polybench" / "reorder"
+PROGRAMS = Path(__file__).parents[3] / "polybench"
+REORDER = PROGRAMS / "reorder"
 WITHIN = 0.15  # of what ptxas takes
 # What ptxas 13.0 takes without contraction, statements as in the source, 64-bit addresses, bounded to these registers.
 CAPS = (255, 168, 128, 96, 80, 64, 48)
@@ -92,6 +94,31 @@ def test_enough_warps_get_none(name: str) -> None:
 def test_registers_override(registers: int) -> None:
     scop = compiled("derivative", "float", registers=registers)
     assert {k.max_registers for k in kernels(scop)} == {registers} and scop.compilation.bounds == ()
+
+
+def of_one_iteration(name: str, **settings: Any) -> Kernel:
+    (scop,) = polytile.compile(PROGRAMS / f"{name}.c", **settings).scops
+    return next(k for k in kernels(scop) if k.name.endswith("_k0"))
+
+
+@pytest.mark.slow(but="double")
+@pytest.mark.parametrize("element", ["double", "float"])
+def test_kernels_of_small_grids_have_half_of_the_registers(element: str) -> None:
+    """Threads have 64 registers, where blocks of 256 that are not bounded get 48."""
+    kernel = of_one_iteration("polybench/heat-3d", defines=[f"DATA_TYPE={element}"])
+    assert prod(kernel.block) == 256 and (kernel.min_blocks, kernel.max_registers) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("cluster/stencil-27pt", {}),  # needs more than 64
+        ("polybench/heat-3d", {"parameters": {"n": 200, "tsteps": 100}, "schedule": "classic"}),  # grids are not small
+        ("polybench/heat-3d", {"registers": 96}),
+    ],
+)
+def test_other_kernels_of_one_iteration_have_what_they_had(name: str, settings: dict[str, Any]) -> None:
+    assert of_one_iteration(name, **settings).min_blocks == 0
 
 
 @pytest.mark.slow

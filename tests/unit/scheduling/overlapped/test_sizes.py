@@ -28,6 +28,7 @@ from polytile.scheduling.candidate import Candidate, Problem, lines_of
 from polytile.scheduling.cost.block_tile_time import NEARLY
 from polytile.scheduling.cost.stream_resources import stream_figures
 from polytile.scheduling.cost.stream_time import stream_estimate
+from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, _with_least_work
 from polytile.scheduling.strategies.overlapped.strategy import propose
 
 from .conftest import problem_of
@@ -64,6 +65,15 @@ def test_several_iterations_fit_into_registers_and_memory(source: str) -> None:
     assert figures.registers <= (NEARLY * most if found.dims == 3 else most)
     assert figures.shared_bytes <= asked.machine.shared_per_block
     assert found.exchange is (Exchange.BLOCK if found.dims == 3 else Exchange.WARP)
+
+
+@pytest.mark.parametrize(("time", "redundant"), [(0.9, True), (0.98, False), (1.0, False), (1.1, False)])
+def test_plans_about_as_fast_have_the_least_redundant_work(time: float, redundant: bool) -> None:
+    few, many = (plan("an5d/star2d1r.c", Choices(tile=tile, time_tile=4)) for tile in ((256, 512), (32, 64)))
+    assert few.redundancy < many.redundancy
+    both = SizedPlan(many, time, time), SizedPlan(few, 1.0, 1.0)
+    for found in (both, both[::-1]):
+        assert _with_least_work(found, lambda one: one.microseconds).plan is (many if redundant else few)
 
 
 @pytest.mark.parametrize("source", ["an5d/star3d1r.c", "polybench/heat-3d.c", "stencilgen/denoise.c"])
