@@ -24,7 +24,7 @@ from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
-from polytile.scheduling.candidate import Analysed, Candidate, Plans, Reason, lines_of
+from polytile.scheduling.candidate import Analysed, Candidate, Plans, Reason, SmallGrids, lines_of
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.mapped_loops import is_one_thread, kernels, statements
 from polytile.scheduling.proof.legality import Proof
@@ -44,8 +44,9 @@ class Compilation(TimeTiled):
     Once a candidate is taken, `scop` and `dependences` are its own. `executions` are what kernels are made of, once it
     is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
     looked at for this. `given` are plans that are obeyed, of time tiles or, `all_given`, of a schedule file, which has
-    all. `reasons` are lines on what
-    schedules were compared, `estimate` is the time of the chosen one where that was asked for.
+    all. `small_grids` are to be run by another candidate; one that runs `behind` time tiles begins with any iteration.
+    `reasons` are lines on what schedules were compared, `estimate` is the time of the chosen one where that was asked
+    for.
     `program` stays None when nothing is parallel: the SCoP then stays on the host. `versions` are others, which the
     host takes in place of it where they are faster; the last one is asked first. `steps` are its own kernels after
     each pass.
@@ -64,6 +65,8 @@ class Compilation(TimeTiled):
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
     given: tuple[KernelPlan, ...] = ()
     all_given: bool = False
+    small_grids: SmallGrids | None = None
+    behind: bool = False
     plans: Plans | None = None
     reasons: tuple[Reason, ...] = ()
     estimate: Estimate | None = None
@@ -85,6 +88,7 @@ class Compilation(TimeTiled):
             known_homes=candidate.known_homes,
             given=candidate.given,
             all_given=candidate.all_given,
+            small_grids=candidate.small_grids,
             plans=candidate.plans,
             reasons=candidate.reasons,
             estimate=candidate.estimate,
@@ -116,10 +120,10 @@ class Compilation(TimeTiled):
         """Return the schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
         from polytile.ir.choices_text import choices_line  # for few commands
 
-        text = self._schedule_with_plans()
+        text = self.schedule_with_plans()
         return f"{choices_line(self.options)}{text}" if text else ""
 
-    def _schedule_with_plans(self) -> str:
+    def schedule_with_plans(self) -> str:
         from polytile.ir.plan_text import plan_lines
 
         own = self.schedule_text() + plan_lines(self.kernel_plans)
@@ -265,7 +269,7 @@ class Version:
     def saved(self) -> str:
         """Return its part of a schedule file; only one that is for some sizes was asked for with choices of its own."""
         own = self.compilation
-        text = own._schedule_with_plans() if isinstance(self.where, FewerCells) else own.saved_schedule()
+        text = own.schedule_with_plans() if isinstance(self.where, FewerCells) else own.saved_schedule()
         return f"# for {self.where}:\n{text}"
 
 

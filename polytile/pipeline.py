@@ -30,7 +30,7 @@ from polytile.ir.verify.kernel import check_kernel
 from polytile.ir.version_conditions import FewerCells
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options, TunedVersion
-from polytile.scheduling.candidate import SmallGrids
+from polytile.scheduling.candidate import Candidate
 from polytile.scheduling.cost.strides import has_serial_part
 from polytile.stage_times import each_in_stage, stage
 from polytile.stages.analysis import (
@@ -272,7 +272,7 @@ def _compiled(scop: Scop, options: Options, observe: Observer | None = None) -> 
         chosen = state.taking(candidate, _kept_sums(state) if serial else ())
         seen("schedule", chosen)
         try:
-            return _with_small_grids(state, candidate.small_grids, _through(REALISATION, chosen, seen), seen)
+            return _with_small_grids(state, candidate, _through(REALISATION, chosen, seen), seen)
         except _RefusedError as error:
             refused = error
             state = _with_refusal(state, candidate.strategy, error)
@@ -294,19 +294,24 @@ def _with_saved_choices(scop: Scop, options: Options) -> Options:
 
 
 def _with_small_grids(
-    state: Compilation, asked: SmallGrids | None, large: Compilation, observe: Observer
+    state: Compilation, candidate: Candidate, large: Compilation, observe: Observer
 ) -> Compilation:
     """Add another version for small grids, proven like any, where that was proposed and is not
     refused."""
+    asked = candidate.small_grids
     if asked is None or large.program is None or large.overlapped is None:
         return large
     from polytile.stages.versions import for_small_grids  # for few programs
 
     try:
-        small = _through(REALISATION, state.taking(asked.candidate), _nobody)
+        small = _through(REALISATION, replace(state.taking(asked.candidate), behind=True), _nobody)
     except _RefusedError as error:
-        return _with_refusal(large, asked.candidate.strategy, error)
-    return _shown(for_small_grids(large, small, FewerCells(asked.cells, asked.least)), observe)
+        state = _with_refusal(state, asked.candidate.strategy, error)
+    else:
+        both = for_small_grids(large, small, FewerCells(asked.cells, asked.least, asked.iterations))
+        if both is not None:
+            return _shown(both, observe)
+    return _through(REALISATION, state.taking(candidate.without_small_grids()), observe)
 
 
 def _shown(state: Compilation, observe: Observer) -> Compilation:

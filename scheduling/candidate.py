@@ -118,6 +118,13 @@ class Candidate(TimeTiled):
         plans = self.plans and replace(self.plans, kernels=with_time_tile(self.plans.kernels, tile))
         return replace(self, given=with_time_tile(self.given, tile), plans=plans)
 
+    def without_small_grids(self) -> Candidate:
+        """Return the candidate whose overlapped tiles run what another one does not."""
+        plan, small = self.overlapped, self.small_grids
+        if plan is None or small is None:
+            return self
+        return replace(self, small_grids=None).with_time_tile(replace(plan, least_cells=small.otherwise))
+
     @property
     def microseconds(self) -> float:
         """Return the estimated time; infinite where nobody asked, or it stays on the host."""
@@ -126,11 +133,15 @@ class Candidate(TimeTiled):
 
 @dataclass(frozen=True, slots=True)
 class SmallGrids:
-    """What runs grids of `least` to fewer than `cells` cells in place of a candidate's overlapped tiles."""
+    """What runs grids of `least` to fewer than `cells` cells in place of a candidate's overlapped tiles, and what these
+    leave of others, if that is so many `iterations`. Where it is refused, they run grids of `otherwise` cells or
+    more."""
 
     candidate: Candidate
     cells: int
     least: int = 0
+    iterations: int = 1
+    otherwise: int = 0
 
 
 class Strategy(Protocol):

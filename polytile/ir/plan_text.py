@@ -26,7 +26,8 @@ _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product
 _WHOLE = ("launch", "time_tile")
 _LINE = rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))"
 _OLD = r"# (?:stream|split) \{.*"  # of time tiles before these stood in plans
-_SMALL_GRIDS = r"(?m)^# for grids of (?:at least (\d{1,18}) and )?fewer than (\d{1,18}) cells:[ \t]*$"
+_SMALL_GRIDS = r"(?m)^# for grids of (?:at least (\d{1,18}) and )?fewer than (\d{1,18}) cells"
+_SMALL_GRIDS += r"(?:, and (\d{1,9}) or more iterations behind tiles)?:[ \t]*$"
 _KERNEL = r"of kernel (\d{1,9})"
 HINT = "start from a file that --save-schedule wrote; without its lines `# plan of kernel N` plans are found"
 OLD_HINT = "save the schedule anew: a time tile stands in a line `# time_tile`, below `# plan of kernel 0`"
@@ -96,15 +97,20 @@ def _plan(content: dict[str, Any]) -> KernelPlan:
 
 @dataclass(frozen=True, slots=True)
 class GridVersions:
-    """The texts of two schedules: for grids of `least` to fewer than `cells` cells, and for others."""
+    """The texts of two schedules: for grids of `least` to fewer than `cells` cells and for `iterations` or more that
+    tiles of others leave, and for these."""
 
     large: str
     least: int
     cells: int
+    iterations: int
     small: str
 
 
 def split_small_grids(text: str) -> GridVersions | None:
     """Return the schedules of a text with two of them; None where it has one."""
     parts = re.split(_SMALL_GRIDS, text)
-    return GridVersions(parts[0], int(parts[1] or 0), int(parts[2]), parts[3]) if len(parts) == 4 else None
+    if len(parts) != 5:
+        return None
+    large, least, cells, iterations, small = parts
+    return GridVersions(large, int(least or 0), int(cells), int(iterations or 1), small)

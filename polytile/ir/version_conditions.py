@@ -1,7 +1,7 @@
 """Where the host takes one of several versions of a SCoP, in words of explanations, certificates and schedule files.
 
-    # for grids of fewer than 2792241 cells:      split tiles in place of overlapped ones
-    # for sizes near n = 2000, steps = 100:       a schedule that was measured with these
+    # for grids of fewer than 2792241 cells, and 6 or more iterations behind tiles:  split tiles, beside overlapped ones
+    # for sizes near n = 2000, steps = 100:                                          measured with these
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ _HEADING = r"(?m)^# for sizes near (\w+ = -?\d+(?:, \w+ = -?\d+)*):[ \t]*$\n?"
 
 @dataclass(frozen=True, slots=True)
 class FewerCells:
-    """Spaces of fewer cells than `cells`, and of `least` or more."""
+    """Spaces of fewer cells than `cells`, and of `least` or more; and `iterations` or more that tiles of larger ones
+    leave."""
 
     cells: int
     least: int = 0
+    iterations: int = 1
 
     def __str__(self) -> str:
-        return f"grids of {f'at least {self.least} and ' if self.least else ''}fewer than {self.cells} cells"
+        grids = f"grids of {f'at least {self.least} and ' if self.least else ''}fewer than {self.cells} cells"
+        return f"{grids}, and {self.iterations} or more iterations behind tiles"
 
 
 @dataclass(frozen=True, slots=True)

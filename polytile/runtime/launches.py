@@ -9,7 +9,7 @@ from typing import Any
 from polytile.dataclass import dataclass
 from polytile.ir.arith import lift
 from polytile.ir.def_use import mentioned_names
-from polytile.ir.expr import Declare, If
+from polytile.ir.expr import Declare, If, Stmt
 from polytile.ir.expr_trees import rewrite, statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Launch
@@ -58,15 +58,25 @@ def each_version(program: HostProgram) -> tuple[HostProgram, ...]:
 
     The first is the one that the host takes where no condition holds, for large grids.
 
-    before: near_sizes = ..; if (near_sizes != 0) { tuned } else { large_grid = 2250000; if (n * m < large_grid)
-            { small } else { least_cells = 90000; rest = n * m >= least_cells ? .. : 0; .. } }
-    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0; ..       small       tuned
+    before: near_sizes = ..; if (near_sizes != 0) { tuned } else
+            { least_cells = 90000; rest = n * m >= least_cells ? .. : 0; tiles up to rest; few_iterations = 6;
+              if (last - rest >= few_iterations) { split } else { single } }
+    after:  least_cells = 0; rest = n * m >= least_cells ? .. : 0; tiles up to rest; single
+            least_cells = 0; ..; split          least_cells = 90000; ..; split          tuned
     """
-    chosen = _version_choice(program)
-    if chosen is None:
+    found = _version_choice(program)
+    if found is None:
         return (_of_large_grids(program),)
-    parts = (chosen.otherwise, chosen.then)
-    return tuple(one for body in parts for one in each_version(replace(program, body=body)))
+    number, chosen = found
+    before, behind = program.body[:number], program.body[number + 1 :]
+
+    def taking(part: tuple[Stmt, ...]) -> tuple[HostProgram, ...]:
+        return each_version(replace(program, body=(*before, *part, *behind)))
+
+    if not any(isinstance(stmt, Launch) for stmt in statements(*before)):
+        return (*taking(chosen.otherwise), *taking(chosen.then))
+    alone = replace(program, body=(*before, *chosen.then, *behind))  # of what is run at small sizes
+    return (*taking(chosen.otherwise), *taking(chosen.then), alone)
 
 
 def _of_large_grids(program: HostProgram) -> HostProgram:
@@ -78,11 +88,11 @@ def _of_large_grids(program: HostProgram) -> HostProgram:
     return replace(program, body=tuple(rewrite(stmt, lowered) for stmt in program.body)) if program.bounds else program
 
 
-def _version_choice(program: HostProgram) -> If | None:
-    """Find the condition that chooses between versions of all kernels."""
+def _version_choice(program: HostProgram) -> tuple[int, If] | None:
+    """Find the condition that chooses between versions of kernels, and which of the program's statements it is."""
     names = frozenset(program.bounds)
-    conditions = (stmt for stmt in program.body if isinstance(stmt, If))
-    return next((c for c in conditions if not names.isdisjoint(mentioned_names(c.condition))), None)
+    conditions = ((number, stmt) for number, stmt in enumerate(program.body) if isinstance(stmt, If))
+    return next((one for one in conditions if not names.isdisjoint(mentioned_names(one[1].condition))), None)
 
 
 def launched_alone(program: HostProgram) -> HostProgram:

@@ -67,6 +67,6 @@ def explained(found: Sequence[Candidate], best: Candidate) -> Candidate:
     ]
     if best.small_grids is not None:
         small = best.small_grids
-        lines.append(f"{small.candidate.strategy} for {FewerCells(small.cells, small.least)}")
+        lines.append(f"{small.candidate.strategy} for {FewerCells(small.cells, small.least, small.iterations)}")
     reasons = each_line_once(line for one in found for line in one.reasons)
     return replace(best, reasons=(reasons, *lines, *str(best.estimate or "").splitlines()[1:]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from math import isqrt, prod
+from math import isqrt, lcm, prod
 
 from polytile.ir.time_tile import Exchange
 from polytile.scheduling.candidate import Candidate, Problem, SmallGrids
@@ -66,9 +66,10 @@ def with_least_cells(problem: Problem, candidate: Candidate, estimated: Estimate
 
 
 def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, estimated: Estimated) -> Candidate:
-    """Give a candidate with overlapped tiles the numbers of cells between which another one is faster; return it as it
-    is where that is not notably faster for any grid, or faster for the largest that fits into memory. Kernels of one
-    iteration run what is smaller still, where they are faster."""
+    """Give a candidate with overlapped tiles the numbers of cells between which another one is faster, and how many
+    iterations that tiles leave it runs faster than kernels of one; return it as it is where that is not notably faster
+    for any grid, or faster for the largest that fits into memory. Kernels of one iteration run what is smaller still,
+    where they are faster."""
     plan = candidate.overlapped
     assert plan is not None
     sized, largest = _sizes(problem, plan.dims)
@@ -98,9 +99,25 @@ def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, e
     if min((max(share(n), of_single(n)) for n in within), default=1.0) > NOTABLY_FASTER:
         return candidate
     cells, least = (_cells(sized(size), candidate) if size else 0 for size in (high, low))
-    others = cells if least else (0 if plan.least_cells <= cells else plan.least_cells)
-    bounded = candidate.with_time_tile(replace(plan, least_cells=others))
-    return replace(bounded, small_grids=SmallGrids(split, cells, least))
+    cells = max(cells, plan.least_cells)
+    bounded = candidate.with_time_tile(replace(plan, least_cells=cells))
+    few = _fewest_iterations(sized(high), split, single, estimated)
+    return replace(bounded, small_grids=SmallGrids(split, cells, least, few, plan.least_cells))
+
+
+def _fewest_iterations(problem: Problem, split: Candidate, single: Candidate, estimated: Estimated) -> int:
+    """Return the number of iterations from which bands of as many are faster than kernels of one iteration; that of a
+    whole band where shorter ones are not."""
+    tiles = split.split
+    assert tiles is not None
+    alone = estimated(problem, single).microseconds
+
+    def pays(iterations: int) -> bool:
+        band = split.with_time_tile(replace(tiles, iterations=iterations))
+        return estimated(problem, band).microseconds <= alone
+
+    step = lcm(*(count for _, count in tiles.versions))
+    return next((n for n in range(step, tiles.iterations, step) if pays(n)), tiles.iterations)
 
 
 def _ratio(time: float, other: float) -> float:

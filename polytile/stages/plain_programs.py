@@ -64,7 +64,7 @@ def _split(state: Compilation, plan: SplitTiles) -> PlainProgram:
 
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
-    program = split_program(scop, plan, memory, index_type(scop))
+    program = split_program(scop, plan, memory, index_type(scop), behind=state.behind)
     asked = LoweredPlan(time_tile=True, registers=state.options.registers)
     return PlainProgram(program, (asked,) * len(program.kernels), Names.of(scop))
 
@@ -92,7 +92,7 @@ def _tree(state: Compilation, first: StreamProgram | None, *, promote: bool) -> 
         "" if asked.order == "source" else asked.order,
         asked.registers,
         not asked.strict,
-        first is not None and first.least_cells is not None,
+        first is not None and first.least_cells is not None and state.small_grids is None,
     )
     found = plan_kernels(lowered, scop, decided, tuning, promote=promote)
     return PlainProgram(lowered.program, found, lowered.names, tuple(shape.number for shape in lowered.shapes))

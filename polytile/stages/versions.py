@@ -16,12 +16,12 @@ from polytile.options import Options, TunedVersion, with_schedule
 ENDING = "_tuned"  # of the names of kernels
 
 
-def for_small_grids(large: Compilation, small: Compilation, where: FewerCells) -> Compilation:
-    """Return overlapped tiles with what runs in place of them on grids of fewer cells; as they are where the two do not
-    copy the same."""
+def for_small_grids(large: Compilation, small: Compilation, where: FewerCells) -> Compilation | None:
+    """Return overlapped tiles with what runs in place of them on grids of fewer cells, and what they leave; None where
+    the two do not copy the same."""
     assert large.program is not None and small.program is not None and large.overlapped is not None
     both = with_small_grids(large.run.scop, large.overlapped, large.program, small.program, where)
-    return large if both is None else large.with_version(Version(small, where, both))
+    return None if both is None else large.with_version(Version(small, where, both))
 
 
 def for_tuned_sizes(

@@ -57,7 +57,9 @@ def _beside(scop: Scop, candidate: Candidate, versions: GridVersions, small: Can
             location=scop.location,
             hint="start from a file that --save-schedule wrote",
         )
-    return replace(candidate, small_grids=SmallGrids(small, versions.cells, versions.least))
+    tiles = candidate.overlapped
+    asked = SmallGrids(small, versions.cells, versions.least, versions.iterations, tiles.least_cells)
+    return replace(candidate, small_grids=asked).with_time_tile(replace(tiles, least_cells=versions.cells))
 
 
 def _with_its_copies(problem: Problem) -> Problem:

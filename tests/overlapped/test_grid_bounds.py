@@ -46,6 +46,31 @@ SPACE = """void f(int T, int N, float A[2][N][N][N])
 #pragma endscop
 }
 """
+THREE = """void f(int T, int N, int M, double A[3][N][M])
+{
+#pragma scop
+    for (int t = 2; t < T; t++)
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < M - 1; j++)
+                A[t % 3][i][j] = 0.3 * (A[(t + 2) % 3][i][j] + A[(t + 1) % 3][i - 1][j]) +
+                    0.1 * (A[(t + 2) % 3][i + 1][j] + A[(t + 2) % 3][i][j - 1]);
+#pragma endscop
+}
+"""
+TWICE = """void f(int T, int N, int M, float A[N][M], float B[N][M])
+{
+#pragma scop
+    for (int t = 1; t <= T; t++) {
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < M - 1; j++)
+                B[i][j] = 0.25f * (A[i][j] + A[i - 1][j] + A[i][j + 1]);
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < M - 1; j++)
+                A[i][j] = 0.5f * (B[i][j - 1] + B[i + 1][j]);
+    }
+#pragma endscop
+}
+"""
 PROGRAMS = Path(__file__).parents[2] / "polybench/polybench"
 BOUND = re.compile(r'"least_cells": \d+')
 
@@ -83,20 +108,21 @@ def test_the_host_takes_tiles_for_large_grids() -> None:
 def test_the_host_takes_split_tiles_for_small_planes() -> None:
     scop = typed(PLANE)
     (version,) = scop.compilation.versions
-    assert plan_of(scop).least_cells == 0
     assert version.compilation.split is not None and version.compilation.proof is not None
     small = version.where
-    assert isinstance(small, FewerCells)
+    assert isinstance(small, FewerCells) and plan_of(scop).least_cells == small.cells
     side, even = isqrt(small.cells) + 2, 2 * plan_of(scop).iterations
-    assert (blocks(scop, T=even, N=side + 1, M=side + 1), splits(scop, T=even, N=side + 1, M=side + 1)) == (
-        [True, False],
-        False,
-    )
+    assert 0 < small.iterations <= even
+    for more, runs in ((0, (True, False, False)), (small.iterations - 1, (True, True, False)), (even, (True,) * 3)):
+        sizes = {"T": 2 * even + min(more, even - 1), "N": side + 1, "M": side + 1}
+        behind = (runs[0], more == small.iterations - 1, more == even)
+        assert (*blocks(scop, **sizes), splits(scop, **sizes)) == behind
     for n, m in ((side - 1, side - 1), (3, 2 * side), (2 * side, 3)):
         assert (blocks(scop, T=even, N=n, M=m), splits(scop, T=even, N=n, M=m)) == ([False, False], True)
-    said = f"split schedule for grids of fewer than {small.cells} cells, 1 kernel; legality: proven"
+    words = f"grids of fewer than {small.cells} cells, and {small.iterations} or more iterations behind tiles"
+    said = f"split schedule for {words}, 1 kernel; legality: proven"
     assert any(said in remark.message for remark in scop.compilation.remarks)
-    assert f"  grids of fewer than {small.cells} cells:" in scop.explain().splitlines()
+    assert f"  {words}:" in scop.explain().splitlines()
     assert {k.name for k in scop.facts.kernels} == {k.name for k in scop.program.kernels if scop.program}
 
 
@@ -115,6 +141,7 @@ def test_kernels_of_one_iteration_run_the_smallest_planes() -> None:
             assert splits(scop, **sizes) is here
             assert blocks(scop, **sizes) == [cells == small.cells and not here, cells == small.least and not here]
     words = f"at least {small.least} and fewer than {small.cells} cells"
+    words += f", and {small.iterations} or more iterations behind tiles"
     assert f"  grids of {words}:" in scop.explain().splitlines()
     assert f"# for grids of {words}:" in scop.saved_schedule
     (again,) = polytile.compile(file, load_schedule=scop.saved_schedule).scops
@@ -127,7 +154,7 @@ def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     command = [str(source), "-o", str(tmp_path), "--certificate", str(file), "--no-cache", "--fp", "strict"]
     assert main(command) == 0
     small, large = (content := json.loads(file.read_text()))["scops"]
-    assert re.fullmatch(r"grids of fewer than \d+ cells", small["for"])
+    assert re.fullmatch(r"grids of fewer than \d+ cells, and \d+ or more iterations behind tiles", small["for"])
     of_small, of_large = (tile_of(scop) for scop in (small, large))
     assert (of_small["shape"], of_large["shape"]) == ("split", "overlapped")
     assert main(["check", str(file), "--source", str(source)]) == 0
@@ -147,7 +174,7 @@ def test_a_saved_schedule_has_both_versions() -> None:
     line = f"# for {version.where}:"
     for cells, runs in ((100, True), (99, False)):
         changed = typed(PLANE, load_schedule=saved.replace(line, f"# for grids of fewer than {cells} cells:"))
-        assert splits(changed, T=5, N=3, M=101) is runs
+        assert splits(changed, T=2 * plan_of(scop).iterations, N=3, M=101) is runs
     with pytest.raises(UserError, match="are not split and overlapped tiles"):
         typed(PLANE, load_schedule=f"\n{line}\n".join(reversed(saved.split(line))))
 
@@ -212,6 +239,32 @@ def test_both_sides_of_the_bound_are_right(least: int) -> None:
     scop(T=5, N=17, M=18, A=found, on="emulator")
     compiled(PLANE, schedule="classic")(T=5, N=17, M=18, A=wanted, on="emulator")
     assert np.array_equal(found, wanted) and not np.array_equal(found, start)
+
+
+@pytest.mark.slow(but="plane-3")
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("fewest", [1, 3, 8])
+@pytest.mark.parametrize("text", [PLANE, THREE, TWICE], ids=["plane", "three", "twice"])
+def test_what_tiles_leave_runs_in_split_tiles_or_one_iteration_a_kernel(text: str, fewest: int) -> None:
+    """15 x 38 cells: none, one, two pairs of blocks, then from none to all but one of another pair's iterations."""
+    bound = f"# for grids of fewer than 1 cells, and {fewest} or more iterations behind tiles:\n"
+    both = bound.join(compiled(text, schedule=s).compilation.schedule_with_plans() for s in ("overlapped", "split"))
+    found = typed(text, load_schedule=both)
+    plain = compiled(text, schedule="classic")
+    even, first = 2 * plan_of(found).iterations, 2 if text is THREE else 0
+    (array, *_) = arrays = found.scop.arrays
+    shape = (17, 40) if text is TWICE else (3 if text is THREE else 2, 17, 40)
+    random = np.random.default_rng(5)
+    start = {a.name: random.random(shape).astype(f"f{array.element.size}") for a in arrays}
+    for left in (0, 1, fewest - 1, fewest, 5, 9, even - 1):
+        for whole in (0, 1, 2):
+            sizes = {"T": first + whole * even + left, "N": 17, "M": 40}
+            assert blocks(found, **sizes) == [whole > 0, 0 < left < fewest]
+            assert splits(found, **sizes) is (left >= fewest)
+            own, wanted = ({n: a.copy() for n, a in start.items()} for _ in range(2))
+            found(**sizes, **own, on="emulator")
+            plain(**sizes, **wanted, on="emulator")
+            assert all(np.array_equal(own[name], one) for name, one in wanted.items()), sizes
 
 
 @pytest.mark.parametrize("least", [-1, 2**63])

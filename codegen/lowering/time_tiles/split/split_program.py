@@ -4,6 +4,8 @@ before: for (t = first; t <= last; t++) ...
 after:  for (band = first / H; band <= last / H; band++)
             for (phase = 0; phase <= d; phase++)                    shrinking tiles first
                 split <<<tiles of the phase's colours>>> (band's first step, those that there are, phase)
+
+after:  rest = first; for (band = rest / H; ..) ..      where others may run the iterations before `rest`
 """
 
 from __future__ import annotations
@@ -31,17 +33,20 @@ from polytile.ir.split_tiles import SplitTiles
 from polytile.machine import WARP_SIZE
 
 
-def split_program(scop: Scop, plan: SplitTiles, buffers: tuple[Buffer, ...], integer: CType) -> HostProgram:
-    """Generate the host program of a plan."""
-    return _Program(scop, plan, integer).program(buffers)
+def split_program(
+    scop: Scop, plan: SplitTiles, buffers: tuple[Buffer, ...], integer: CType, *, behind: bool = False
+) -> HostProgram:
+    """Generate the host program of a plan; one that may run `behind` others declares its first iteration at once."""
+    return _Program(scop, plan, integer, behind=behind).program(buffers)
 
 
 class _Program:
-    def __init__(self, scop: Scop, plan: SplitTiles, integer: CType) -> None:
+    def __init__(self, scop: Scop, plan: SplitTiles, integer: CType, *, behind: bool) -> None:
         self.scop, self.plan, self.integer, self.names = scop, plan, integer, Names.of(scop)
         self.cells: Cells = cells_of(scop, [w.statement for w in plan.writes], plan.dims, 0, integer)
         self.start, self.begin, self.finish = (self._name(n) for n in ("t0", "first_step", "last_step"))
         self.last, self.phase = self._name("is_last"), self._name("phase")
+        self.rest = Name(self.names.fresh("rest"), LLONG) if behind else None
         axes = ("row", "column")[2 - plan.dims :]
         self.first = tuple(self._name(f"first_{axis}_tile") for axis in axes)
         self.counts = tuple(self._name(f"{axis}_tiles") for axis in axes)
@@ -55,6 +60,10 @@ class _Program:
         return host_program(self.scop, buffers, (kernel,), tuple(self._host(kernel)), self.plan.shape)
 
     def _host(self, kernel: Kernel) -> Iterator[Stmt]:
+        first_time, last_time = (wide(side) for side in self.cells.times)
+        if self.rest is not None:
+            yield Declare(self.rest.name, LLONG, first_time)
+        times = (self.rest or first_time, last_time)
         for k, cut in enumerate(self.plan.cuts):
             cells = tuple(wide(side) for side in self.cells.range[k])
             window = self._everywhere(k)
@@ -62,7 +71,6 @@ class _Program:
             yield Declare(self.first[k].name, LLONG, first)
             end = _floor(sub(cells[1], window[0]), cut.period)
             yield Declare(self.counts[k].name, LLONG, most(add(sub(end, Name(self.first[k].name, LLONG)), 1), 0))
-        times = tuple(wide(side) for side in self.cells.times)
         band = Name(self.names.fresh("band"), LLONG)
         phases = lift(len(self.plan.phases))
         phase = Name(self.phase.name, LLONG)
