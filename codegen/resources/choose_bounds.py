@@ -76,8 +76,9 @@ def bound_small_grids(program: HostProgram, plans: Mapping[str, LoweredPlan], ma
     before: __launch_bounds__(256)       48 registers: more blocks have a place, of which small grids have none
     after:  __launch_bounds__(256, 4)    64: a thread waits for memory once, where it waited three times
 
-    One iteration of 40^3 cells took 0.85 of the time (geometric mean of 15 kernels), one of 128^3 0.92 (H200;
-    polybench/results/small-grids-h200-2026-12-01.md). Kernels that need more registers are left as they are.
+    Iterations of 40^3 cells took 0.70 to 1.01 of the time (H200; "Kernels of one iteration for small grids" in
+    polybench/results/rests-and-small-grids-h200-2026-12-01.md). Kernels are left as
+    they are that need more, or of which so few blocks have a place in any case.
     """
     wanted = machine.tuning.registers.half_registers
 
@@ -85,9 +86,12 @@ def bound_small_grids(program: HostProgram, plans: Mapping[str, LoweredPlan], ma
         plan = plans.get(kernel.name)
         if plan is None or not (plan.few_blocks and plan.points and _is_free(kernel, plan)):
             return kernel
-        if needed_registers(_of_full_tiles(kernel, plan)) > wanted:
+        threads = prod(kernel.block)
+        blocks = machine.registers_per_sm // (wanted * threads)
+        unbound = machine.resident_blocks(threads, estimate(kernel, machine).registers, 0)
+        if unbound <= blocks or needed_registers(_of_full_tiles(kernel, plan)) > wanted:
             return kernel
-        return replace(kernel, min_blocks=machine.registers_per_sm // (wanted * prod(kernel.block)))
+        return replace(kernel, min_blocks=blocks)
 
     return replace(program, kernels=tuple(map(bounded, program.kernels)))
 

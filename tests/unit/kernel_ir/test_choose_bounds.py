@@ -113,6 +113,7 @@ def test_kernels_of_small_grids_have_half_of_the_registers(element: str) -> None
     ("name", "settings"),
     [
         ("cluster/stencil-27pt", {}),  # needs more than 64
+        ("cluster/stencil-13pt", {}),  # has 64 in any case: 0.292 ms bounded, 0.260 not (40^3, 120 iterations, H200)
         ("polybench/heat-3d", {"parameters": {"n": 200, "tsteps": 100}, "schedule": "classic"}),  # grids are not small
         ("polybench/heat-3d", {"registers": 96}),
     ],
