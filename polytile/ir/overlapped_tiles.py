@@ -293,7 +293,7 @@ class OverlappedTiles(TimeTile):
         each = f"{what}, tiles of {tile} cells that own {owned} (redundancy {self.redundancy:.2f})"
         yield f"{each}, by {self.exchange.value}{self._chunks()}{self._barrier()}{self._room()}"
         if self.least_cells:
-            yield f"spaces of fewer than {self.least_cells} cells run one iteration a kernel"
+            yield f"spaces of fewer than {self.least_cells} cells run as the iterations that tiles leave do"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
