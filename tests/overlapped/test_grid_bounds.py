@@ -97,7 +97,8 @@ def test_the_host_takes_tiles_for_large_grids() -> None:
     scop = typed(SPACE)
     least = plan_of(scop).least_cells
     side = round(least ** (1 / 3)) + 2  # with what no cell is computed of
-    assert least > 0 and f"spaces of fewer than {least} cells run as the iterations that tiles leave do" in list(plan_of(scop).lines())
+    said = f"spaces of fewer than {least} cells run as the iterations that tiles leave do"
+    assert least > 0 and said in list(plan_of(scop).lines())
     even = 2 * plan_of(scop).iterations
     assert blocks(scop, T=even, N=side + 1) == [True, False]
     assert blocks(scop, T=even, N=side - 1) == [False, True]
