@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
+from math import inf, isinf
 
 from polytile.dataclass import dataclass
+from polytile.ir.evaluate import integer_range, wrap
 from polytile.ir.expr import (
     DOUBLE,
     FLOAT,
@@ -191,33 +193,35 @@ def _chosen(condition: Expr, then: Expr, otherwise: Expr) -> str | None:
     return None
 
 
+def identity_value(op: str, ctype: CType) -> int | float:
+    """Return the neutral element of `op` in a type, as a number: the greatest or an infinity for minima."""
+    if op not in ("min", "max"):
+        return wrap(-1, ctype) if op == "&" else int(op == "*")
+    least, most = (-inf, inf) if ctype.kind == "float" else integer_range(ctype)
+    return most if op == "min" else least
+
+
 def identity(op: str, ctype: CType) -> Expr:
     """Return the neutral element of `op`, in a type that is computed in (int or wider).
 
     Infinities are spelt as products: they need no header, and compilers fold them without a warning.
     """
-    if op in ("min", "max"):
-        return _extreme(ctype, largest=op == "min")
     if op == "&":
         return Unary("~", _integer("0", ctype), ctype)
-    text = "1" if op == "*" else "0"
-    if ctype.kind == "float":
-        return Literal(f"{text}.0f" if ctype == FLOAT else f"{text}.0", ctype)
-    return _integer(text, ctype)
+    value = identity_value(op, ctype)
+    if ctype.kind != "float":
+        return _least(value, ctype) if value < 0 else _integer(str(value), ctype)
+    if not isinf(value):
+        return Literal(f"{value}.0f" if ctype == FLOAT else f"{value}.0", ctype)
+    big, ten = ("3e38f", "10.0f") if ctype == FLOAT else ("1e308", "10.0")
+    infinity = Binary("*", Literal(big, ctype), Literal(ten, ctype), ctype)
+    return infinity if value > 0 else Unary("-", infinity, ctype)
 
 
-def _extreme(ctype: CType, *, largest: bool) -> Expr:
-    if ctype.kind == "float":
-        big, ten = ("3e38f", "10.0f") if ctype == FLOAT else ("1e308", "10.0")
-        infinity = Binary("*", Literal(big, ctype), Literal(ten, ctype), ctype)
-        return infinity if largest else Unary("-", infinity, ctype)
-    bits = 8 * ctype.size - ctype.signed
-    if largest:
-        return _integer(str(2**bits - 1), ctype)
-    if not ctype.signed:
-        return _integer("0", ctype)
-    most = Unary("-", _integer(str(2**bits - 1), ctype), ctype)
-    return Binary("-", most, _integer("1", ctype), ctype)  # C has no literal for the least number
+def _least(value: int | float, ctype: CType) -> Expr:
+    """C has no literal for the least number of a type."""
+    above = Unary("-", _integer(str(-1 - value), ctype), ctype)
+    return Binary("-", above, _integer("1", ctype), ctype)
 
 
 def _integer(digits: str, ctype: CType) -> Literal:

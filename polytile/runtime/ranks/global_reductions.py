@@ -16,6 +16,7 @@ from polytile.dataclass import dataclass
 from polytile.distribution.boxes import grown
 from polytile.distribution.plan import DistributionPlan, GlobalReduction
 from polytile.distribution.rank_combinations import PARTS, RankCombination, bounds_of
+from polytile.ir.reductions import identity_value
 from polytile.runtime.layout import element_dtype
 from polytile.runtime.ranks.kernels import CompiledPlan, Launch
 from polytile.runtime.ranks.local_grid import LocalGrid
@@ -25,16 +26,6 @@ from polytile.runtime.ranks.records import Traffic
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
-
-
-def neutral(op: str, dtype: np.dtype[Any]) -> Any:
-    """Return what changes nothing: 0 for sums, the greatest or least value for minima and maxima."""
-    if op == "+":
-        return dtype.type(0)
-    if dtype.kind == "f":
-        return dtype.type(np.inf if op == "min" else -np.inf)
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.max if op == "min" else limits.min)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,12 @@ class GlobalReductions:
         """Let positions without a term have a neutral one."""
         for one in self.launches:
             terms = scratch[one.reduction.terms]
-            terms.fill(neutral(one.reduction.op, terms.dtype))
+            terms.fill(self._neutral(one, one.reduction.terms)[0])
+
+    def _neutral(self, one: _Launches, name: str) -> np.ndarray[Any, Any]:
+        """Return one number, as an array of the terms or of the result holds it, that changes nothing."""
+        array = self.plan.scop.array(name)
+        return np.full(1, identity_value(one.reduction.op, array.element), element_dtype(array))
 
     def results(self, phase: int, arrays: Mapping[str, Any], comm: Intracomm) -> tuple[dict[str, Any], Traffic]:
         """Return the results that a phase brings into elements, and what was sent for them."""
@@ -82,7 +78,7 @@ class GlobalReductions:
     def _result(self, one: _Launches, arrays: Mapping[str, Any], comm: Intracomm) -> tuple[Any, Traffic]:
         op = one.reduction.op
         if one.largest is None:
-            found = self._together(one, one.combine, {}, op, np.full(1, neutral(op, one.dtype)), arrays, comm)
+            found = self._together(one, one.combine, {}, op, self._neutral(one, one.reduction.result), arrays, comm)
             return found[0], Traffic(1, found.nbytes)
         largest = self._together(one, one.largest, {}, "max", np.zeros(1), arrays, comm)
         many = prod(max(1, b) for b in self._whole_shape(one))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from polytile.codegen.targets.expressions import Printer
+from polytile.ir.evaluate import evaluate, wrap
 from polytile.ir.expr import (
     DOUBLE,
     FLOAT,
@@ -33,7 +34,7 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
 )
-from polytile.ir.reductions import accumulation, combined, identity, partial_type
+from polytile.ir.reductions import accumulation, combined, identity, identity_value, partial_type
 from polytile.runtime.emulator import host_compiler
 
 TYPES = (SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE)
@@ -60,6 +61,14 @@ MOST = {
     "float": "HUGE_VALF",
     "double": "HUGE_VAL",
 }
+
+
+@pytest.mark.parametrize("op", ["+", "*", "&", "|", "^", "min", "max"])
+def test_numbers_are_those_of_the_expressions(op: str) -> None:
+    for ctype in TYPES:
+        if ctype.kind == "int":
+            assert identity_value(op, ctype) == wrap(evaluate(identity(op, ctype), {}), ctype)
+    assert [identity_value(one, FLOAT) for one in ("+", "*", "min", "max")] == [0, 1, float("inf"), float("-inf")]
 
 
 def no_element(access: Access, printer: Printer) -> str:
