@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from polytile.codegen.targets.source_map import LocatedText
 from polytile.compilation import Compilation
 from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError
@@ -23,9 +24,11 @@ from polytile.distribution.plan import DistributionPlan
 from polytile.distribution.process_grid import ProcessGrid, choose_grid
 from polytile.distribution.transfers import ExchangeMode
 from polytile.execution import check_place, tell_of_the_emulator
+from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.runtime.binding import Call, KnownSizes, bind, names, names_by_position
 from polytile.runtime.cupy_engine import cupy_available, require_cupy
+from polytile.runtime.engine import printed_unit, take_printed_unit
 from polytile.runtime.parameters import check_parameters, with_products
 from polytile.runtime.ranks.agreement import agree, from_root, on_all
 from polytile.runtime.ranks.box_launches import BoxLaunches, Runnable
@@ -253,7 +256,9 @@ def distribute(
     place = on_all(given, lambda: _place(choice.on, given))
     agree(given, _wanted(compilation, choice, place))
     private = given.Dup()
-    plan, parts = from_root(private, lambda: planned(compilation, choice.steps))
+    plan, parts, units = from_root(private, lambda: _sent(compilation, choice.steps, place.on))
+    for program, unit in units:
+        take_printed_unit(program, unit)
     made = [runnable(part) for part in parts]
     build_once(private, lambda: _prepare(made, place.on))
     kernels = [
@@ -261,6 +266,16 @@ def distribute(
         for part, own in zip(parts, made, strict=True)
     ]
     return DistributedScop(compilation.scop, compiled_plan(plan, kernels), private, choice, place)
+
+
+def _sent(
+    compilation: Compilation, steps: int, on: str
+) -> tuple[DistributionPlan, list[Compilation], list[tuple[HostProgram, LocatedText]]]:
+    """Return what all ranks get of rank 0: plan, programs and, for the emulator, what is printed of these, which takes
+    each rank longer than to read it."""
+    plan, parts = planned(compilation, steps)
+    programs = [p.entry for p in parts if p.entry is not None and on == "emulator"]
+    return plan, parts, [(program, printed_unit(program)) for program in programs]
 
 
 def _place(on: str, comm: Intracomm) -> Place:

@@ -13,13 +13,14 @@ from threading import Lock
 from typing import Any, Protocol
 
 from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.source_map import LocatedText
 from polytile.dataclass import dataclass
 from polytile.diagnostics import DeviceError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.runtime.compilers import check_command, nvcc
-from polytile.runtime.cuda_text_cache import located_unit
+from polytile.runtime.cuda_text_cache import located_unit, remember_unit
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
@@ -101,9 +102,19 @@ class EmulatorEngine:
 
 def _write_unit(program: HostProgram, options: Options) -> Path:
     """Write the .cu and its header into a folder of their own, and return the path of the .cu."""
-    text = located_unit([program], header="unit.h", title=[]).text
+    text = printed_unit(program).text
     texts = {"unit.h": print_header([program], guard_name="UNIT_H"), "unit.cu": text}
     return write_unit(texts, "unit.cu", key=f"{options.strict}{options.arch}")
+
+
+def printed_unit(program: HostProgram) -> LocatedText:
+    """Return the .cu that engines compile, printed once."""
+    return located_unit([program], header="unit.h", title=[])
+
+
+def take_printed_unit(program: HostProgram, unit: LocatedText) -> None:
+    """Let the .cu of a program be what another process has printed of the same one."""
+    remember_unit(unit, [program], header="unit.h", title=[])
 
 
 def write_unit(texts: Mapping[str, str], name: str, *, key: str) -> Path:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
+
+import pytest
 
 import polytile
 from polytile.codegen.targets.cuda.cuda import locate_unit, print_unit
-from polytile.runtime.cuda_text_cache import located_unit
+from polytile.runtime import cuda_text_cache
+from polytile.runtime.cuda_text_cache import located_unit, remember_unit
 
 SOURCE = """void f(int n, double a[restrict n])
 {
@@ -33,6 +37,25 @@ def test_a_changed_program_is_printed_anew() -> None:
     before, after = (located_unit([p], header="h", title=[]).text for p in (program, changed))
     assert "another summary" in after
     assert "another summary" not in before
+
+
+def test_what_another_process_has_printed_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = polytile.compile(SOURCE).scops[0].program
+    assert program is not None
+    received, unit = pickle.loads(pickle.dumps((program, located_unit([program], header="h", title=[]))))
+    monkeypatch.setattr(cuda_text_cache, "locate_unit", lambda *_, **__: pytest.fail("printed again"))
+    remember_unit(unit, [received], header="h", title=[])
+    assert located_unit([received], header="h", title=[]) is unit
+
+
+def test_the_oldest_units_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = polytile.compile(SOURCE).scops[0].program
+    assert program is not None
+    monkeypatch.setattr(cuda_text_cache, "_known", {})
+    found = [located_unit([program], header=f"{k}.h", title=[]) for k in range(cuda_text_cache.MAX_UNITS + 1)]
+    assert len(cuda_text_cache._known) == cuda_text_cache.MAX_UNITS
+    assert located_unit([program], header="1.h", title=[]) is found[1]
+    assert located_unit([program], header="0.h", title=[]) is not found[0]
 
 
 def test_kernels_keep_their_lines_beside_others() -> None:
