@@ -194,11 +194,12 @@ class DistributionPlan:
         """The phase that runs at the sides first in the last step of a period, then in the interior: the last one that
         writes what is exchanged, or else that runs at positions. Those behind it run behind the interior."""
         exchanged = {e.array for e in self.between}
-        cut = [k for k, phase in enumerate(self.phases) if self._is_cut(phase)]
+        cut = [k for k, phase in enumerate(self.phases) if self.is_cut(phase)]
         written = [k for k in cut if any(a.writes and a.array in exchanged for a in self._accesses(self.phases[k]))]
         return max(written or cut)
 
-    def _is_cut(self, phase: Phase) -> bool:
+    def is_cut(self, phase: Phase) -> bool:
+        """Return whether statements of a phase run at positions; all ranks run the others, those without any too."""
         return any(position is not None for s in phase.statements for position in self.placement(s).positions)
 
     def _accesses(self, phase: Phase) -> Iterator[AccessRelation]:

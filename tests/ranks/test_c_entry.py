@@ -42,6 +42,7 @@ STEPS = {  # between two exchanges; three run in time tiles
     "residual": (1, 3),
     "poles": (),
 }
+WITHOUT_POSITIONS = ("beyond", "cells")  # of which some statements run everywhere
 GRIDS = {2: ("6,1", "1,6", "3,2"), 3: ("6,1,1", "1,3,2", "2,1,3")}
 
 
@@ -49,6 +50,8 @@ def same_as_c(entry: Entry, steps: int, folder: Path) -> None:
     sizes = SIZES[entry.name]
     cases = [Case(ranks, mode, "auto", sizes) for ranks in (1, 2, 4, 6) for mode in MODES]
     cases += [Case(4, "overlap", "auto", (count, *sizes[1:])) for count in (0, 1, 2)]
+    if entry.name in WITHOUT_POSITIONS:
+        cases.append(Case(1, "overlap", "auto", (sizes[0], 0, 0)))
     if steps == 1:
         axes = 3 if entry.name in ("heat", "himeno") else 2
         cases += [Case(6, MODES[k], grid, sizes) for k, grid in enumerate(GRIDS[axes])]

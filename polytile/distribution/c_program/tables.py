@@ -19,7 +19,7 @@ def tables(made: Distributed) -> str:
     for number, phase in enumerate(plan.phases):
         rows = (_reaches(growth) for growth in phase.growth)
         lines += ["", *wrapped(f"static const Reach {name}_growth_{number}[][AXES] = {{", rows, "};")]
-    runs = (f"{{{name}_growth_{k}}}" for k in range(len(plan.phases)))
+    runs = (f"{{{name}_growth_{k}, {int(not plan.is_cut(p))}}}" for k, p in enumerate(plan.phases))
     lines += ["", *_list("Phase", f"{name}_phases", runs)]
     for which, exchanges in (("before", plan.before), ("between", plan.between)):
         lines += _exchanges(made, f"{name}_{which}", exchanges)
