@@ -144,9 +144,10 @@ def _axis(scop: Scop, dimensions: frozenset[Dimension], flow: Flow, timed: bool)
     iterators: dict[str, int] = {}
     by_array = dict(sorted(dimensions))
     name = _name(scop, by_array, timed)
-    twice = [array for array, _ in dimensions if sum(a == array for a, _ in dimensions) > 1]
+    twice = [array for array, _ in sorted(dimensions) if sum(a == array for a, _ in dimensions) > 1]
     if twice:
-        return NotCut(name, f"two dimensions of {twice[0]} move along it", scop.array(twice[0]).location)
+        array, location = _joining(scop, timed) or (twice[0], scop.array(twice[0]).location)
+        return NotCut(name, f"two dimensions of {array} move along it", location)
     for statement in scop.statements:
         for access in _deciding(scop, statement, by_array):
             own = along(access.relation, by_array[access.array]).intersect_domain(statement.domain)
@@ -158,6 +159,21 @@ def _axis(scop: Scop, dimensions: frozenset[Dimension], flow: Flow, timed: bool)
                 iterators.setdefault(statement.name, moving)
     _add_writers_of_locals(scop, flow, positions, iterators, timed)
     return CutAxis(name, by_array, positions, iterators)
+
+
+def _joining(scop: Scop, timed: bool) -> tuple[str, Location] | None:
+    """Return the first access by which two dimensions of an array move together, as A[i][i], or A[j][i] behind
+    A[i][j]."""
+    for statement in scop.statements:
+        seen: dict[tuple[str, int], int] = {}
+        for access in statement.accesses:
+            for d in range(scop.array(access.array).rank):
+                moving = moving_iterator(access.relation, d)
+                if moving is None or (timed and moving == 0):
+                    continue
+                if seen.setdefault((access.array, moving), d) != d:
+                    return access.array, access.location
+    return None
 
 
 def _deciding(scop: Scop, statement: Statement, dimensions: Mapping[str, int]) -> list[AccessRelation]:

@@ -8,6 +8,7 @@ from functools import partial
 
 import islpy as isl
 
+from polytile.dataclass import dataclass
 from polytile.diagnostics import UsageError, UserError
 from polytile.distribution.axes import CutAxis, NotCut, along, bounds, find_axes
 from polytile.distribution.boxes import Reach
@@ -29,7 +30,8 @@ from polytile.distribution.plan import (
 from polytile.distribution.proof import prove
 from polytile.distribution.rank_combinations import RankCombination, rank_combination
 from polytile.distribution.reads import find_reads
-from polytile.distribution.split_reductions import with_terms
+from polytile.distribution.refusals import nothing_to_cut
+from polytile.distribution.split_reductions import check_combined, with_terms
 from polytile.distribution.time_loop import NO_TIME_LOOP, has_time_loop, step_distances, time_loop
 from polytile.ir.expr import INT, Expr, Name
 from polytile.ir.isl_expr import parameter_expression
@@ -55,22 +57,46 @@ def distribute(scop: Scop, steps: int = 1, *, strict: bool = False, max_operatio
     own = fuse_locals(scop)
     found = analyse(own, max_operations)
     timed = has_time_loop(own, found.flow)
-    axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
-    reductions: tuple[GlobalReduction, ...] = ()
-    if not axes:
+    cut = _Cut(own, found, *find_axes(own, _flow(found), timed=timed), ())
+    if not cut.axes:
         timed = timed and has_time_loop(own, _without_updates(own, found))
-        split, reductions = with_terms(scop, timed=timed, strict=strict)
-    if reductions:
-        own = fuse_locals(split)
-        found = analyse(own, max_operations)
-        axes, refused = find_axes(own, {d.array: d.values.flow for d in found.by_array}, timed=timed)
+        cut = _with_sums(scop, frozenset(), max_operations, timed=timed) or cut
+        check_combined(scop, cut.reductions, strict=strict)
     if steps > 1 and not timed:
         hint = "leave it at 1, or put the pragma around a loop that counts upwards, with all statements in it"
         raise UsageError(f"{scop.name} has no time loop: {steps} steps per exchange", hint=hint)
-    if not axes:
-        raise _nothing_to_cut(scop, refused)
-    plan = _Planner(own, axes, found, timed, steps, reductions).plan()
-    return replace(plan, proof=str(prove(plan, found, scop)))
+    if not cut.axes:
+        raise nothing_to_cut(scop, cut.refused, timed=timed)
+    plan = _Planner(cut.scop, cut.axes, cut.found, timed, steps, cut.reductions).plan()
+    return replace(plan, proof=str(prove(plan, cut.found, scop)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A SCoP with its dependences, what cuts it, what does not, and the reductions that were split in it."""
+
+    scop: Scop
+    found: Dependences
+    axes: tuple[CutAxis, ...]
+    refused: tuple[NotCut, ...]
+    reductions: tuple[GlobalReduction, ...]
+
+
+def _with_sums(scop: Scop, whole: frozenset[str], max_operations: int, *, timed: bool) -> _Cut | None:
+    """Return a SCoP whose reductions are split, but for those of terms that no axis cuts, such as a sum over a table:
+    all ranks have these whole, and combine them as the C does. None where there is nothing to split."""
+    split, reductions = with_terms(scop, whole, timed=timed)
+    if not reductions:
+        return None
+    own = fuse_locals(split)
+    found = analyse(own, max_operations)
+    cut = _Cut(own, found, *find_axes(own, _flow(found), timed=timed), reductions)
+    alike = {r.statement for r in reductions if all(r.terms not in axis.dimensions for axis in cut.axes)}
+    return _with_sums(scop, whole | alike, max_operations, timed=timed) if cut.axes and alike else cut
+
+
+def _flow(found: Dependences) -> dict[str, isl.UnionMap]:
+    return {d.array: d.values.flow for d in found.by_array}
 
 
 def _without_updates(scop: Scop, found: Dependences) -> isl.UnionMap:
@@ -101,21 +127,6 @@ def _check(scop: Scop) -> None:
                 location=scop.location,
                 hint="declare its arrays with their sizes, as in double A[2][nx][ny]",
             )
-
-
-def _nothing_to_cut(scop: Scop, refused: Sequence[NotCut]) -> UserError:
-    reasons = [f"loops over {r.name}: {r.reason}" for r in refused]
-    located = [r.location for r in refused if r.location.line]
-    sums = [s.reduction for s in scop.statements if s.reduction and any(a.location in located for a in s.accesses)]
-    hint = "ranks cut parallel loops whose iterations read others at a bounded distance"
-    if sums:
-        hint = f"{sums[0].array} combines (by {sums[0].op}) what several ranks own: compute it behind the SCoP, from "
-        hint += "gathered arrays or from the parts of all ranks"
-    return UserError(
-        f"{scop.name} cannot be distributed: no loop can be cut" + (f" ({'; '.join(reasons)})" if reasons else ""),
-        location=located[0] if located else scop.location,
-        hint=hint,
-    )
 
 
 class _Planner:

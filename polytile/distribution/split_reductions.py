@@ -27,22 +27,39 @@ _IN, _SET = isl.dim_type.in_, isl.dim_type.set
 OPERATIONS = ("+", "min", "max")
 
 
-def with_terms(scop: Scop, *, timed: bool, strict: bool) -> tuple[Scop, tuple[GlobalReduction, ...]]:
-    """Return a SCoP whose reductions over positions are split (see the top of this file); `timed` says that the first
-    iterator of all statements is the time loop's.
+def with_terms(scop: Scop, whole: frozenset[str], *, timed: bool) -> tuple[Scop, tuple[GlobalReduction, ...]]:
+    """Return a SCoP whose reductions over positions are split (see the top of this file), but for those of statements
+    that are `whole` on each rank; `timed` says that the first iterator of all statements is the time loop's.
 
-    Raises UserError for sums of floating-point numbers where these must have the bits of the C (`strict`), for other
-    operations, and for terms that are at other positions in each step.
+    Raises UserError for terms that are at other positions in each step.
     """
     bodies = list(_loop_bodies(scop, timed))
-    each = [(scop.statement(name), body) for body in bodies for name in body]
+    each = [(scop.statement(name), body) for body in bodies for name in body if name not in whole]
     found = [(s, body) for s, body in each if _is_over_all(scop, s, body, timed)]
     if not found:
         return scop, ()
-    made = _Terms(scop, timed, strict)
+    made = _Terms(scop, timed)
     for statement, body in found:
         made.split(statement, body)
     return made.scop_of(bodies), tuple(made.reductions)
+
+
+def check_combined(scop: Scop, reductions: Sequence[GlobalReduction], *, strict: bool) -> None:
+    """Raise UserError for reductions over the positions of several ranks that these cannot do: sums of floating-point
+    numbers where these must have the bits of the C (`strict`), and other operations than sums, minima and maxima."""
+    for one in reductions:
+        statement = scop.statement(one.statement)
+        found = accumulation(statement.body[0])
+        assert found is not None
+        why, hint = "", ""
+        if found.op not in OPERATIONS or partial_type(found) is None:
+            why = f"{one.target} combines by {found.op}, in its type, what several ranks own"
+            hint = "ranks combine sums, minima and maxima"
+        elif strict and found.op == "+" and found.target.type.kind == "float":
+            why = f"{one.target} adds up floating-point numbers of several ranks, in another order than the C"
+            hint = "leave --fp strict out, or add integers"
+        if why:
+            raise UserError(f"{scop.name} cannot be distributed: {why}", location=statement.location, hint=hint)
 
 
 def _loop_bodies(scop: Scop, timed: bool) -> Iterator[tuple[str, ...]]:
@@ -87,8 +104,8 @@ def _target(statement: Statement, timed: bool) -> isl.Map | None:
 class _Terms:
     """A SCoP whose reductions are split one by one."""
 
-    def __init__(self, scop: Scop, timed: bool, strict: bool) -> None:
-        self.scop, self.timed, self.strict, self.fixed = scop, timed, strict, int(timed)
+    def __init__(self, scop: Scop, timed: bool) -> None:
+        self.scop, self.timed, self.fixed = scop, timed, int(timed)
         self.names = Names.of(scop)
         self.changed: dict[str, Statement] = {}
         self.combining: dict[str, list[Statement]] = {}  # by the last statement of a loop nest
@@ -99,8 +116,8 @@ class _Terms:
         """Let a statement write its terms, and another one behind its loop nest combine them."""
         found = accumulation(statement.body[0])
         assert found is not None
-        self._check(statement, found)
         target = found.target.array
+        self._check(statement, target)
         wide = _result_type(found)
         terms = Array(
             self.names.fresh(f"{target}_terms"), found.value.type, (), Origin.LOCAL, live_in=False, live_out=False
@@ -115,20 +132,14 @@ class _Terms:
         one = GlobalReduction(statement.name, found.op, target, terms.name, result.name, combining.name)
         self.reductions.append(one)
 
-    def _check(self, statement: Statement, found: Accumulation) -> None:
-        """Raise UserError for a reduction that ranks cannot do."""
-        why, hint, target = "", "", found.target.array
-        if found.op not in OPERATIONS or partial_type(found) is None:
-            why = f"{target} combines by {found.op}, in its type, what several ranks own"
-            hint = "ranks combine sums, minima and maxima"
-        elif self.strict and found.op == "+" and found.target.type.kind == "float":
-            why = f"{target} adds up floating-point numbers of several ranks, in another order than the C"
-            hint = "leave --fp strict out, or add integers"
-        elif self.timed and not _is_alike(statement.domain):
-            why = f"{target} combines other positions in each step"
-            hint = "let the loops around it run over the same positions in all steps that combine any"
-        if why:
-            raise UserError(f"{self.scop.name} cannot be distributed: {why}", location=statement.location, hint=hint)
+    def _check(self, statement: Statement, target: str) -> None:
+        """Raise UserError for terms at other positions in each step."""
+        if self.timed and not _is_alike(statement.domain):
+            raise UserError(
+                f"{self.scop.name} cannot be distributed: {target} combines other positions in each step",
+                location=statement.location,
+                hint="let the loops around it run over the same positions in all steps that combine any",
+            )
 
     def _place(self, statement: Statement, m: int, body: tuple[str, ...]) -> tuple[int, Expr]:
         """Return where an iterator's terms lie: how far from its value, and the extent of that dimension, as other

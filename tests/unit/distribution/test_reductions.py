@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -55,6 +56,19 @@ void f(int steps, int n, double A[n], double B[n], {declared})
         for (int i = 1; i < n - 1; i++) B[i] = A[i - 1] + A[i + 1];
         {body}
         for (int i = 1; i < n - 1; i++) A[i] = B[i];
+    }}
+#pragma endscop
+}}""")
+
+
+def alone(body: str, declared: str) -> Scop:
+    return scop_of(f"""
+void f(int n, double A[n], double B[n], {declared})
+{{
+#pragma scop
+
+    {{
+        {body}
     }}
 #pragma endscop
 }}""")
@@ -138,7 +152,6 @@ def test_integers_and_extremes_are_exact() -> None:
         ("for (int i = 0; i < n; i++) s[0] += A[i];", True, "s adds up floating-point numbers of several ranks"),
         ("for (int i = 0; i < n; i++) s[0] *= A[i];", False, r"s combines by \*, in its type, what several ranks own"),
         ("for (int i = t; i < n; i++) s[0] += A[i];", False, "s combines other positions in each step"),
-        ("for (int k = 0; k < 9; k++) s[0] += c[k]; for (int i = 0; i < n; i++) s[1] += A[i];", False, "along i have"),
         ("for (int i = 1; i < n; i++) { s[0] += A[i]; B[i] = s[0]; }", False, "no loop can be cut .* elements of s"),
     ],
 )
@@ -146,6 +159,106 @@ def test_what_is_refused_is_said_with_its_place(body: str, strict: bool, said: s
     with pytest.raises(UserError, match=said) as refused:
         distribute(in_loop(body), strict=strict)
     assert refused.value.location is not None and refused.value.location.line == 7 and refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("body", "column", "hint"),
+    [
+        ("for (int i = 0; i < n; i++) k[0] += A[i];", 37, "k is converted to int behind each double that it combines"),
+        ("for (int i = 0; i < n; i++) if (A[i] > k[0]) k[0] = A[i];", 54, "k is converted to int behind each double"),
+        ("for (int i = 0; i < n; i++) if (A[i] < s[0]) { s[0] = A[i]; k[0] = i; }", 56, "find s alone, as .* behind"),
+        ("for (int i = 0; i < n; i++) if (A[i] > s[1]) s[0] += A[i];", 54, "another element of s: let that be another"),
+        ("for (int i = 0; i < n; i++) s[0] = 0.9 * s[0] + A[i];", 37, "s \\+= e, of which e does not depend on s"),
+        ("for (int i = 0; i < n; i++) { s[0] += A[i]; B[i] = s[0]; }", 39, "combine s in a loop that does not read it"),
+        ("for (int i = 0; i < n; i++) s[i % 2] += A[i];", 37, "combine .by \\+. into one element of s in each step"),
+    ],
+)
+@pytest.mark.parametrize("timed", [True, False])
+def test_what_to_write_instead(body: str, column: int, hint: str, timed: bool) -> None:
+    declared = "double s[2], int k[1], double C[n][n]"
+    scop = in_loop(body, declared) if timed else alone(body, declared)
+    with pytest.raises(UserError, match="no loop can be cut") as refused:
+        distribute(scop)
+    at = refused.value.location
+    assert at is not None and (at.line, at.column) == (7, column) and re.search(hint, refused.value.hint or "")
+
+
+def test_elements_of_their_own_are_not_said_to_be_combined() -> None:
+    with pytest.raises(UserError, match="no loop can be cut") as refused:
+        distribute(in_loop("for (int i = 3; i < n; i += 2) c[i] = A[i - 3] - c[i];", "double c[n]"))
+    assert refused.value.hint and refused.value.hint.startswith("ranks cut parallel loops")
+
+
+def test_a_diagonal_is_named_where_it_is() -> None:
+    for value in ("C[i][i]", "C[i][j] * C[j][i]"):
+        loops = "for (int i = 0; i < n; i++) for (int j = 0; j < 2; j++) "
+        with pytest.raises(UserError, match="two dimensions of C move along it") as refused:
+            distribute(alone(f"{loops}C[i][j] += {value};", "double C[n][n]"))
+        assert refused.value.location is not None and refused.value.location.line == 7
+
+
+@pytest.mark.parametrize(
+    ("loop", "line"),
+    [
+        ("while (s[0] > 1e-3) {", 5),
+        ("for (int t = 0; t < steps && s[0] > 1e-3; t++) {", 5),
+        ("for (int t = 0; t < steps; t++) { if (s[0] < 1e-3) break;", 5),
+    ],
+)
+def test_a_residual_that_ends_the_loop(loop: str, line: int) -> None:
+    source = scop_of(f"""
+void f(int steps, int n, double A[n], double B[n], double s[1])
+{{
+#pragma scop
+    {loop}
+        s[0] = 0;
+        for (int i = 1; i < n - 1; i++) B[i] = A[i - 1] + A[i + 1];
+        for (int i = 1; i < n - 1; i++) s[0] += B[i] - A[i];
+        for (int i = 1; i < n - 1; i++) A[i] = B[i];
+    }}
+#pragma endscop
+}}""")
+    with pytest.raises(UserError, match="data decide how often its loop runs") as refused:
+        distribute(source)
+    at = refused.value.location
+    assert at is not None and (at.line, at.column) == (line, 5) and "in a loop outside of it" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("body", "split"),
+    [
+        ("for (int k = 0; k < 9; k++) s[0] += c[k]; for (int i = 0; i < n; i++) s[1] += A[i];", ["s"]),
+        ("for (int k = 0; k < 9; k++) s[0] *= c[k];", []),
+        ("for (int i = 0; i < n; i++) s[0] += C[i][i];", []),
+        ("for (int i = 0; i < n; i++) { s[0] += A[i]; c[0]++; }", ["s"]),
+    ],
+)
+def test_sums_of_what_all_ranks_have_are_whole_on_each(body: str, split: list[str]) -> None:
+    source = in_loop(body, "double s[2], double c[9], double C[n][n]")
+    plan = distribute(source)
+    assert [r.target for r in plan.reductions] == split and problems(plan, source) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 0; i < n; i++) if (A[i] > 0.5) s[t % 2] += A[i];",
+        "if (t % 10 == 0) for (int i = 1; i < n; i++) s[0] += A[i];",
+    ],
+)
+def test_sums_of_some_positions_or_steps(body: str) -> None:
+    source = in_loop(body, "float s[2]")
+    plan = distribute(source)
+    assert [r.op for r in plan.reductions] == ["+"] and problems(plan, source) == []
+
+
+def test_where_an_extreme_is() -> None:
+    """As the hint for both in one loop says."""
+    source = in_loop("""
+        for (int i = 0; i < n; i++) if (A[i] < s[0]) s[0] = A[i];
+        for (int i = 0; i < n; i++) if (A[i] == s[0]) if (i < k[0]) k[0] = i;""", "double s[1], int k[1]")
+    plan = distribute(source, strict=True)
+    assert [(r.op, r.target) for r in plan.reductions] == [("min", "s"), ("min", "k")]
 
 
 def _ghosts(plan: DistributionPlan) -> DistributionPlan:
