@@ -43,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """What the emulator is made of is compiled once for all processes of a run: pytest-xdist's inherit the name, and so
     do the commands that tests start."""
+    gc.set_threshold(20_000, 20, 20)  # young objects, of which hardly any are in cycles, are looked at after each 700
     if core.VARIABLE not in os.environ:
         holder = tempfile.TemporaryDirectory(prefix="polytile-cores-", ignore_cleanup_errors=True)
         os.environ[core.VARIABLE] = holder.name
@@ -113,11 +114,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay until the end: left to the garbage collector, which would look at them again
-    and again, they take a tenth of the time of tests that compile. Nor do young objects, of which hardly any are in
-    cycles, need to be looked at after each 700."""
+    and again, they take a tenth of the time of tests that compile."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def compile_shared(
     optimise = optimise or (_optimisation() if instrumentation == PLAIN else "-O1")
     of_core = (flag for flag in own if not _only_warns(flag))
     kind = (*_base_flags(host_compiler(), fp_contract), optimise, *of_core)
-    core = shared_core(host_compiler(), kind, timeout)
+    core = shared_core(host_compiler(), kind, timeout, _text(cu))
     if core is None and instrumentation == PLAIN:
         return _build(cu, out, (*_SHARED_FLAGS, *own), fp_contract, optimise).run(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="polytile-") as directory:

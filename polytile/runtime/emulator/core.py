@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -33,10 +34,12 @@ _TEXT = """#include <cuda_runtime.h>
 #include <initializer_list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <string>
 """
+# Each build against these instantiates 200 templates that they use, in 0.04 s: where many processes share cores, units
+# that do not name them are built without.
+_LARGE = "#include <mutex>\n#include <string>\n"
+_NAMES_LARGE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<(?:mutex|string)>", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +60,21 @@ def before_forking() -> None:
     _folder()
 
 
-def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) -> Core | None:
+def shared_core(
+    compiler: HostCompiler, flags: tuple[str, ...], timeout: float, unit: str | None = None
+) -> Core | None:
     """Return the core for the flags of a build, or None for the first library of the kind: that one is compiled whole.
 
+    `unit` is the text that is compiled against it, None where that may be any.
     What is known of kinds lies in files, so that forked processes share it. None also where the core does not compile,
     so that the library itself says what is wrong.
     """
     what = (*compiler.command, compiler.version, _headers(), *flags)
     key = hashlib.sha256("\0".join(what).encode()).hexdigest()[:16]
     folder = _folder() / key
-    core = Core(folder / "emulator.o", folder / "emulator.h")
-    if core.object.exists():
+    is_large = unit is None or VARIABLE not in os.environ or _NAMES_LARGE.search(unit) is not None
+    core = Core(folder / "emulator.o", folder / ("emulator.h" if is_large else "emulator_small.h"))
+    if core.object.exists() and core.header.exists():
         return core
     if not folder.exists():
         with contextlib.suppress(OSError):  # a folder that cannot be written to is one where nothing is found
@@ -75,10 +82,12 @@ def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) 
         return None
     if not os.access(folder, os.W_OK):
         return None
-    _write_whole(core.header, _TEXT)
+    _write_whole(core.header, f"{_TEXT}{_LARGE if is_large else ''}")
     command = (*compiler.command, *flags, "-w")  # warnings are for what the library itself has
     if compiler.is_gcc:  # only makes it quicker
         _compiled((*command, APART, "-x", "c++-header"), core.header, Path(f"{core.header}.gch"), timeout)
+    if core.object.exists():
+        return core
     return core if _compiled((*command, _OBJECT, "-c", "-x", "c++"), core.header, core.object, timeout) else None
 
 
