@@ -134,13 +134,14 @@ def maps(relation: isl.UnionMap) -> list[isl.Map]:
 
 def equal(one: isl.UnionMap, other: isl.UnionMap, context: isl.Set) -> bool:
     """Return whether two relations agree for all parameters of the context. Most often they have the same pieces, which
-    is seen at once; isl compares every piece of others with every other one, so there should be few."""
+    is seen at once; isl compares every piece of others with every other one, so those with few pieces come first."""
     one, other = (relation.intersect_params(context) for relation in (one, other))
-    if _same_pieces(one, other):
-        return True
-    return bool(one.coalesce().is_equal(other.coalesce()))
+    pairs = [(m, other.extract_map(m.get_space())) for m in maps(one)]
+    others = ((one.extract_map(m.get_space()), m) for m in maps(other))
+    pairs += [pair for pair in others if not pair[0].n_basic_map()]
+    differing = sorted((pair for pair in pairs if not pair[0].plain_is_equal(pair[1])), key=_piece_count)
+    return all(m.coalesce().is_equal(n.coalesce()) for m, n in differing)
 
 
-def _same_pieces(one: isl.UnionMap, other: isl.UnionMap) -> bool:
-    found = maps(one)
-    return len(found) == len(maps(other)) and all(m.plain_is_equal(other.extract_map(m.get_space())) for m in found)
+def _piece_count(pair: tuple[isl.Map, isl.Map]) -> int:
+    return sum(m.n_basic_map() for m in pair)
