@@ -15,7 +15,7 @@ import pytest
 import polytile
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import AGREED, Outcome
-from polytile.runtime.emulator import EmulatorLibrary, compile_shared, core
+from polytile.runtime.emulator import EmulatorLibrary, build, compile_shared, core
 from polytile.runtime.emulator.counts import learning, read
 from polytile.runtime.emulator.findings import Reader
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, PLAIN, Instrumentation, checked
@@ -124,6 +124,7 @@ SHIFTED = """void shifted(int n, const double y[n], double x[n])
 
 
 @pytest.mark.parametrize("kind", [PLAIN, checked(CHECKS)], ids=["plain", "checked"])
+@pytest.mark.slow(but="plain")
 def test_host_functions_of_units_are_compiled_once(
     emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Instrumentation
 ) -> None:
@@ -151,9 +152,7 @@ def test_what_does_not_compile_apart_is_compiled_whole(
     emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Host functions that need what stands before them in their unit."""
-    known = tmp_path / "known"
-    known.mkdir()
-    monkeypatch.setattr(core, "_folder", lambda: known)
+    monkeypatch.setattr(build, "shared_support", lambda *_: pytest.fail("they are compiled apart"))
     _, unit, _ = polytile.compile(SHIFTED, name="shifted.c").write(tmp_path)
     text = unit.read_text()
     unit.write_text("#define YES true\n" + text.replace("bool ok() const { return", "bool ok() const { return YES &&"))
@@ -162,7 +161,6 @@ def test_what_does_not_compile_apart_is_compiled_whole(
         y, x = np.arange(70.0), np.zeros(70)
         assert library.function("polytile_shifted_scop0")(70, *(ctypes.c_void_p(a.ctypes.data) for a in (y, x))) == 0
         assert list(x) == list(2 * y)
-    assert not list(known.glob("*/*/support.o"))
 
 
 def test_without_an_object_libraries_are_compiled_whole(
@@ -220,18 +218,15 @@ def test_the_kernels_of_whole_programs_share_the_object(
         assert done.stdout == "134550 67275\n"
 
 
-def test_macros_of_a_unit_hold_for_its_host_functions(
-    emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_macros_of_a_unit_hold_for_its_host_functions(emulator: None, tmp_path: Path) -> None:
     """Whatever other units have made of the same text."""
-    monkeypatch.setattr(core, "_folder", lambda: tmp_path / "known")
     _, unit, _ = polytile.compile(SHIFTED, name="shifted.c").write(tmp_path)
     arrays = np.arange(70.0), np.zeros(70)
     passed = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     for number in range(3):
         library = EmulatorLibrary.open(compile_shared(unit, tmp_path / f"{number}.so"))
         assert library.function("polytile_shifted_scop0")(70, *passed) == 0
-    assert list(tmp_path.glob("known/*/*/support.o"))
+    assert list(core._folder().glob("*/*/support.o"))
     macro = "#define cudaStreamSynchronize(stream) cudaErrorUnknown\n"
     unit.write_text(unit.read_text().replace("// Shared", f"{macro}// Shared", 1))
     library = EmulatorLibrary.open(compile_shared(unit, tmp_path / "macro.so"))

@@ -41,6 +41,7 @@ extern "C" void reset_device() { cudaDeviceReset(); }
 """
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("lacking", "counts"),
     [(0, (1, 3, 3, 9)), (1, (1, 0, 0, 12)), (2, (1, 3, 0, 12))],

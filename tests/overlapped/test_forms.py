@@ -118,7 +118,7 @@ REFUSED = {  # file: iterations of a block, and why there are none
 }
 
 
-@pytest.mark.slow(but=2)
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("program", REFUSED)
 def test_refused(program: str) -> None:
     iterations, reason = REFUSED[program]

@@ -149,6 +149,7 @@ def test_kernels_of_one_iteration_run_the_smallest_planes() -> None:
     assert again.program is not None and scop.program is not None and again.program.body == scop.program.body
 
 
+@pytest.mark.slow
 def test_a_certificate_has_both_versions(tmp_path: Path) -> None:
     source, file = tmp_path / "f.c", tmp_path / "f.json"
     source.write_text(PLANE)

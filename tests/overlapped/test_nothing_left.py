@@ -59,6 +59,7 @@ def kernels(text: str, name: str = "f.c", **settings: Any) -> list[str]:
     return [kernel.name.removeprefix(f"{scop.name}_") for kernel in scop.program.kernels]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("where", ["shared", "registers"])
 def test_kernels_of_one_step(where: str) -> None:
     """Each iteration is a turn of the host's loop."""

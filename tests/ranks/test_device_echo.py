@@ -58,6 +58,7 @@ sys.exit(0 if echoes({device}) else DIFFERS)"""
     return [sys.executable, "-c", code]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("device", "why"),
     [
@@ -86,7 +87,6 @@ class Gpu:
     on, gpu, arrays = "gpu", "host 0000:01:00.0", lazy_device.cupy()
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("why", [None, "it ends"])
 def test_a_library_that_says_nothing_is_tried_by_name(monkeypatch: pytest.MonkeyPatch, why: str | None) -> None:
     asked: list[str] = []

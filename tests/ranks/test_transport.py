@@ -30,7 +30,6 @@ class Said:
         return self.kinds if key == "mpi_memory_alloc_kinds" else None
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(
     ("version", "kinds", "takes"),
     [
@@ -54,7 +53,6 @@ def test_device_memory_goes_to_libraries_that_take_it(
     assert mpi_transport.takes_device_memory(comm) == takes
 
 
-@pytest.mark.quick
 def test_blocks_are_cut_and_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = lazy_device.PeerMemory(lazy_device.cupy())
     first, second = memory.allocate(1000), memory.allocate(1)

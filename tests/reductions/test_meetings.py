@@ -214,6 +214,7 @@ def checked(state: Compilation, run: Executions) -> set[str]:
     return set(problems(json.loads(text)["scops"][0]))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_certificates_of_right_ones_hold(states: dict[str, Compilation], name: str) -> None:
     state = states[name]

@@ -85,6 +85,7 @@ def diffuse(A: np.ndarray[Any, Any], steps: int) -> np.ndarray[Any, Any]:
     return A
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("n", [2, 3, 50, 300])
 def test_a_stencil(n: int) -> None:
     compiled = polytile.compile_scop(stencil())

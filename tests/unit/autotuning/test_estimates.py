@@ -21,10 +21,8 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("file", "points"),
-    [pytest.param(file, 2, marks=pytest.mark.quick) for file in list(SIZES)[:1]] + [(file, 8) for file in SIZES],
-)
+@pytest.mark.parametrize(("file", "points"), [(next(iter(SIZES)), 2), *((file, 8) for file in SIZES)])
+@pytest.mark.slow(but=1)
 def test_estimates_are_those_of_compiled_points(file: str, points: int) -> None:
     sizes = SIZES[file]
     (compiled,) = polytile.compile(SUITE / file, parameters=sizes).scops

@@ -167,6 +167,7 @@ PLANTED_IN_TEXT = {
 }
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("name", PLANTED_IN_TEXT)
 def test_changed_text_does_not(name: str) -> None:
     program, steps, change, reason = PLANTED_IN_TEXT[name]

@@ -58,6 +58,7 @@ def trusting(*_: object) -> bool:
     return False
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_the_last_values_of_an_expanded_array_are_restored(condition: str) -> None:
@@ -65,11 +66,13 @@ def test_the_last_values_of_an_expanded_array_are_restored(condition: str) -> No
     assert compiled(condition).validate(on="emulator", parameters=CONDITIONS[condition])
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_certificates_are_accepted(condition: str) -> None:
     assert list(problems(certificate(condition))) == []
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_the_checker_refuses_an_expansion_that_loses_last_values(
     monkeypatch: pytest.MonkeyPatch, condition: str

@@ -133,6 +133,7 @@ def ahead(mode: str, tiles: int) -> Change:
     return change
 
 
+@pytest.mark.slow(but="async")
 @pytest.mark.parametrize("mode", ["plain", "async"])
 def test_tiles_that_are_filled_ahead(mode: str) -> None:
     scop = copy.deepcopy(genuine("gemm"))

@@ -154,6 +154,7 @@ def test_options_for_schedules_hold_where_the_file_says_nothing(product: tuple[P
     assert elsewhere.scops[0].schedule == plain.scops[0].schedule
 
 
+@pytest.mark.slow
 def test_options_for_schedules_hold_for_sizes_that_were_not_measured(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(tuned_file(STENCIL, SIZES, schedule="overlapped", time_tile=2)[0].to_text())
     found = polytile.compile(STENCIL, name="x.c", tuned=tmp_path / "f", schedule="classic")
@@ -164,7 +165,6 @@ def test_options_for_schedules_hold_for_sizes_that_were_not_measured(tmp_path: P
 @pytest.mark.slow(
     but=(
         "<lambda>-settings0-on NVIDIA H100, and this is NVIDIA H200",
-        "<lambda>-settings3-for sm_90, and this is sm_80",
         "<lambda>-settings6-it has changed since ",
     )
 )
@@ -254,6 +254,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     assert error.value.hint == "name a file that `polytile tune` has written"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "change", [{"milliseconds": "1"}, {"default_milliseconds": []}, {"name": 3}, {"source": None}, {"sizes": {"n": ""}}]
 )

@@ -74,6 +74,7 @@ def test_no_trailing_blanks_and_no_runs_of_empty_lines(unit: Path) -> None:
         assert not re.search(r"[ \t]\n|\n\n\n\n|\n\n\Z", text)
 
 
+@pytest.mark.slow(but="sm_90")
 @needs_nvcc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_nvcc_has_nothing_to_say(unit: Path, arch: str, tmp_path: Path) -> None:

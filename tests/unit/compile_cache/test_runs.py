@@ -222,7 +222,7 @@ def test_the_variable_turns_it_off(commands: Commands, monkeypatch: pytest.Monke
     assert commands.entries == [] and not Path("0").exists()
 
 
-@pytest.mark.slow(but=3)
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "words",
     [

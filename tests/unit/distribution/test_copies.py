@@ -29,6 +29,7 @@ void f(int steps, int n, int m, {type} A[2][n][3][m])
 CELL = np.dtype([("x", np.float64), ("y", np.float32)], align=True)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize(
     ("ctype", "field", "dtype"), [("double", "", np.float64), ("short", "", np.int16), ("Cell", ".y", CELL)]

@@ -62,7 +62,7 @@ def test_a_plan_for_any_number_of_ranks_is_made_at_once(name: str, steps: int) -
         assert took + time.process_time() - began < 1
 
 
-@pytest.mark.slow(but=("24", "4093"))
+@pytest.mark.slow(but="4093")
 @pytest.mark.parametrize("ranks", RANKS)
 def test_halos_cover_reads_and_messages_pair(ranks: int) -> None:
     for name, steps in product(READS, (1, 2, 3)):

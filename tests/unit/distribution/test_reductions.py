@@ -78,6 +78,7 @@ def problems(plan: DistributionPlan, source: Scop) -> list[str]:
     return list(rank_problems(json.loads(json.dumps(ranks_entry(plan, source)))))
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("steps", [1, 3])
 def test_terms_are_combined_between_two_phases(steps: int) -> None:
     source = scop_of(RESIDUAL)
@@ -324,6 +325,7 @@ def _twice(plan: DistributionPlan) -> DistributionPlan:
 PLANTED = (_ghosts, _by_rank, _one_column, _left_out, _too_early, _not_cut, _twice)
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("change", PLANTED)
 def test_planted_errors_are_found_twice(change: Change) -> None:
     source = scop_of(RESIDUAL)

@@ -131,7 +131,7 @@ def test_a_period_counts_what_a_rank_sends_and_computes(work: StencilWork, steps
         assert period.seconds == period.steps + period.boundary + period.pack + both + period.unpack
 
 
-@pytest.mark.slow(but=("7pt-1", "7pt-2", "7pt-3", "27pt-1"))
+@pytest.mark.slow(but=("7pt-2", "27pt-1"))
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize(
     ("name", "work"), [("7pt", STAR_7), ("13pt", STAR_13_M2050), ("27pt", BOX_27)], ids=["7pt", "13pt", "27pt"]

@@ -29,6 +29,7 @@ def holding(values: dict[str, int]) -> isl.Set:
     return isl.Set(f"[{', '.join(values)}] -> {{ : {' and '.join(f'{name} = {v}' for name, v in values.items())} }}")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("head", "first", "second"),
     [

@@ -87,6 +87,7 @@ def test_a_program_that_is_too_large_is_refused(name: str, tmp_path: Path, monke
     assert refused.value.location is not None
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("sizes", [{"steps": 0}, {"n": 0}, {"m": 1}])
 def test_a_stencil_with_a_size_that_leaves_nothing_to_run_is_compiled(sizes: dict[str, int]) -> None:
     """Estimates of all schedules are 0 then, whatever the other sizes."""

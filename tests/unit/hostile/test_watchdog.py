@@ -121,6 +121,7 @@ def test_what_a_machine_without_memory_kills_is_no_bug() -> None:
     assert "internal error" not in said
 
 
+@pytest.mark.slow(but=("wait-2-130", "wait-15-143", "hang-15-143"))
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("busy", ["wait", "hang"])
 def test_signals_end_the_command_and_its_child(number: int, status: int, busy: str) -> None:

@@ -81,7 +81,7 @@ def test_large_bodies_get_bounds(name: str, element: str, registers: int, blocks
     assert line in scop.explain()
 
 
-@pytest.mark.slow(but=("3d125pt", "2d81pt", "3d27pt", "2d25pt"))
+@pytest.mark.slow(but=("3d125pt", "2d25pt"))
 @pytest.mark.parametrize("name", ["hypterm", "3d125pt", "2d81pt", "3d27pt", "2d25pt"])
 def test_enough_warps_get_none(name: str) -> None:
     """More than half of the warps run at once as it is, with one point a thread."""
@@ -90,6 +90,7 @@ def test_enough_warps_get_none(name: str) -> None:
     assert not any(k.max_registers or k.min_blocks or has_offsets(k) for k in kernels(scop))
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("registers", [96, 255])
 def test_registers_override(registers: int) -> None:
     scop = compiled("derivative", "float", registers=registers)

@@ -20,7 +20,6 @@ def one_name_twice() -> isl.Map:
     return relation
 
 
-@pytest.mark.quick
 def test_maps_with_one_name_twice() -> None:
     relation = one_name_twice()
     assert str(relation) == "[n] -> { S[e, f] -> A[e' = -n + e, f'] : f' > 3f }"

@@ -72,6 +72,7 @@ def test_rows_that_begin_anywhere(emulator: None, compiled: Callable[..., Any], 
         found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1, sanitize=("address", "undefined"))
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("element", "vector"), [("double", "double2"), ("float", "float4"), ("short", "short4")])
 def test_vectors_where_they_are_aligned(compiled: Callable[..., Any], element: str, vector: str) -> None:
     text = kernel(compiled, of(TWO, element))

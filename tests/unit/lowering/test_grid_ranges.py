@@ -12,7 +12,6 @@ PARTS = " or ".join(f"(n mod {k} = 0 and {k} <= b < n + {k} and m >= {k}b)" for 
 RANGES = isl.Map(f"[n, m] -> {{ [t] -> [b] : 0 <= t < 4 and n > 20 and ({PARTS}) }}")
 
 
-@pytest.mark.quick
 def test_exact_ends_stay_where_the_hull_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = RANGES.dim_min(0), RANGES.dim_max(0)
     assert sum(end.n_piece() for end in exact) > grid_ranges.MOST_PIECES

@@ -43,6 +43,7 @@ def test_other_bounds_make_other_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(trees(monkeypatch, "2")) == 2
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("first", ["1", "2"])
 def test_each_kernel_has_its_own_statement(validated: Callable[..., Any], first: str) -> None:
     sizes = [{"n": n, "T": t} for n in (2, 3, 100) for t in (0, 3)]

@@ -35,6 +35,7 @@ def loops_of(text: str) -> list[str]:
     return [m.group() for m in re.finditer(r"^( *)#pragma unroll 1\n.*?^\1}$", kernel, re.MULTILINE | re.DOTALL)]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("element", "columns"), [("double", 2), ("float", 4), ("int", 4)])
 def test_each_load_serves_several(element: str, columns: int, compiled: Callable[..., Any]) -> None:
     """Four rows of a vector: for each of eight iterations four elements of A and a vector of B are loaded before the
@@ -48,6 +49,7 @@ def test_each_load_serves_several(element: str, columns: int, compiled: Callable
     assert whole.count("#pragma unroll\n") == 2
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("block", "double", "single"), [((32, 32), 2, 4), ((16, 32), 8, 8), ((2, 32), 8, 8)])
 def test_batches_fit_into_registers(
     block: tuple[int, ...], double: int, single: int, compiled: Callable[..., Any]

@@ -114,6 +114,7 @@ def test_names_of_the_program_are_not_taken() -> None:
     assert len({s.name for s in found.storage}) == len(found.storage)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("tile", "block", "shape"),
     [((32, 32, 8), (8, 16), (32, 8)), ((24, 40, 5), (6, 10), (24, 5)), ((8, 8, 1), (2, 8), (8, 1))],

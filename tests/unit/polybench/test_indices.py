@@ -8,7 +8,7 @@ import pytest
 from polybench.indices import SOURCES, program
 
 
-@pytest.mark.slow(but=("csr-float", "gather-double", "histogram-float"))
+@pytest.mark.slow(but=("gather-double", "histogram-float"))
 @pytest.mark.parametrize("type", ["float", "double"])
 @pytest.mark.parametrize("what", sorted(SOURCES))
 def test_validates(what: str, type: str) -> None:

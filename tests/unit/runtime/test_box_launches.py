@@ -120,7 +120,6 @@ def calls() -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(("source", "interpreted"), [(STEPS, 1), (LAST, 12)], ids=["steps", "last"])
 def test_kernels_get_the_same(source: str, interpreted: int, gpu: Gpu) -> None:
     ran, launches = launches_of(gpu, source)

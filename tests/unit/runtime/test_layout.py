@@ -22,7 +22,6 @@ void f(int n, int m, double A[n][m], double *b)
 """
 
 
-@pytest.mark.quick
 def test_stated_extents_are_evaluated_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     scop = polytile.compile(SOURCE)["f"].scop
     asked: list[str] = []

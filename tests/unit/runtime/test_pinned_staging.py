@@ -40,7 +40,6 @@ def numbers(size: int, seed: int = 0) -> np.ndarray[Any, Any]:
     return np.random.default_rng(seed).integers(0, 256, size, np.uint8)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("size", SIZES)
 def test_what_goes_to_the_device_may_be_changed_behind_it(size: int, cupy: Any, device: Device) -> None:
     source, block = numbers(size), Block(np.zeros(size, np.uint8))

@@ -113,7 +113,6 @@ def resident(value: float = 0.0) -> Block:
     return Block(np.full(N, value))
 
 
-@pytest.mark.quick
 def test_arguments_are_those_of_each_call(scale: CompiledScop, driver: Driver, device: Device) -> None:
     for w, value in ((0.5, 1.0), (0.25, 8.0), (-1.0, 2.0)):
         a, b, waits = resident(), resident(value), device.waits
@@ -228,7 +227,7 @@ def test_eight_threads_have_blocks_of_their_own(scale: CompiledScop, driver: Dri
         assert all(threads.map(work, range(8)))
 
 
-def test_a_hundred_thousand_calls_leave_nothing(scale: CompiledScop, driver: Driver) -> None:
+def test_thirty_thousand_calls_leave_nothing(scale: CompiledScop, driver: Driver) -> None:
     """Through the driver, which does nothing here, on one pair of arrays and on ever new ones."""
     (known,) = (k for k in scale._repeated[0].found.values() if k.in_place is not None)
     assert known.few is not None
@@ -237,7 +236,7 @@ def test_a_hundred_thousand_calls_leave_nothing(scale: CompiledScop, driver: Dri
     def calls(count: int) -> int:
         a = resident()
         for k in range(count):
-            if k % 1000 == 0:
+            if k % 300 == 0:
                 a = resident()
             scale(N, 3, 0.5, a, other)
         gc.collect()
@@ -245,7 +244,7 @@ def test_a_hundred_thousand_calls_leave_nothing(scale: CompiledScop, driver: Dri
 
     other = resident()
     before = calls(1000)
-    assert calls(100_000) - before < 200
+    assert calls(30_000) - before < 200
 
 
 TWO = """

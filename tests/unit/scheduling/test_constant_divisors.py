@@ -138,6 +138,7 @@ def test_kernels_agree_with_c(strict: bool) -> None:
     assert found.bitwise == strict
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_explanation_names_the_statements(strict: bool) -> None:
     (scop,) = polytile.compile(STENCIL, strict=strict).scops

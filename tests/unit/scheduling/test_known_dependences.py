@@ -54,6 +54,7 @@ def same(one: Dependences, other: Dependences) -> bool:
     return True
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_kept_is_what_would_be_found(scop: Callable[..., Scop], name: str) -> None:
     versions = rewritten(scop(ARGUMENTS, *PROGRAMS[name]))

@@ -33,7 +33,8 @@ void solve(int n, double a[n][n], double x[n][n])
 LINES = {"partial results of": SUMS, "begins with": BACK_SUBSTITUTION}
 
 
-@pytest.mark.parametrize("line", [pytest.param("partial results of", marks=pytest.mark.quick), "begins with"])
+@pytest.mark.slow(but="partial results of")
+@pytest.mark.parametrize("line", LINES)
 def test_sums_in_another_order_are_refused(line: str) -> None:
     (made,) = polytile.compile(LINES[line], parameters={"n": 2000}).scops
     schedule = made.compilation.schedule_text()
@@ -44,6 +45,7 @@ def test_sums_in_another_order_are_refused(line: str) -> None:
     assert raised.value.hint == "leave out --fp strict, or save a schedule that was made with it"
 
 
+@pytest.mark.slow(but="partial results of")
 @pytest.mark.parametrize("line", LINES)
 def test_integers_may_have_any_order(line: str) -> None:
     text = LINES[line].replace("double", "unsigned")

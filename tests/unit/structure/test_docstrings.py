@@ -25,7 +25,6 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[str, int, str]]:
                 yield node.name, node.lineno, text
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("room", ROOMS)
 def test_docstrings_begin_with_verbs(room: str) -> None:
     found = [

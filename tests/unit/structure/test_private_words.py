@@ -66,7 +66,6 @@ def found(word: str, text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if pattern.search(line)]
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("word", WORDS)
 def test_no_private_words(word: str) -> None:
     instead, allowed = WORDS[word]

@@ -54,6 +54,12 @@ def test_the_quick_suite_has_every_kind_of_check() -> None:
     assert [name for file in TESTS.rglob("test_*.py") for name in kept(file) if name not in quick] == []
 
 
+def test_quick_marks_stand_where_all_is_slow() -> None:
+    """Elsewhere they would leave nothing out."""
+    others = (f for f in TESTS.rglob("test_*.py") if selection.SLOW_FOLDERS.isdisjoint(f.parents))
+    assert [f for f in others if "mark.quick" in f.read_text() and f != Path(__file__)] == []
+
+
 @pytest.mark.slow
 def test_a_folder_leaves_out_what_is_slow_and_a_file_nothing() -> None:
     file = "tests/split/test_registers.py"

@@ -28,7 +28,7 @@ def test_results_are_those_of_c(name: str, emulator: None, tmp_path: Path) -> No
     same_as_c(examples()[name], tmp_path)
 
 
-@pytest.mark.slow(but=4)
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_one_barrier_a_plane(name: str) -> None:
     case = examples()[name].case

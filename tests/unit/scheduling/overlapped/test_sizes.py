@@ -53,6 +53,7 @@ def plan(source: str, choices: Choices | None = None, **options: Any) -> Overlap
     return found
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "source", ["polybench/jacobi-1d.c", "an5d/star2d1r.c", "polybench/fdtd-2d.c", "an5d/star3d1r.c", "an5d/box3d1r.c"]
 )

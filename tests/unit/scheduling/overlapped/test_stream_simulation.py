@@ -56,7 +56,7 @@ def checked(scop: Scop, plan: OverlappedTiles) -> list[str]:
     return list(time_tile_problems(program, content, visible, isl.Set(str(scop.context))))
 
 
-@pytest.mark.slow(but=4)
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("source", "iterations"), RIGHT)
 def test_right_plans_are_checked(source: str, iterations: int, plan_of: PlanOf) -> None:
     assert not checked(problem_of(source).scop, plan_of(source, iterations))
@@ -73,6 +73,7 @@ def test_the_checker_finds_planted_errors(source: str, mistake: str, plan_of: Pl
     assert checked(problem_of(source).scop, change(plan_of(source, 3)))
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_right_plans_compute_what_the_source_does(source: str, plan_of: PlanOf) -> None:
     plan = plan_of(source, 2)

@@ -72,7 +72,7 @@ def test_what_is_no_stencil_is_told_why(case: str) -> None:
     assert len(notes) == 1 and reason in notes[0]
 
 
-@pytest.mark.slow(but=2)
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("steps", [0, 1, 3, 4, 5, 14])
 def test_results_are_those_of_c(steps: int) -> None:
     for text in (JACOBI, TWO_PLANES):

@@ -92,6 +92,7 @@ UNTILED = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("case", UNTILED)
 def test_what_is_not_tiled(case: str, compiled: Callable[..., Any]) -> None:
     arguments = "int n, int m, int k, int l, double C[n][m], double z[k][m + n], double x[l][m + n], double w[k][l][m]"

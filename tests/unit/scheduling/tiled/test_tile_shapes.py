@@ -117,6 +117,7 @@ def test_a_block_that_is_too_large() -> None:
         sizes(PRODUCT, "{ kernel[0] -> block[64, 64] }")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("n", "block"), [(4096, "i/64,j/96"), (1024, "i/64,j/64"), (100, "i/16,j/32")])
 def test_known_sizes_of_a_program(n: int, block: str, compiled: Callable[..., Any], shape: Callable[..., str]) -> None:
     loops = " ".join(f"for (int {i} = 0; {i} < n; {i}++)" for i in "ijk")
