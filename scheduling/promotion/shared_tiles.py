@@ -17,6 +17,7 @@ from math import prod
 import islpy as isl
 
 from polytile.dataclass import dataclass
+from polytile.ir.bounding_box import bounding_box
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
 from polytile.ir.plan import WHOLE_KERNEL, Owner, Placement
 from polytile.ir.scop import Scop
@@ -153,10 +154,23 @@ def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int,
     """
     tile = shared.tile
     there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
-    fill = copy_of(tile, _filled(tile, scop, there, initialised).gist_domain(there))
+    fill = copy_of(tile, _with_memory(_filled(tile, scop, there, initialised).gist_domain(there), there, scop))
     vector = max(1, copy_bytes // tile.array.element.size)
     layout = layout_for(tile.box, shared.reads, tile.array.element.size)
     return placement_of(name, tile, None if fill is None else replace(fill, vector=vector), layout=layout)
+
+
+def _with_memory(elements: isl.Map, there: isl.Set, scop: Scop) -> isl.Map:
+    """Return the elements where blocks run, if some are used nowhere for other sizes: then they have no memory.
+
+    before: { [h, b] -> K[e] : 0 <= e < 10 }                                K is used for 0 < T alone
+    after:  { [h, b] -> K[e] : 0 <= e < 10 and 0 <= h and 12 h < T }
+    """
+    array = frozenset((elements.get_tuple_name(isl.dim_type.out),))
+    used = scop.accesses(*USES, arrays=array).intersect_params(scop.context).range()
+    if elements.range().is_subset(bounding_box(used.extract_set(elements.range().get_space()))):
+        return elements
+    return elements.intersect_domain(isl.Set.from_basic_set(there.remove_divs().simple_hull()))
 
 
 def _filled(tile: ReferenceTile, scop: Scop, there: isl.Set, initialised: bool) -> isl.Map:

@@ -143,6 +143,31 @@ def test_random_stencils(dims: int) -> None:
     assert sum(tiled) > len(tiled) // 3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dims", [1, 2])
+def test_random_stencils_with_split_tiles_behind(dims: int) -> None:
+    """What overlapped tiles leave runs in split tiles, or one iteration a kernel."""
+    both: list[bool] = []
+
+    @drawn(EXAMPLES)
+    @given(programs(dims), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
+    def each(text: str, iterations: int, height: int, fewest: int) -> None:
+        note(text)
+        tiles = (compiled(text, time_tile=iterations), compiled(text, schedule="split", time_tile=12 * height))
+        both.append(all(one.compilation.time_tile is not None for one in tiles))
+        if not both[-1]:
+            return
+        bound = f"# for grids of fewer than 1 cells, and {fewest} or more iterations behind tiles:\n"
+        saved = bound.join(one.compilation.schedule_with_plans() for one in tiles)
+        scop = compiled(text, schedule="auto", load_schedule=saved)
+        assert scop.compilation.versions
+        sizes = ({"T": n + 1, "N": 9, "M": 40} for n in (0, fewest, 2 * iterations, 2 * iterations + fewest))
+        same_as_c(scop, (*sizes, {"T": 6 * iterations, "N": 41, "M": 7}))
+
+    each()
+    assert sum(both) > len(both) // 4
+
+
 def test_an_array_without_touched_elements_has_no_tiles() -> None:
     """With two rows of three, the second nest alone has cells: no statement touches A, which then has no memory."""
     text = """
