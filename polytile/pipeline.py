@@ -27,7 +27,6 @@ from polytile.ir.scop import Scop
 from polytile.ir.specialization import specialized
 from polytile.ir.statement_names import in_source_words
 from polytile.ir.verify.kernel import check_kernel
-from polytile.ir.version_conditions import FewerCells
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options, TunedVersion
 from polytile.scheduling.candidate import Candidate
@@ -293,11 +292,8 @@ def _with_saved_choices(scop: Scop, options: Options) -> Options:
         raise UserError(message, location=scop.location, hint=error.hint) from None
 
 
-def _with_small_grids(
-    state: Compilation, candidate: Candidate, large: Compilation, observe: Observer
-) -> Compilation:
-    """Add another version for small grids, proven like any, where that was proposed and is not
-    refused."""
+def _with_small_grids(state: Compilation, candidate: Candidate, large: Compilation, observe: Observer) -> Compilation:
+    """Add another version for small grids, proven like any, where that was proposed and is not refused."""
     asked = candidate.small_grids
     if asked is None or large.program is None or large.overlapped is None:
         return large
@@ -308,7 +304,7 @@ def _with_small_grids(
     except _RefusedError as error:
         state = _with_refusal(state, asked.candidate.strategy, error)
     else:
-        both = for_small_grids(large, small, FewerCells(asked.cells, asked.least, asked.iterations))
+        both = for_small_grids(large, small, asked)
         if both is not None:
             return _shown(both, observe)
     return _through(REALISATION, state.taking(candidate.without_small_grids()), observe)

@@ -29,6 +29,7 @@ NEAR_SIZE = 1.03  # two extents that are as good as one
 # Of the time of overlapped tiles by estimate, up to which split ones are taken (1536^2 and 2048^2, H200: 1.1 where they
 # take 1.1 times as long, five points in double precision, and 0.85 times, nine in single).
 IN_FAVOUR = 1.1
+BEYOND = 2  # times the sides of the largest grid that split tiles run: what overlapped ones leave is of such
 NOTABLY_FASTER = 0.85  # of the time: less is not worth the text of a second version
 
 Estimated = Callable[[Problem, Candidate], Candidate]
@@ -101,7 +102,7 @@ def with_small_grids(problem: Problem, candidate: Candidate, split: Candidate, e
     cells, least = (_cells(sized(size), candidate) if size else 0 for size in (high, low))
     cells = max(cells, plan.least_cells)
     bounded = candidate.with_time_tile(replace(plan, least_cells=cells))
-    few = _fewest_iterations(sized(high), split, single, estimated)
+    few = _fewest_iterations(sized(BEYOND * high), split, single, estimated)
     return replace(bounded, small_grids=SmallGrids(split, cells, least, few, plan.least_cells))
 
 

@@ -12,14 +12,16 @@ from polytile.diagnostics import UserError
 from polytile.ir.scop import Scop
 from polytile.ir.version_conditions import FewerCells, near_sizes
 from polytile.options import Options, TunedVersion, with_schedule
+from polytile.scheduling.candidate import SmallGrids
 
 ENDING = "_tuned"  # of the names of kernels
 
 
-def for_small_grids(large: Compilation, small: Compilation, where: FewerCells) -> Compilation | None:
+def for_small_grids(large: Compilation, small: Compilation, asked: SmallGrids) -> Compilation | None:
     """Return overlapped tiles with what runs in place of them on grids of fewer cells, and what they leave; None where
     the two do not copy the same."""
     assert large.program is not None and small.program is not None and large.overlapped is not None
+    where = FewerCells(asked.cells, asked.least, asked.iterations)
     both = with_small_grids(large.run.scop, large.overlapped, large.program, small.program, where)
     return None if both is None else large.with_version(Version(small, where, both))
 
