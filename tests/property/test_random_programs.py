@@ -39,7 +39,7 @@ def test_random_programs(source: random.Random) -> None:
     assert not found.failed, found.message
 
 
-@pytest.mark.slow(but="reads_where_evaluated-(3,)")
+@pytest.mark.slow(but="two_tile_sizes-(4, 2)")
 @pytest.mark.parametrize(
     ("file", "tile"),
     list(zip(REGRESSIONS, cycle([(3,), (4, 2)]), strict=False)),

@@ -111,6 +111,7 @@ def of_block(point: Point) -> Choices:
     return Choices(block=(int(dict(point)["block"]),))
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_takes_one_estimate_with_it(
     workload: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,7 +184,7 @@ TAMPERED: dict[str, tuple[str, Callable[[Certificate], None], str]] = {
 }
 
 
-@pytest.mark.slow(but="sum in lanes")
+@pytest.mark.slow(but="two updates")
 @pytest.mark.parametrize("name", GENUINE)
 def test_genuine_certificates_are_accepted(name: str) -> None:
     assert list(problems(genuine(name))) == []

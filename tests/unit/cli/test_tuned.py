@@ -114,7 +114,7 @@ def test_the_kernels_are_those_that_were_measured(product: tuple[Path, str]) -> 
     assert validated.unrun == ()
 
 
-@pytest.mark.slow(but="split")
+@pytest.mark.slow(but="classic")
 @pytest.mark.parametrize(
     "asked",
     [

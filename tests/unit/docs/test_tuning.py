@@ -13,6 +13,7 @@ import pytest
 import polytile
 from polytile.cli.main import main
 from polytile.cli.tune.arguments import SEARCHES, SPACES, parse
+from polytile.frontend.program import read_program
 from polytile.runtime.compilers import c_compiler
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,8 +38,8 @@ def test_commands_can_be_typed_and_name_all_sizes(file: Path) -> None:
 @cache
 def parameters() -> set[str]:
     """The sizes of the example."""
-    (scop,) = polytile.compile(WAVE).scops
-    return {p.name for p in scop.scop.parameters}
+    (scop,) = read_program(str(WAVE)).scops
+    return {p.name for p in scop.parameters}
 
 
 def test_the_table_has_the_options(capsys: pytest.CaptureFixture[str]) -> None:

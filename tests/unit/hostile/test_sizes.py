@@ -78,7 +78,7 @@ def test_a_large_program_is_compiled(name: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_program_that_is_too_large_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polytile.frontend.preprocess._SECONDS", 3.0)
+    monkeypatch.setattr("polytile.frontend.preprocess._SECONDS", 1.0)
     text, message = REFUSED[name]
     (tmp_path / "big.c").write_text(text)
     with pytest.raises(UserError) as refused:

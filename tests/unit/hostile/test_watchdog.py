@@ -162,7 +162,7 @@ from polytile.work_pieces import tell_stage
 def work():
     for name in ("f_scop0: schedule: tiled", "f_scop0: a name that is longer than the line of a terminal" * 9):
         tell_stage(name)
-        time.sleep(1)
+        time.sleep(0.5)
     tell_stage("")
     progress.clear()
     print("f_scop0: done", file=sys.stderr)

@@ -112,7 +112,7 @@ def proven() -> Callable[[tuple[str, str]], Compilation]:
     return state
 
 
-@pytest.mark.slow(but="block-order")
+@pytest.mark.slow(but="loop-carry")
 @pytest.mark.parametrize("name", sorted(improvements()))
 def test_kernels_are_right_without(
     emulator: None, proven: Callable[..., Compilation], monkeypatch: pytest.MonkeyPatch, name: str

@@ -92,7 +92,7 @@ def test_passes_are_left_out_or_it_is_said_that_none_is(schedule: str, name: str
     assert (said in out) is (schedule == "split" and name == "order-statements")
 
 
-@pytest.mark.slow(but="split")
+@pytest.mark.slow(but="overlapped")
 @pytest.mark.parametrize("schedule", ["split", "overlapped"])
 def test_verification_and_times(schedule: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step of time tiles takes its time, and is checked."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import polytile
 from polytile.runtime.inputs import Style
@@ -20,6 +21,7 @@ def test_coefficients_of_a_cube_do_not_let_a_wave_grow() -> None:
     assert all(np.isfinite(data).all() and np.abs(data).max() < 1 for data in found.after.values() if data.ndim)
 
 
+@pytest.mark.slow
 def test_a_schedule_of_blocks_of_steps_is_compared_on_them() -> None:
     scop = polytile.compile(WAVE, schedule="overlapped", time_tile=2, tile=(8, 12, 64), block=(4, 32)).scops[0]
     assert scop.validate(on="emulator", parameters={"n": 19, "pairs": 9}, seed=1)
