@@ -276,13 +276,19 @@ def _refuse_deletion(_: Any, name: str) -> NoReturn:
     raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
 
+@cache
+def _field_names(cls: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(cls))
+
+
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, f.name) for f in dataclasses.fields(self)]
+    return [getattr(self, name) for name in _field_names(self.__class__)]
 
 
 def _set_state(self: Any, state: Sequence[Any]) -> None:
-    for f, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, f.name, value)
+    put = object.__setattr__
+    for name, value in zip(_field_names(self.__class__), state, strict=True):
+        put(self, name, value)
 
 
 _FROZEN = {

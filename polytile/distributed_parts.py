@@ -21,8 +21,9 @@ _PARTS: dict[str, Compilation] = {}  # by what they are made from
 
 @one_at_a_time
 def planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, list[Compilation]]:
-    """Return the plan of a SCoP and its programs, as far as it takes to run them: phases, pairs of packing and
-    unpacking, what combines terms of global reductions, and several steps at once where the plan keeps them.
+    """Return the plan of a SCoP and its programs, as far as it takes to run them, which is what ranks send each other:
+    phases, pairs of packing and unpacking, what combines terms of global reductions, and several steps at once where
+    the plan keeps them.
 
     Raises UserError for what is not distributed.
     """
@@ -35,7 +36,8 @@ def planned(compilation: Compilation, steps: int) -> tuple[DistributionPlan, lis
     found += [compiled_part(scop, copies) for copy in distinct for scop in (copy.pack, copy.unpack)]
     found += [compiled_part(scop, combination_options(options)) for c in plan.combinations for scop in c.scops]
     lead = compiled_lead(plan, steps_options(plan, options))
-    return (plan, [*found, lead]) if lead else (replace(plan, lead=None), found)
+    parts = [replace(part, schedule=None) for part in (*found, *filter(None, [lead]))]
+    return plan if lead else replace(plan, lead=None), parts
 
 
 def compiled_lead(plan: DistributionPlan, options: Options) -> Compilation | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable, Mapping
-from time import sleep
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from polytile.diagnostics import BUGS, InternalError, PolytileError, UsageError, described
@@ -43,11 +43,10 @@ def from_root(comm: Intracomm, decided: Callable[[], T]) -> T:
 
 def wait_asleep(comm: Intracomm) -> None:
     """Wait until all ranks are here without using a processor: libraries of MPI poll, and one that compiles may need
-    it."""
-    request, pause = comm.Ibarrier(), 0.0
+    it. Pauses are a tenth of what was waited so far, so that little is waited in vain, and a long wait looks seldom."""
+    request, begun = comm.Ibarrier(), perf_counter()
     while not request.Test():
-        sleep(pause)
-        pause = min(max(2 * pause, 2e-5), 2e-3)
+        sleep(min(max((perf_counter() - begun) / 10, 2e-5), 1e-2))
 
 
 def agree(comm: Intracomm, what: Mapping[str, str]) -> None:
