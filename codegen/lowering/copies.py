@@ -239,5 +239,8 @@ def fastest_first(copy: PlacedCopy) -> list[int]:
 
 
 def _involves(subscript: isl.PwAff, parameter: str) -> bool:
+    """Return whether a formula of the subscript has the parameter; those of where it holds do not count."""
     at = subscript.find_dim_by_name(isl.dim_type.param, parameter)
-    return bool(at >= 0 and subscript.involves_dims(isl.dim_type.param, at, 1))
+    formulas: list[isl.Aff] = []
+    subscript.foreach_piece(lambda _, formula: formulas.append(formula))
+    return at >= 0 and any(formula.involves_dims(isl.dim_type.param, at, 1) for formula in formulas)
