@@ -81,7 +81,8 @@ class _Hashed:
         except AttributeError:
             kind: Any = type(self)
             if kind not in _COMPARED:
-                _COMPARED[kind] = attrgetter(*(f.name for f in fields(kind) if f.compare))
+                names = [f.name for f in fields(kind) if f.compare]
+                _COMPARED[kind] = attrgetter(*names) if names else lambda _: ()
             found = hash(_COMPARED[kind](self))
             object.__setattr__(self, "_hash", found)
             return found
