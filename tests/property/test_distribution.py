@@ -9,13 +9,12 @@ import pytest
 
 from polytile.diagnostics import UsageError, UserError
 from polytile.distribution.plan import DistributionPlan
-from polytile.distribution.planner import distribute
 from polytile.distribution.process_grid import ProcessGrid, factorisations
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Origin, Scop
 from tests.property.ranks_by_values import Memory, Ranks, run, whole_memory
-from tests.unit.distribution.programs import NAMED, STAR, named, scop_of
+from tests.unit.distribution.programs import NAMED, STAR, distribute, named, scop_of
 
 
 class StencilWriter:

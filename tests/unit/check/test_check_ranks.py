@@ -12,9 +12,8 @@ import pytest
 
 from polytile.check.ranks import of_another_program, rank_problems
 from polytile.cli.main import main
-from polytile.distribution.planner import distribute
 from polytile.rank_certificate import ranks_entry
-from tests.unit.distribution.programs import NAMED, READ_BEHIND, STAR, named, scop_of
+from tests.unit.distribution.programs import NAMED, READ_BEHIND, STAR, distribute, named, scop_of
 from tests.unit.distribution.test_proof import PLANTED, Change, plan_of
 
 Claim = dict[str, Any]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
+from polytile.distribution import planner
 from polytile.frontend.program import read_program
 from polytile.ir.scop import Scop
 
@@ -202,17 +204,23 @@ NAMED = {
 }
 
 
+distribute = cache(planner.distribute)  # plans are frozen, and tests of one program share its plan
+
+
+@cache
 def scop_of(text: str, name: str = "program.c") -> Scop:
     """Return the only SCoP of a C text."""
     (found,) = read_program(name, text).scops
     return found
 
 
+@cache
 def named(program: str) -> Scop:
     """Return the SCoP of one of `NAMED`, or of a benchmark program."""
     return scop_of(NAMED[program]) if program in NAMED else scop_of_file(program)
 
 
+@cache
 def scop_of_file(path: str) -> Scop:
     """Return the only SCoP of a benchmark program."""
     file = ROOT / "polybench" / path

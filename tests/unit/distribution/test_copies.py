@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.distribution.planner import distribute
-from tests.unit.distribution.programs import scop_of
+from tests.unit.distribution.programs import distribute, scop_of
 
 PROGRAM = """
 typedef struct {{ double x; float y; }} Cell;

@@ -8,8 +8,17 @@ import islpy as isl
 import pytest
 
 from polytile.diagnostics import UsageError, UserError
-from polytile.distribution.planner import distribute
-from tests.unit.distribution.programs import ADVECTION, ELSEWHERE, HANDED_ON, STAR, WAVE, named, scop_of, scop_of_file
+from tests.unit.distribution.programs import (
+    ADVECTION,
+    ELSEWHERE,
+    HANDED_ON,
+    STAR,
+    WAVE,
+    distribute,
+    named,
+    scop_of,
+    scop_of_file,
+)
 
 CORNERS = {(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)} - {(0, 0)}
 FACES = {(-1, 0), (1, 0), (0, -1), (0, 1)}

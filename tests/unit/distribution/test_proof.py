@@ -9,10 +9,9 @@ import islpy as isl
 import pytest
 
 from polytile.distribution.plan import DistributionPlan
-from polytile.distribution.planner import distribute
 from polytile.distribution.proof import DistributionError, prove
 from polytile.scheduling.analysis.dependences import analyse
-from tests.unit.distribution.programs import ADVECTION, READ_BEHIND, STAR, WAVE, scop_of, scop_of_file
+from tests.unit.distribution.programs import ADVECTION, READ_BEHIND, STAR, WAVE, distribute, scop_of, scop_of_file
 
 Change = Callable[[DistributionPlan], DistributionPlan]
 

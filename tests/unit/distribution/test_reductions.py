@@ -15,14 +15,13 @@ from polytile.check.ranks import rank_problems
 from polytile.diagnostics import UserError
 from polytile.distribution.explain import explained
 from polytile.distribution.plan import DistributionPlan
-from polytile.distribution.planner import distribute
 from polytile.distribution.proof import DistributionError, prove
 from polytile.distribution.rank_combinations import bounds_of
 from polytile.distribution.transfers import ExchangeMode
 from polytile.ir.scop import Scop
 from polytile.rank_certificate import ranks_entry
 from polytile.scheduling.analysis.dependences import analyse
-from tests.unit.distribution.programs import scop_of
+from tests.unit.distribution.programs import distribute, scop_of
 
 RESIDUAL = """
 void residual(int steps, int n, int m, double A[n][m], double B[n][m], double e[steps], int count[1])

@@ -7,9 +7,8 @@ from itertools import product
 import islpy as isl
 import pytest
 
-from polytile.distribution.planner import distribute
 from polytile.ir.evaluate import evaluate
-from tests.unit.distribution.programs import scop_of
+from tests.unit.distribution.programs import distribute, scop_of
 
 SOURCE = """
 void advect(int steps, int n, int k, int l, float a, float A[n], float B[n])
