@@ -144,6 +144,7 @@ def test_terms_have_the_type_of_their_sum(rest: str) -> None:
         agrees(scop, T=steps, n=n, m=m)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("arrays", "value"),
     [

@@ -61,7 +61,7 @@ def test_every_file_is_tested() -> None:
     assert {p.stem for p in HERE.glob("*.yaml")} == set(REFUSED)
 
 
-@pytest.mark.slow(but=8)
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written; with --keep-going the program is, with the SCoP as the user's C."""

@@ -264,6 +264,7 @@ def test_an_older_entry_serves_the_older_text_again(commands: Commands) -> None:
     assert not commands.compiles("f.c")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("content", [b"", b"polytile cache 1 00\n{}", b'{"said": [], "status": 0}'])
 def test_a_spoiled_entry_is_a_miss_and_is_replaced(commands: Commands, content: bytes) -> None:
     first = commands.run("f.c")

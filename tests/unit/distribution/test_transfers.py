@@ -71,6 +71,7 @@ def wanted(grid: ProcessGrid, rank: int, exchange: HaloExchange) -> set[Position
     return {at for box in boxes for at in positions(intersection(box, domain))}
 
 
+@pytest.mark.slow(but=2)
 @MODES
 @settings(max_examples=60, deadline=None)
 @given(exchanges_on_grids())

@@ -16,7 +16,7 @@ COMMANDS = [words.split() for words in re.findall(r"^polytile (.* --draw .*)$", 
 
 @pytest.mark.slow(
     but=(  # quick ones
-        "jacobi-1d-classic", "jacobi-1d-split", "jacobi-1d-overlapped", "jacobi-2d-overlapped", "doitgen",
+        "jacobi-1d-classic", "jacobi-1d-split", "jacobi-1d-overlapped", "doitgen",
     )
 )
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: Path(words[-1]).stem)

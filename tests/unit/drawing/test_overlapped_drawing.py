@@ -113,6 +113,7 @@ def made(view: StreamView) -> list[StepCells]:
     return [step for step in view.steps if not step.step.is_input]
 
 
+@pytest.mark.slow(but=3)
 @programs
 def test_each_instance_of_a_step_has_a_cell_and_halos_are_counted_as_isl_does(name: str) -> None:
     scop, drawing = drawn(name)

@@ -100,10 +100,9 @@ def compiled(name: str) -> polytile.Program:
 
 @pytest.mark.slow(
     but=(  # quick ones
-        "dot-product", "maximum", "sums-of-columns", "one-statement-without-loops", "statement-then-loop",
-        "never-runs", "runs-for-one-size", "one-loop", "even-and-odd", "downwards", "three-dimensions",
-        "several-ranks", "triangle", "histogram", "scatter", "prefix-sum", "time-tiles", "time-tiles-of-planes",
-        "sums-of-a-time-loop",
+        "dot-product", "one-statement-without-loops", "statement-then-loop", "never-runs", "runs-for-one-size",
+        "one-loop", "even-and-odd", "downwards", "three-dimensions", "several-ranks", "triangle", "histogram",
+        "scatter", "prefix-sum", "time-tiles",
     )
 )
 @pytest.mark.parametrize("name", SHAPES)

@@ -161,6 +161,7 @@ NOTES = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", NOTES)
 def test_why_a_text_is_not_compiled_alone(name: str) -> None:
     before, statement, reason = NOTES[name]

@@ -75,6 +75,7 @@ def test_an_element_whose_values_live_longer_than_an_iteration_is_no_such_case()
     assert not is_apart(tree_of(["i"], ["j", "k"]), "k", "b")  # each thread has its own
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_random_cells_have_the_flow_of_elements_where_they_are_apart(seed: int) -> None:
     chosen, apart, others = random.Random(seed), 0, 0

@@ -84,6 +84,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("source", CHOSEN)
 def test_strips_that_were_measured_to_be_faster_are_chosen(source: str) -> None:
     (found,) = propose(asked(source, Choices()))

@@ -63,6 +63,7 @@ def compiled(text: str, **settings: Any) -> CompiledScop:
     return scop
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_stencil_is_told_why(case: str) -> None:
     text, reason = REFUSED[case]

@@ -254,6 +254,7 @@ def test_tiles_are_boxes(shape: Callable[..., str]) -> None:
     assert summed("i", "j", "k", "S2") in tree and "i+j" not in tree
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", UNTILED)
 def test_where_tiles_do_not_pay(name: str, compiled: Callable[..., Any]) -> None:
     state = compiled(*UNTILED[name], schedule="tiled").compilation
