@@ -13,7 +13,7 @@ last instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import islpy as isl
 
@@ -41,13 +41,15 @@ def check_bounds(scop: Scop, values: Values) -> None:
 
 def _check_relations(scop: Scop, array: Array, values: Values) -> None:
     """Check the accesses of an array in all instances of statements without conditions on data."""
+    here = point(values)
+    touched = list(accessed_elements(scop, array.name, here, certain=True))
     for dimension, extent in enumerate(array.extents):
         if extent is not None:
             size = max(0, evaluate(extent, values))
-            low, high = index_range(scop, array.name, values, dimension, certain=True)
+            low, high = _range(scop, array.name, touched, dimension)
             if low < 0 or high >= size:
                 raise _leaves(array, values, low if low < 0 else high, size, array.location)
-    beyond = beyond_the_end(scop, array, values, point(values))
+    beyond = beyond_the_end(scop, array, values, here)
     if beyond is not None:
         raise _leaves(array, values, *beyond, array.location)
 
@@ -79,10 +81,14 @@ def index_range(
 
     `certain` leaves out statements with data-dependent conditions, which may never come to their accesses.
     """
+    return _range(scop, array, accessed_elements(scop, array, point(values), certain=certain), dimension)
+
+
+def _range(scop: Scop, array: str, touched: Iterable[isl.Set], dimension: int) -> tuple[int, int]:
     low, high = 0, -1
-    for touched in accessed_elements(scop, array, point(values), certain=certain):
-        low = min(low, _bound(scop, array, touched.dim_min_val(dimension)))
-        high = max(high, _bound(scop, array, touched.dim_max_val(dimension)))
+    for elements in touched:
+        low = min(low, _bound(scop, array, elements.dim_min_val(dimension)))
+        high = max(high, _bound(scop, array, elements.dim_max_val(dimension)))
     return low, high
 
 

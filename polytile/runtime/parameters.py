@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import islpy as isl
 
@@ -26,8 +27,13 @@ SIZES = (13, 17, 11, 19, 7, 23, 5, 3, 2, 1, 0)  # primes first: no size divides 
 
 
 def point(values: Mapping[str, int]) -> isl.Set:
-    """Build `[N] -> { : N = 13 }`: the parameters with these values."""
-    names, equations = ", ".join(values), " and ".join(f"{n} = {v}" for n, v in values.items())
+    """Build `[N] -> { : N = 13 }`: the parameters with these values. All arrays and statements of a call ask for it."""
+    return _point(tuple(values.items()))
+
+
+@lru_cache(maxsize=16)
+def _point(values: tuple[tuple[str, int], ...]) -> isl.Set:
+    names, equations = ", ".join(n for n, _ in values), " and ".join(f"{n} = {v}" for n, v in values)
     return isl.Set(f"[{names}] -> {{ : {equations} }}" if values else "{ : }")
 
 
