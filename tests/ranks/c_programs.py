@@ -217,12 +217,13 @@ def source(entry: Entry) -> Path:
     return HIMENO if entry.name == "himeno" else SOURCES / f"{entry.name}.c"
 
 
-def built(entry: Entry, steps: int, folder: Path, on: str = "emulator") -> Path:
+def built(entry: Entry, steps: int, folder: Path, on: str = "emulator", schedule: str = "auto") -> Path:
     """Build the program of an entry, with so many steps between two exchanges, by the command."""
     program, text = folder / f"{entry.name}_{steps}", folder / "main.c"
     text.write_text(main_text(entry))
     words = [str(source(entry)), *([] if entry.within else ["--fp", "strict"]), "--on", on, "-o", str(folder)]
-    words += ["--ranks", "auto", "--steps-per-exchange", str(steps), "--build", str(program), "--link", str(text)]
+    words += ["--ranks", "auto", "--steps-per-exchange", str(steps), "--schedule", schedule]
+    words += ["--build", str(program), "--link", str(text)]
     with contextlib.redirect_stdout(io.StringIO()):
         status = main(words)
     assert status == 0

@@ -312,7 +312,8 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--transport", default="")
     given = parser.parse_args(words)
-    every = {*pairwise_cases([p.name for p in PROGRAMS]), *MOST_AT_ONCE}
+    pairs = from_root(MPI.COMM_WORLD, lambda: pairwise_cases([p.name for p in PROGRAMS]))
+    every = {*pairs, *MOST_AT_ONCE}
     cases = [c for c in every if not given.programs or c.program in given.programs]
     by_name = {p.name: p for p in PROGRAMS}
     cases.sort(key=lambda c: (c.program, c.steps, c.ranks, c.dimensions, c.mode, c.own_arrays))

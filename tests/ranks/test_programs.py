@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -12,9 +11,10 @@ from tests.ranks.mpirun import mpirun
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
-def check(ranks: int, cases: int, *programs: str) -> list[dict[str, Any]]:
-    """Run the cases of these programs; each result has C's bits, and each rank its box and halos alone."""
-    done = mpirun(ranks, "tests.ranks.programs", *programs, timeout=600)
+@pytest.mark.slow
+def test_all_programs_on_up_to_eight_ranks() -> None:
+    """Each result has C's bits, and each rank its box and halos alone."""
+    done = mpirun(8, "tests.ranks.programs", timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     found = [json.loads(line) for line in done.stdout.splitlines()]
     for case in found:
@@ -24,18 +24,7 @@ def check(ranks: int, cases: int, *programs: str) -> list[dict[str, Any]]:
         assert case["exchanges"] == [exchanges] * case["ranks"], case
         assert case["messages"] == [exchanges * messages for messages in case["expected_messages"]], case
         assert case["bytes"] == [exchanges * size for size in case["expected_bytes"]], case
-    assert len(found) == cases
-    return found
-
-
-@pytest.mark.slow
-def test_jacobi_on_two_ranks() -> None:
-    check(2, 2, "jacobi-2d")
-
-
-@pytest.mark.slow
-def test_all_programs_on_up_to_eight_ranks() -> None:
-    found = check(8, 74)
+    assert len(found) == 74
     assert {len(case["shape"]) for case in found} == {2, 3}
     assert {case["program"] for case in found if case["at_once"]} == {
         "jacobi-2d in time tiles", "stencil-7pt in time tiles",
