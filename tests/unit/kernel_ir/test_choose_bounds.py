@@ -110,6 +110,7 @@ def test_kernels_of_small_grids_have_half_of_the_registers(element: str) -> None
     assert prod(kernel.block) == 256 and (kernel.min_blocks, kernel.max_registers) == (4, 0)
 
 
+@pytest.mark.slow(but="polybench/heat-3d-settings2")
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
