@@ -150,10 +150,10 @@ def test_random_stencils_with_split_tiles_behind(dims: int) -> None:
     both: list[bool] = []
 
     @drawn(EXAMPLES)
-    @given(programs(dims), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
-    def each(text: str, iterations: int, height: int, fewest: int) -> None:
+    @given(programs(dims), st.integers(1, 4), st.integers(1, 3))
+    def each(text: str, iterations: int, fewest: int) -> None:
         note(text)
-        tiles = (compiled(text, time_tile=iterations), compiled(text, schedule="split", time_tile=12 * height))
+        tiles = (compiled(text, time_tile=iterations), compiled(text, schedule="split"))
         both.append(all(one.compilation.time_tile is not None for one in tiles))
         if not both[-1]:
             return
@@ -165,7 +165,7 @@ def test_random_stencils_with_split_tiles_behind(dims: int) -> None:
         same_as_c(scop, (*sizes, {"T": 6 * iterations, "N": 41, "M": 7}))
 
     each()
-    assert sum(both) > len(both) // 4
+    assert sum(both) > len(both) // 3, both
 
 
 def test_an_array_without_touched_elements_has_no_tiles() -> None:
