@@ -49,11 +49,27 @@ def lanes_of(
 
     Elements are of this size.
     """
-    points = warp_points(along, len(along[0].step if along else forms[0].coefficients if forms else ()))
+    rank = len(along[0].step if along else forms[0].coefficients if forms else ())
     parts = tuple(zip(forms, pitches, strict=True))
-    address = _Address(parts, size, dict(parameters), points, _jumps(along))
-    cells = tuple(address.cells(base) for base in address.bases())
-    return Lanes(cells, address.grain(SECTOR_BYTES), address.grain(CACHE_LINE_BYTES))
+    address = _Address(parts, size, dict(parameters), warp_points(along, rank), _jumps(along))
+    moving = parts if any(form.floors for form in forms) else tuple(p for p in parts if not address.is_zero(p[0]))
+    given = parameters if any(form.parameters or form.floors for form, _ in moving) else ()
+    return _lanes(moving, size, along, rank, given, address.grain(SECTOR_BYTES), address.grain(CACHE_LINE_BYTES))
+
+
+@lru_cache(maxsize=4096)
+def _lanes(
+    parts: tuple[tuple[Form, int | None], ...],
+    size: int,
+    along: tuple[Along, ...],
+    rank: int,
+    parameters: tuple[tuple[str, int], ...],
+    sector_grain: int,
+    line_grain: int,
+) -> Lanes:
+    """Return where threads are by the subscripts that move them: the same for many pitches of the others."""
+    address = _Address(parts, size, dict(parameters), warp_points(along, rank), _jumps(along))
+    return Lanes(tuple(address.cells(base) for base in address.bases()), sector_grain, line_grain)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +96,8 @@ class Lanes:
         return self._known[key]
 
 
-def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
+@lru_cache(maxsize=256)
+def warp_points(along: tuple[Along, ...], rank: int) -> tuple[Vector, ...]:
     """Return how far each thread of the first warp is from its first one; one thread, where no dimension is given."""
     points: list[Vector] = []
     for lane in range(WARP_SIZE):
@@ -93,7 +110,7 @@ def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
             break
         if active:
             points.append(tuple(point))
-    return points
+    return tuple(points)
 
 
 def _jumps(along: Sequence[Along]) -> list[Vector]:
@@ -114,7 +131,7 @@ class _Address:
     parts: tuple[tuple[Form, int | None], ...]  # subscripts with their pitches
     size: int  # of an element
     parameters: Mapping[str, int]
-    points: list[Vector]
+    points: tuple[Vector, ...]
     jumps: list[Vector]
 
     def bases(self) -> list[Vector]:
@@ -128,6 +145,11 @@ class _Address:
     def _still(self) -> list[bool]:
         """Return which iterators are the same for all threads of the warp."""
         return [not any(column) for column in zip(*self.points, strict=True)]
+
+    def is_zero(self, form: Form) -> bool:
+        """Return whether a subscript without floors is 0 for all threads of the first warp."""
+        still = all(alone or not c for c, alone in zip(form.coefficients, self._still(), strict=True))
+        return still and not form.constant and not form.parameters
 
     def cells(self, base: Vector) -> _Cells:
         found: dict[tuple[Number, ...], set[int]] = {}

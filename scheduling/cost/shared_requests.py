@@ -41,7 +41,7 @@ def wavefronts(
     if len(forms) != len(placement.extents) or len(forms) < len(reference.subscripts):
         return 1.0
     pitches = row_pitches(placement)
-    points = warp_points(tuple(along), rank) if along else []
+    points = warp_points(tuple(along), rank) if along else ()
     cells = {sum(int(f.along(p)) * pitch for f, pitch in zip(forms, pitches, strict=True)) for p in points}
     return of_request({cell + k for cell in cells or {0} for k in range(vector)}, vector, reference.array.element.size)
 
