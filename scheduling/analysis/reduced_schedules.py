@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import reduce
+from itertools import chain
 
 import islpy as isl
 
@@ -41,8 +42,11 @@ def flow_by_location(
     kills: isl.UnionMap | None = None,
     conditions: Sequence[isl.UnionMap] = (),
 ) -> list[isl.UnionFlow]:
-    """Find the flow of checked_flow.py in the order of times, one for the locations of each space."""
-    accesses = [a.detect_equalities() for a in (sinks, must, may)]
+    """Find the flow of checked_flow.py in the order of times, one for the locations of each space.
+
+    What meets in several pieces, as copies of full and partial tiles do, is joined: isl compares all pieces in pairs.
+    """
+    accesses = [a.coalesce().detect_equalities() for a in (sinks, must, may)]
     parts = by_location([*accesses, isl.UnionMap("{ }") if kills is None else kills], times)
     found = []
     for (reads, writes, perhaps, killed), order in parts:
@@ -56,15 +60,14 @@ def by_location(
 ) -> Iterator[tuple[list[isl.UnionMap], isl.UnionMap]]:
     """Give the accesses, `{ S[i] -> A[x] }`, to the locations of each space, reads first, with times that order those
     of one location."""
-    every = [m for access in accesses for m in maps(access)]
+    every = [[(m, m.get_space().range().drop_all_params()) for m in maps(access)] for access in accesses]
     spaces: list[isl.Space] = []
-    for m in every:
-        space = m.get_space().range().drop_all_params()
+    for _, space in chain(*every):
         if not any(space.is_equal(other) for other in spaces):
             spaces.append(space)
     for space in spaces:
-        there = isl.UnionSet.from_set(isl.Set.universe(space))
-        found = [access.intersect_range(there) for access in accesses]
+        there = [[isl.UnionMap.from_map(m) for m, own in uses if own.is_equal(space)] for uses in every]
+        found = [union_of(uses, space.params()) for uses in there]
         yield found, times if _is_filled_by_one(*found) else _Uses.of(found, times).deciding()
 
 
