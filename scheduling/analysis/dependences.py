@@ -168,13 +168,18 @@ def _flow(
 ) -> isl.UnionFlow:
     """Compute the flow in the source's order. isl walks the whole tree for each pair of statements: the order of the
     others does not matter, and a Scop with partial results, whose tree has filters around each of these, takes isl a
-    third of the time by those times that decide between uses of one element. Others take longer by them."""
+    third of the time by those times that decide between uses of one element, and one whose times have pieces two
+    thirds. Others take longer by them."""
     users = sinks.union(must).union(may).domain()
     if kill is not None:
         users = users.union(kill.domain())
     order = scop.schedule.intersect_domain(users)
-    found = flow_by_location(sinks, must, may, order.get_map(), kill) if scop.privatised else []
-    return found[0] if found else checked_flow(sinks, must, may, order.get_map() if _is_band(order) else order, kill)
+    times = order.get_map() if scop.privatised or _is_band(order) else None
+    if times is not None and (scop.privatised or any(m.n_basic_map() > 1 for m in maps(times))):
+        found = flow_by_location(sinks, must, may, times, kill)
+        if found:
+            return found[0]
+    return checked_flow(sinks, must, may, order if times is None else times, kill)
 
 
 def _is_band(order: isl.Schedule) -> bool:
