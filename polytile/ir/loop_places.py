@@ -25,16 +25,26 @@ HOST_LOOP, BLOCK_LOOP, THREAD_LOOP, SERIAL_LOOP = "host", "block", "thread", "se
 
 @dataclass(frozen=True, slots=True)
 class KernelParts:
-    """The instances of one kernel: their `blocks`, `{ S[i] -> [host.., block..] }`, and `threads` in these, of a block
-    of `sizes` (none where the kernel has no thread band: all of a block is one thread)."""
+    """The instances of one kernel, in threads of a block of `sizes` (none where the kernel has no thread band: all of a
+    block is one thread). What isl has to find is found once it is asked for: many ask for the loops alone."""
 
     number: int
     sizes: tuple[int, ...]
-    domain: isl.UnionSet = field(compare=False)
-    blocks: isl.UnionMap = field(compare=False)
-    threads: isl.UnionMap = field(compare=False)
+    mark: isl.ScheduleNode = field(compare=False, repr=False)
+    found_blocks: list[isl.UnionMap] = field(default_factory=list, compare=False, repr=False)
     found_units: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
     found_owned: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def domain(self) -> isl.UnionSet:
+        return self.mark.get_domain()
+
+    @property
+    def blocks(self) -> isl.UnionMap:
+        """Return the block of each instance, `{ S[i] -> [host.., block..] }`."""
+        if not self.found_blocks:
+            self.found_blocks.append(_blocks(self.mark))
+        return self.found_blocks[0]
 
     def unit(self, owner: Owner) -> isl.UnionMap:
         """Return the coordinates in its block of each instance: none, its thread, or the number of its warp."""
@@ -42,7 +52,8 @@ class KernelParts:
             names = [f"t{k}" for k in range(len(self.sizes))]
             parts = ", ".join(unit_of(owner, names, self.sizes))
             who = isl.UnionMap(f"{{ [{', '.join(names or ['t0'])}] -> [{parts}] }}")
-            self.found_units[owner] = self.threads.apply_range(who)
+            threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(self.mark))
+            self.found_units[owner] = threads.apply_range(who)
         return self.found_units[owner]
 
     def owned(self, owner: Owner) -> isl.UnionMap:
@@ -54,18 +65,28 @@ class KernelParts:
 
 @dataclass(frozen=True, slots=True)
 class LabelledLoop:
-    """A loop of a kernel, or the whole kernel: the roles of the band members around it, itself included, and the
-    `iterations` that its instances run in. Copies at the loop stand below the node at `path`."""
+    """A loop of a kernel, or the whole kernel: the roles of the band members around it, itself included. Copies at the
+    loop stand below the node at `path`, which is its `band`."""
 
     label: str
     kernel: KernelParts
     path: Path
     roles: tuple[str, ...]
-    iterations: isl.UnionMap = field(compare=False)
+    band: isl.ScheduleNode | None = field(default=None, compare=False, repr=False)  # None for the whole kernel
     members: int = 0  # of its own band
+    found_iterations: list[isl.UnionMap] = field(default_factory=list, compare=False, repr=False)
     found_places: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
     # of a statement in full tiles, by who owns a place there (scheduling/promotion/reference_tiles.py)
     executions: dict[tuple[Owner, str], isl.Map] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def iterations(self) -> isl.UnionMap:
+        """Return the iterations that its instances run in; many ask for the places of loops alone."""
+        if self.band is None:
+            return self.kernel.blocks
+        if not self.found_iterations:
+            self.found_iterations.append(times_at(self.band.child(0)))
+        return self.found_iterations[0]
 
     @property
     def in_threads(self) -> bool:
@@ -130,9 +151,9 @@ def _loops(mark: isl.ScheduleNode, number: int) -> Iterator[LabelledLoop]:
     if mark_name(below) == BLOCK:
         band = below.child(0)
         roles = host + (BLOCK_LOOP,) * int(band.band_n_member())
-        yield LabelledLoop(WHOLE_KERNEL, kernel, path_of(band), roles, kernel.blocks)
+        yield LabelledLoop(WHOLE_KERNEL, kernel, path_of(band), roles)
     else:
-        yield LabelledLoop(WHOLE_KERNEL, kernel, path_of(mark), host, kernel.blocks)
+        yield LabelledLoop(WHOLE_KERNEL, kernel, path_of(mark), host)
     yield from _labelled(mark, kernel, host, "")
 
 
@@ -144,7 +165,7 @@ def _labelled(
         members = int(node.band_n_member())
         roles = roles + (_role(node),) * members
         if above:
-            yield LabelledLoop(above, kernel, path_of(node), roles, times_at(node.child(0)), members)
+            yield LabelledLoop(above, kernel, path_of(node), roles, node, members)
     label = above if mark_name(node) == SYNC else loop_label(node) or ""
     for i in range(node.n_children()):
         yield from _labelled(node.child(i), kernel, roles, label)
@@ -158,12 +179,13 @@ def _role(band: isl.ScheduleNode) -> str:
 
 
 def kernel_parts(mark: isl.ScheduleNode, number: int) -> KernelParts:
-    """Return the instances of the kernel below a kernel mark, with their blocks and threads."""
-    blocks = times_at(mark)
-    below = mark.child(0)
-    if mark_name(below) == BLOCK:
-        coordinates = isl.UnionMap.from_multi_union_pw_aff(below.child(0).band_get_partial_schedule())
-        blocks = blocks.flat_range_product(coordinates)
-    sizes = next((found for node in nodes_below(mark) if (found := thread_sizes(node))), ())
-    threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
-    return KernelParts(number, sizes, mark.get_domain(), blocks, threads)
+    """Return the instances of the kernel below a kernel mark."""
+    return KernelParts(number, next((found for node in nodes_below(mark) if (found := thread_sizes(node))), ()), mark)
+
+
+def _blocks(mark: isl.ScheduleNode) -> isl.UnionMap:
+    blocks, below = times_at(mark), mark.child(0)
+    if mark_name(below) != BLOCK:
+        return blocks
+    coordinates = isl.UnionMap.from_multi_union_pw_aff(below.child(0).band_get_partial_schedule())
+    return blocks.flat_range_product(coordinates)

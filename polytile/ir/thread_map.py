@@ -27,7 +27,7 @@ def _threads(
     """Return the thread of each instance of a kernel, from its thread bands, their instances and sizes."""
     turns = [found for band in bands if (found := _turns(*band)) is not None]
     for own in turns:
-        rest = rest.subtract(isl.UnionMap.from_multi_union_pw_aff(own).domain())
+        rest = rest.subtract(own.domain())
     if turns and rest.is_empty():
         return reduce(isl.MultiUnionPwAff.union_add, turns)
     rank = len(bands[0][2]) if bands else 1
