@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polytile.distribution.plan import DistributionPlan
+from polytile.ir.name_supply import coordinates, fresh
 from polytile.ir.scop import Scop, Statement
 
 _OUT = isl.dim_type.out
@@ -18,9 +19,9 @@ def unlike(plan: DistributionPlan) -> Iterator[isl.Set | isl.Map]:
     A rank's instances are taken to the source's by their shift, and its elements by the offsets of axes.
     """
     for phase, local in zip(plan.phases, plan.local, strict=True):
-        yield from _differences(plan, local, phase.statements, f"t = {plan.step}" if plan.step else "")
+        yield from _differences(plan, local, phase.statements, f"{{t}} = {plan.step}" if plan.step else "")
     if plan.lead is not None:
-        steps = f"{plan.step} <= t < {plan.step} + {plan.count}"
+        steps = f"{plan.step} <= {{t}} < {plan.step} + {plan.count}"
         yield from _differences(plan, plan.lead, [s.name for s in plan.scop.statements], steps)
 
 
@@ -47,21 +48,24 @@ def _of_source(plan: DistributionPlan, here: Statement, there: Statement, space:
     shift = isl.Map.from_multi_aff(plan.placement(there.name).shift).align_params(space)
     if len(here.iterators) == len(there.iterators):
         return shift
-    own = ", ".join(f"x{k}" for k in range(len(here.iterators)))
+    own = ", ".join(coordinates("x", len(here.iterators), _parameters(space)))
     with_step = f"{here.name}[{own}] -> {here.name}[{', '.join([plan.step, *([own] if own else [])])}]"
     return isl.Map(f"[{_names(space)}] -> {{ {with_step} }}").apply_range(shift)
 
 
 def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space, steps: str) -> isl.Set:
-    """Return the instances of the source at positions first + offset .. end + offset - 1, in these steps."""
+    """Return the instances of the source at positions first + offset .. end + offset - 1, in steps
+    `{t}` that meet a condition."""
     domain = statement.domain.align_params(space)
     names = _names(space)
     if steps:
-        rest = ", ".join(["t", *(f"x{k}" for k in range(1, len(statement.iterators)))])
-        domain = domain.intersect(isl.Set(f"[{names}] -> {{ {statement.name}[{rest}] : {steps} }}"))
+        t, *rest = coordinates("x", len(statement.iterators), _parameters(space))
+        instance = f"{statement.name}[{', '.join([t, *rest])}]"
+        domain = domain.intersect(isl.Set(f"[{names}] -> {{ {instance} : {steps.format(t=t)} }}"))
+    p = fresh("p", _parameters(space))
     for position, box in zip(plan.placement(statement.name).positions, plan.boxes, strict=True):
         if position is not None:
-            inside = isl.Set(f"[{names}] -> {{ [p] : {box.first} + {box.offset} <= p < {box.end} + {box.offset} }}")
+            inside = isl.Set(f"[{names}] -> {{ [{p}] : {box.first} + {box.offset} <= {p} < {box.end} + {box.offset} }}")
             domain = domain.intersect(position.align_params(space).intersect_range(inside).domain())
     return domain
 
@@ -69,7 +73,7 @@ def _in_box(plan: DistributionPlan, statement: Statement, space: isl.Space, step
 def _elements(plan: DistributionPlan, array: str, local: Scop, space: isl.Space) -> isl.Map:
     """Map a rank's elements to those of the whole array."""
     axes = plan.array(array).axes
-    counted = [f"e{d}" for d in range(local.array(array).access_rank)]
+    counted = coordinates("e", local.array(array).access_rank, _parameters(space))
     whole = list(counted)
     for d, axis in enumerate(axes):
         if axis is not None:
@@ -79,7 +83,11 @@ def _elements(plan: DistributionPlan, array: str, local: Scop, space: isl.Space)
 
 def _names(space: isl.Space) -> str:
     """List the parameters of a space."""
-    return ", ".join(space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param)))
+    return ", ".join(_parameters(space))
+
+
+def _parameters(space: isl.Space) -> list[str]:
+    return [space.get_dim_name(isl.dim_type.param, k) or "" for k in range(space.dim(isl.dim_type.param))]
 
 
 def unsent(plan: DistributionPlan) -> Iterator[isl.Set]:

@@ -19,6 +19,7 @@ from polytile.distribution.time_loop import step_range
 from polytile.ir.arith import add, sub
 from polytile.ir.expr import Access, Binary, CType, Expr, Name, Stmt
 from polytile.ir.expr_trees import walk, with_children
+from polytile.ir.name_supply import coordinates, fresh
 from polytile.ir.scop import AccessRelation, Array, Origin, Parameter, Scop, Statement
 
 _PARAM, _IN, _OUT, _SET = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
@@ -47,7 +48,12 @@ class LocalPositions:
         names = [name for b in boxes for name in (b.first, b.end, b.offset, b.extent)]
         steps = [name for name in (step, count) if name]
         self.parameters = tuple(Parameter(n, integer, scop.location) for n in (*names, *steps))
-        self.known = ", ".join((*(p.name for p in scop.parameters), *(p.name for p in self.parameters)))
+        self.names = tuple(p.name for p in (*scop.parameters, *self.parameters))
+        self.known = ", ".join(self.names)
+
+    def coordinate(self, wanted: str) -> str:
+        """Return a name for a coordinate beside the parameters, which isl would take it for."""
+        return fresh(wanted, self.names)
 
     def scop_of(self, name: str, statements: Sequence[str]) -> Scop:
         """Return the SCoP of a phase (see the top of this file)."""
@@ -80,8 +86,9 @@ class LocalPositions:
     def steps_are_iterations(self, known: isl.Set) -> isl.Set:
         """Build `[steps, t] -> { : 0 <= t < steps }`, without the conditions on whether a step computes anything."""
         steps = isl.Set.from_basic_set(step_range(self.scop))
-        run = f"{self.step} <= t < {self.step} + {self.count}" if self.count else f"t = {self.step}"
-        outside = isl.Set(f"[{self.known}] -> {{ [t] : {run} }}").intersect_params(known).subtract(steps)
+        t = self.coordinate("t")
+        run = f"{self.step} <= {t} < {self.step} + {self.count}" if self.count else f"{t} = {self.step}"
+        outside = isl.Set(f"[{self.known}] -> {{ [{t}] : {run} }}").intersect_params(known).subtract(steps)
         return outside.params().complement()
 
     def array(self, array: Array) -> Array:
@@ -103,7 +110,7 @@ class LocalPositions:
     def shift(self, statement: Statement) -> isl.MultiAff:
         """Map an instance as the rank counts to that of the source: `{ S[i, j] -> S[t, i + offset, j] }`."""
         own = statement.iterators[self.fixed :]
-        counted = [f"x{k}" for k in range(len(own))]
+        counted = coordinates("x", len(own), self.names)
         back = [self.step] * self.fixed
         back += [self._of_source(statement, k + self.fixed, counted[k]) for k in range(len(own))]
         name = statement.name
@@ -122,15 +129,16 @@ class LocalPositions:
         for axis, box in zip(self.axes, self.boxes, strict=True):
             if statement.name in axis.positions:
                 position = axis.positions[statement.name].align_params(shift.get_space().params())
+                p = self.coordinate("p")
                 inside = isl.Set(
-                    f"[{self.known}] -> {{ [p] : {box.first} + {box.offset} <= p < {box.end} + {box.offset} }}"
+                    f"[{self.known}] -> {{ [{p}] : {box.first} + {box.offset} <= {p} < {box.end} + {box.offset} }}"
                 )
                 runs = position.intersect_range(inside).domain()
                 domain = domain.intersect(runs.preimage_multi_aff(shift))
         iterators = statement.iterators[self.fixed :]
         if self.count:
-            steps = ", ".join(["t", *(f"x{k}" for k in range(1, len(iterators)))])
-            period = f"{self.step} <= t < {self.step} + {self.count}"
+            t, *rest = coordinates("x", len(iterators), self.names)
+            steps, period = ", ".join([t, *rest]), f"{self.step} <= {t} < {self.step} + {self.count}"
             domain = domain.intersect(isl.Set(f"[{self.known}] -> {{ {statement.name}[{steps}] : {period} }}"))
         domain = domain.coalesce()
         for k, iterator in enumerate(iterators):
@@ -149,7 +157,7 @@ class LocalPositions:
         relation = access.relation.align_params(shift.get_space().params()).preimage_domain_multi_aff(shift)
         cut = {axis.dimensions[access.array]: k for k, axis in enumerate(self.axes) if access.array in axis.dimensions}
         if cut:
-            counted = [f"e{d}" for d in range(relation.dim(_OUT))]
+            counted = coordinates("e", relation.dim(_OUT), self.names)
             back = [f"{e} + {self.boxes[cut[d]].offset}" if d in cut else e for d, e in enumerate(counted)]
             names = f"{access.array}[{', '.join(counted)}] -> {access.array}[{', '.join(back)}]"
             relation = relation.preimage_range_multi_aff(isl.MultiAff(f"[{self.known}] -> {{ {names} }}"))

@@ -35,7 +35,7 @@ from polytile.distribution.plan import DistributedArray, DistributionPlan, HaloE
 from polytile.distribution.reduction_proof import miscombined
 from polytile.ir.expr import Name
 from polytile.ir.isl_util import maps
-from polytile.ir.name_supply import Names
+from polytile.ir.name_supply import Names, coordinates, fresh
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences
 
@@ -140,8 +140,9 @@ class _Rank:
         for access in statement.accesses:
             for d, extent in enumerate(self.scop.array(access.array).extents):
                 if isinstance(extent, Name):
-                    elements = ", ".join(f"e{k}" for k in range(access.relation.dim(_OUT)))
-                    inside = isl.Set(f"[{names}] -> {{ {access.array}[{elements}] : 0 <= e{d} < {extent.name} }}")
+                    own = coordinates("e", access.relation.dim(_OUT), (p.name for p in self.scop.parameters))
+                    element = f"{access.array}[{', '.join(own)}]"
+                    inside = isl.Set(f"[{names}] -> {{ {element} : 0 <= {own[d]} < {extent.name} }}")
                     domain = domain.intersect(access.relation.intersect_range(inside).domain())
         return domain
 
@@ -158,23 +159,25 @@ class _Rank:
             return found
         total = isl.Set.empty(self.scop.statement(statement).domain.get_space())
         for follow in range(steps):
-            at = self.at_step(statement, f"t = {self.start} + {steps - 1 - follow}")
+            at = self.at_step(statement, f"{{t}} = {self.start} + {steps - 1 - follow}")
             total = total.union(self.within(statement, growth[follow]).intersect(at))
         return total.coalesce()
 
     def at_step(self, statement: str, condition: str) -> isl.Set:
-        """Return the instances of a statement whose step t meets a condition."""
+        """Return the instances of a statement whose step `{t}` meets a condition."""
         rank = self.scop.statement(statement).domain.dim(_SET)
-        coordinates = ", ".join(["t", *(f"x{k}" for k in range(1, rank))])
-        return isl.Set(f"[{self.known}] -> {{ {statement}[{coordinates}] : {condition} }}")
+        own = coordinates("x", rank, self.known.split(", "))
+        instance, condition = f"{statement}[{', '.join(own)}]", condition.format(t=own[0])
+        return isl.Set(f"[{self.known}] -> {{ {instance} : {condition} }}")
 
     def within(self, statement: str, growth: Sequence[Reach]) -> isl.Set:
         """Return the instances of a statement at positions of the part, and `growth` around it."""
         domain = self.scop.statement(statement).domain.intersect_params(self.context)
         sides = zip(self.plan.placement(statement).positions, self.lower, self.upper, growth, strict=True)
+        p = fresh("p", self.known.split(", "))
         for position, lower, upper, (below, above) in sides:
             if position is not None:
-                box = isl.Set(f"[{self.known}] -> {{ [p] : {lower} - {below} <= p < {upper} + {above} }}")
+                box = isl.Set(f"[{self.known}] -> {{ [{p}] : {lower} - {below} <= {p} < {upper} + {above} }}")
                 domain = domain.intersect(position.intersect_range(box).domain())
         return domain
 
@@ -213,7 +216,7 @@ class _Rank:
             for steps in range(1, self.plan.steps + 1):
                 taken = pairs.intersect_range(self.useful(sink, steps))
                 if self.timed:
-                    taken = taken.intersect_domain(self.at_step(source, f"t >= {self.start}"))
+                    taken = taken.intersect_domain(self.at_step(source, f"{{t}} >= {self.start}"))
                 yield taken.subtract_domain(self.runs(source, steps))
 
     def _foreign(self, array: DistributedArray, pairs: isl.Map) -> Iterator[isl.Map]:
@@ -242,7 +245,7 @@ class _Rank:
         source, sink = (self.scop.statement(pairs.get_tuple_name(kind)) for kind in (_IN, _OUT))
         exchanged = {e.array: e for e in self.plan.between}
         there = self.available(array, exchanged.get(array.name)).coalesce()
-        before = pairs.intersect_domain(self.at_step(source.name, f"t < {self.start}"))
+        before = pairs.intersect_domain(self.at_step(source.name, f"{{t}} < {self.start}"))
         read, written = (self._elements(s, array.name, kind) for s, kind in ((sink, True), (source, False)))
         for steps in range(1, self.plan.steps + 1):
             taken = before.intersect_range(self.useful(sink.name, steps))
@@ -267,18 +270,20 @@ class _Rank:
 
     def available(self, array: DistributedArray, exchange: HaloExchange | None) -> isl.Set:
         """Return the elements that are right when the period begins: what the rank owns, and what it has received."""
-        elements = [f"e{d}" for d in range(len(array.axes) + bool(self.scop.array(array.name).fields))]
+        rank = len(array.axes) + bool(self.scop.array(array.name).fields)
+        elements = coordinates("e", rank, self.known.split(", "))
         owned = ["true"]
-        owned += [f"{self.lower[x]} <= e{d} < {self.upper[x]}" for d, x in enumerate(array.axes) if x is not None]
+        cut = [(e, x) for e, x in zip(elements, array.axes, strict=False) if x is not None]
+        owned += [f"{self.lower[x]} <= {e} < {self.upper[x]}" for e, x in cut]
         regions = [" and ".join(owned)]
         for direction in exchange.directions if exchange else ():
             assert exchange is not None
             sides = ["true"]
             for d, x in enumerate(array.axes):
                 if x is not None:
-                    sides.append(self._side(f"e{d}", x, direction[x], exchange.reach[x]))
+                    sides.append(self._side(elements[d], x, direction[x], exchange.reach[x]))
             region = " and ".join(sides)
-            regions += [f"({region}) and ({planes})" for planes in self._planes(exchange)]
+            regions += [f"({region}) and ({planes})" for planes in self._planes(exchange, elements)]
         return isl.Set(f"[{self.known}] -> {{ {array.name}[{', '.join(elements)}] : {' or '.join(regions)} }}")
 
     def _side(self, element: str, axis: int, side: int, reach: Reach) -> str:
@@ -287,13 +292,14 @@ class _Rank:
             return f"{lower} - {reach[0]} <= {element} < {lower}"
         return f"{upper} <= {element} < {upper} + {reach[1]}" if side else f"{lower} <= {element} < {upper}"
 
-    def _planes(self, exchange: HaloExchange) -> Iterator[str]:
+    def _planes(self, exchange: HaloExchange, elements: Sequence[str]) -> Iterator[str]:
         if exchange.plane is None:
             yield "true"
             return
+        at, every = elements[exchange.plane], len(exchange.planes)
         for residue, planes in enumerate(exchange.planes):
             for plane in planes:
-                yield f"e{exchange.plane} = {plane} and ({self.start} - {residue}) mod {len(exchange.planes)} = 0"
+                yield f"{at} = {plane} and ({self.start} - {residue}) mod {every} = 0"
 
     def disorder(self) -> Iterator[isl.Map]:
         """Yield pairs of one step that must keep an order which phases and boxes do not keep."""
@@ -323,12 +329,11 @@ class _Rank:
             for access in statement.accesses:
                 cut = [(d, x) for d, x in enumerate(self.plan.array(access.array).axes) if x is not None]
                 if cut and access.kind is not AccessKind.KILL:
-                    elements = ", ".join(f"e{d}" for d in range(access.relation.dim(_OUT)))
+                    e, halo = coordinates("e", access.relation.dim(_OUT), self.known.split(", ")), self.plan.halo
                     stored = " and ".join(
-                        f"{self.lower[x]} - {self.plan.halo[x][0]} <= e{d} < {self.upper[x]} + {self.plan.halo[x][1]}"
-                        for d, x in cut
+                        f"{self.lower[x]} - {halo[x][0]} <= {e[d]} < {self.upper[x]} + {halo[x][1]}" for d, x in cut
                     )
-                    there = isl.Set(f"[{self.known}] -> {{ {access.array}[{elements}] : {stored} }}")
+                    there = isl.Set(f"[{self.known}] -> {{ {access.array}[{', '.join(e)}] : {stored} }}")
                     yield access.relation.intersect_domain(runs).subtract_range(there)
 
     def overrun(self) -> Iterator[isl.Set | isl.Map]:

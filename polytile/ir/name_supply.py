@@ -61,6 +61,15 @@ def fresh(wanted: str, taken: Iterable[str]) -> str:
     return wanted
 
 
+def coordinates(wanted: str, count: int, taken: Iterable[str]) -> tuple[str, ...]:
+    """Return x0, x1, .., with underscores behind the x until none of `taken` is such: isl takes coordinates that are
+    called like parameters for these."""
+    names = frozenset(taken)
+    while any(name.startswith(wanted) and name[len(wanted) :].isdigit() for name in names):
+        wanted += "_"
+    return tuple(f"{wanted}{k}" for k in range(count))
+
+
 def names_of_scop(scop: Scop) -> set[str]:
     """Return the names of arrays, parameters and iterators."""
     names = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
