@@ -285,13 +285,14 @@ def test_blocks_of_more_warps_are_in_the_order_that_was_measured(
 
 @pytest.mark.slow
 def test_the_fastest_measured_blocks_are_chosen() -> None:
-    """heat-3d on an H100: one block for each of 128 places, 50.5 ms; shorter chunks, whose blocks take two and three
-    rounds, 61.6 and 61.2; 12 warps, whose registers spill, 70.2."""
+    """heat-3d at 200^3, the record of `polytile tune` on an H200 (polybench/results/tuning/heat-3d-double.tune.jsonl):
+    4.41 ms for 100 iterations; 16 warps of 32 x 32 cells, one block for each of 128 places, 4.75 and, with shorter
+    chunks, 5.20; 12 warps of 36 x 32 cells 5.06. All estimates of these are within 3 to 19%."""
     file = Path(__file__).resolve().parents[4] / "polybench/polybench/heat-3d.c"
     found = polytile.compile(file, schedule="auto", parameters={"tsteps": 1000, "n": 200}).scops[0]
     chosen = found.compilation.overlapped
     assert chosen is not None
-    assert (chosen.iterations, chosen.tile, chosen.warps, chosen.chunk) == (2, (32, 32), 16, 99)
+    assert (chosen.iterations, chosen.tile, chosen.warps, chosen.chunk) == (2, (48, 32), 12, 66)
 
 
 @pytest.mark.parametrize("chunk", [40, 66, 99, 198])
