@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polytile.check.relations import Check
+from polytile.ir.name_supply import coordinates
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 THERE = "_there"  # behind the bounds of a neighbour
@@ -25,10 +26,10 @@ def along(box: isl.Set, axis: int) -> isl.Set:
 
 def own_box(claim: Check) -> isl.Set:
     """Return the positions that a rank owns."""
-    p = [f"p{k}" for k in range(len(claim["bounds"]))]
+    names = [name for pair in claim["bounds"] for name in pair]
+    p = coordinates("p", len(claim["bounds"]), names)
     within = " and ".join(f"{low} <= {x} < {up}" for x, (low, up) in zip(p, claim["bounds"], strict=True))
-    names = ", ".join(name for pair in claim["bounds"] for name in pair)
-    return isl.Set(f"[{names}] -> {{ [{', '.join(p)}] : {within} }}")
+    return isl.Set(f"[{', '.join(names)}] -> {{ [{', '.join(p)}] : {within} }}")
 
 
 def elements(claim: Check, array: str, rank: int, box: isl.Set) -> isl.Set:
@@ -47,11 +48,12 @@ def available(claim: Check, which: str, array: str, rank: int) -> isl.Set:
     """Return the elements that are right behind an exchange: those that a rank owns, and those that it receives, of
     planes in turns the one of the step that begins."""
     found = elements(claim, array, rank, own_box(claim))
-    exchange, names = claim[which], ", ".join(f"e{d}" for d in range(rank))
+    exchange, own = claim[which], coordinates("e", rank, [claim["start"]])
+    names = ", ".join(own)
     planes = isl.Set(f"{{ {array}[{names}] }}")
     if array in exchange["planes"]:
         turns = exchange["planes"][array]["in_turn"]
-        plane = f"e{exchange['planes'][array]['dimension']}"
+        plane = own[exchange["planes"][array]["dimension"]]
         each = [
             f"({plane} = {p} and ({claim['start']} - {residue}) mod {len(turns)} = 0)"
             for residue, there in enumerate(turns)

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polytile.check.rank_messages import along, elements
 from polytile.check.relations import IN, OUT, Check, maps
+from polytile.ir.name_supply import coordinates, fresh
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 Pairs = Callable[[str], tuple[isl.UnionMap, isl.UnionMap]]  # flow, and anti and output dependences, of an array
@@ -63,14 +64,15 @@ def _asked_for(claim: Check, made: Check) -> isl.Set:
         parts = f"0 <= {first} and {first} <= {end} and 0 <= {offset}"
         found = found.intersect(isl.Set(f"[{first}, {end}, {offset}] -> {{ : {parts} }}"))
     if step := made["step"]:
-        count = made["count"] or "one"
+        count, t = made["count"], fresh("t", [step, made["count"] or ""])
         domains = (isl.Set(claim["program"]["statements"][name]["domain"]) for name in made["statements"])
         times = [d.project_out(SET, 1, d.dim(SET) - 1).reset_tuple_id() for d in domains]
-        for when in (f"t = {step}", f"t = {step} + {count} - 1"):
-            there = isl.Set(f"[{step}, {count}] -> {{ [t] : {count} > 0 and {when} }}")
-            found = found.intersect(reduce(isl.Set.union, (t.intersect(there).params() for t in times)))
-        if not made["count"]:
-            found = found.intersect(isl.Set("[one] -> { : one = 1 }"))
+        steps = [f"[{step}] -> {{ [{t}] : {t} = {step} }}"]
+        if count:
+            known = f"[{step}, {count}] -> {{ [{t}] : {count} > 0 and {t} ="
+            steps = [f"{known} {step} }}", f"{known} {step} + {count} - 1 }}"]
+        for there in map(isl.Set, steps):
+            found = found.intersect(reduce(isl.Set.union, (time.intersect(there).params() for time in times)))
     return found
 
 
@@ -88,7 +90,7 @@ def _of_source(claim: Check, made: Check, name: str) -> isl.Map:
     own = isl.Set(made["statements"][name]["domain"]).dim(SET)
     if own == shift.dim(IN):
         return shift
-    counted = ", ".join(f"x{k}" for k in range(own))
+    counted = ", ".join(coordinates("x", own, [made["step"]]))
     with_step = f"{made['step']}, {counted}" if own else made["step"]
     return isl.Map(f"[{made['step']}] -> {{ {name}[{counted}] -> {name}[{with_step}] }}").apply_range(shift)
 
@@ -97,16 +99,15 @@ def _in_box(claim: Check, made: Check, name: str) -> isl.Set:
     """Return the source's instances at positions first + offset .. end + offset - 1 in the steps of a program."""
     domain = isl.Set(claim["program"]["statements"][name]["domain"])
     if step := made["step"]:
-        rest = ", ".join(["t", *(f"x{k}" for k in range(1, domain.dim(SET)))])
-        names, when = ([step, made["count"]], f"{step} <= t < {step} + {made['count']}")
-        if not made["count"]:
-            names, when = [step], f"t = {step}"
-        domain = domain.intersect(isl.Set(f"[{', '.join(names)}] -> {{ {name}[{rest}] : {when} }}"))
+        names = [step, made["count"]] if made["count"] else [step]
+        own = coordinates("x", domain.dim(SET), names)
+        when = f"{step} <= {own[0]} < {step} + {made['count']}" if made["count"] else f"{own[0]} = {step}"
+        domain = domain.intersect(isl.Set(f"[{', '.join(names)}] -> {{ {name}[{', '.join(own)}] : {when} }}"))
     for position, box in zip(claim["positions"][name], made["boxes"], strict=True):
         if position is not None:
-            known = ", ".join(box.values())
-            within = f"{box['first']} + {box['offset']} <= p < {box['end']} + {box['offset']}"
-            inside = isl.Set(f"[{known}] -> {{ [p] : {within} }}")
+            p = fresh("p", box.values())
+            within = f"{box['first']} + {box['offset']} <= {p} < {box['end']} + {box['offset']}"
+            inside = isl.Set(f"[{', '.join(box.values())}] -> {{ [{p}] : {within} }}")
             domain = domain.intersect(isl.Map(position).intersect_range(inside).domain())
     return domain
 
@@ -114,12 +115,10 @@ def _in_box(claim: Check, made: Check, name: str) -> isl.Set:
 def _of_whole(claim: Check, made: Check, relation: isl.Map) -> isl.Map:
     """Map elements of a rank's array to those of the whole one."""
     array = str(relation.get_tuple_name(OUT))
-    own = [f"e{d}" for d in range(relation.dim(OUT))]
-    whole, known = list(own), list[str]()
-    for d, axis in enumerate(claim["arrays"][array]["axes"]):
-        if axis is not None:
-            known.append(made["boxes"][axis]["offset"])
-            whole[d] += f" + {known[-1]}"
+    offsets = {d: made["boxes"][a]["offset"] for d, a in enumerate(claim["arrays"][array]["axes"]) if a is not None}
+    known = offsets.values()
+    own = coordinates("e", relation.dim(OUT), known)
+    whole = [f"{e} + {offsets[d]}" if d in offsets else e for d, e in enumerate(own)]
     return isl.Map(f"[{', '.join(known)}] -> {{ {array}[{', '.join(own)}] -> {array}[{', '.join(whole)}] }}")
 
 

@@ -26,6 +26,7 @@ from polytile.check.rank_messages import along, available, message_problems, own
 from polytile.check.rank_programs import at_positions, not_stored, program_problems
 from polytile.check.rank_reductions import in_same_order, reduction_problems, without_reductions
 from polytile.check.relations import IN, OUT, Check, accesses, dependences, maps, union
+from polytile.ir.name_supply import coordinates, fresh
 
 SET = isl.dim_type.set
 KINDS, WRITES = ("read", "write", "may-write", "kill"), ("write", "may-write")
@@ -105,7 +106,8 @@ class _Rank:
         for array, _, relation in self.relations(name):
             for d, extent in enumerate(self.claim["arrays"][array]["extents"]):
                 if extent is not None:
-                    inside = isl.Set(f"[{extent}] -> {{ [e] : 0 <= e < {extent} }}")
+                    e = fresh("e", [extent])
+                    inside = isl.Set(f"[{extent}] -> {{ [{e}] : 0 <= {e} < {extent} }}")
                     domain = domain.intersect(_subscript(relation, d).intersect_range(inside).domain())
         for axis, end in enumerate(self.claim["ends"]):
             if (at := self.position(name, axis)) is None:
@@ -181,15 +183,16 @@ class _Rank:
         found = []
         for number in range(steps):
             there = at_positions(self.claim, name, isl.Set(boxes[steps - 1 - number]))
-            found.append(there.intersect(self._at_step(name, f"t = {self.start} + {number}")))
+            found.append(there.intersect(self._at_step(name, f"= {self.start} + {number}")))
         total = found[0]
         for one in found[1:]:
             total = total.union(one)
         return total.intersect_params(self.context).coalesce()
 
     def _at_step(self, name: str, condition: str) -> isl.Set:
-        counted = ", ".join(["t", *(f"x{k}" for k in range(1, isl.Set(self.statements[name]["domain"]).dim(SET)))])
-        return isl.Set(f"[{self.start}] -> {{ {name}[{counted}] : {condition} }}")
+        """Return the instances whose step is in a relation to a number: `< start`."""
+        own = coordinates("x", isl.Set(self.statements[name]["domain"]).dim(SET), [self.start])
+        return isl.Set(f"[{self.start}] -> {{ {name}[{', '.join(own)}] : {own[0]} {condition} }}")
 
     def counts(self, name: str, steps: int) -> isl.Set:
         """Return the instances of a period whose results may be read."""
@@ -236,8 +239,8 @@ class _Rank:
         taken = pairs.intersect_range(read.intersect_domain(self.counts(reader, steps)).wrap())
         early = taken
         if self.timed:
-            early = taken.intersect_domain(self._at_step(writer, f"t < {self.start}"))
-            taken = taken.intersect_domain(self._at_step(writer, f"t >= {self.start}"))
+            early = taken.intersect_domain(self._at_step(writer, f"< {self.start}"))
+            taken = taken.intersect_domain(self._at_step(writer, f">= {self.start}"))
             if not early.range().unwrap().range().is_subset(there):
                 return False
         if not taken.domain().is_subset(self.counts(writer, steps)):

@@ -15,6 +15,7 @@ from polytile.ir.evaluate import evaluate, integer_range
 from polytile.ir.expr import Binary, Expr, Literal, Name
 from polytile.ir.expr_trees import walk
 from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.name_supply import coordinates
 from polytile.ir.scop import Parameter, Scop
 from polytile.runtime.accessed_elements import beyond_the_end
 
@@ -178,9 +179,10 @@ def _inside(scop: Scop, allowed: isl.Set, free: Sequence[str]) -> isl.Set:
 
 def _outside(reached: isl.Set, k: int, extent: str) -> isl.Set:
     """Return the elements whose subscript number `k` is below 0 or not below `extent`."""
-    names = ", ".join(str(reached.get_dim_name(_PARAM, i)) for i in range(reached.dim(_PARAM)))
-    place = ", ".join(f"x_{i}" for i in range(reached.dim(_SET)))
-    beyond = isl.Set(f"[{names}] -> {{ [{place}] : x_{k} < 0 or x_{k} >= {extent} }}")
+    names = [str(reached.get_dim_name(_PARAM, i)) for i in range(reached.dim(_PARAM))]
+    place = coordinates("x", reached.dim(_SET), names)
+    where = f"{place[k]} < 0 or {place[k]} >= {extent}"
+    beyond = isl.Set(f"[{', '.join(names)}] -> {{ [{', '.join(place)}] : {where} }}")
     return reached.intersect(beyond.set_tuple_name(reached.get_tuple_name()))
 
 

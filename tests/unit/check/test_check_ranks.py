@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,20 @@ def claim_of(text: str, steps: int) -> Claim:
 def test_right_plans_hold(program: str, steps: int) -> None:
     plan = distribute(named(program), steps)
     assert not list(rank_problems(json.loads(json.dumps(ranks_entry(plan, plan.scop)))))
+
+
+@pytest.mark.slow(but="names0-1")
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("names", [("one", "e", "p"), ("t", "p0", "p1"), ("x0", "e0", "e1"), ("step", "x1", "t")])
+def test_parameters_may_be_called_like_coordinates(names: tuple[str, str, str], steps: int) -> None:
+    """isl takes a coordinate that is called like a parameter for it: with an extent `e` no instance was anywhere."""
+    text = re.sub(r"\b(steps|n|m)\b", lambda found: names[("steps", "n", "m").index(found[0])], DIAGONALS)
+    if names[0] == "t" or names[2] == "t":
+        text = re.sub(r"int t = 0; t <", "int s = 0; s <", text).replace("; t++)", "; s++)")
+    claim = claim_of(text, steps)
+    assert not list(rank_problems(claim))
+    claim["ends"][0] = replaced(claim["ends"][0], f"({names[1]})", f"(-3 + {names[1]})")
+    assert any("positions of no rank" in problem for problem in rank_problems(claim))
 
 
 @pytest.mark.slow(but=("program6-1-_thin_sides",))
