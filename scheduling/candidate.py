@@ -133,9 +133,9 @@ class Candidate(TimeTiled):
 
 @dataclass(frozen=True, slots=True)
 class SmallGrids:
-    """What runs grids of `least` to fewer than `cells` cells in place of a candidate's overlapped tiles, and what these
-    leave of others, if that is so many `iterations`. Where it is refused, they run grids of `otherwise` cells or
-    more."""
+    """Another candidate, which runs grids of `least` to fewer than `cells` cells in place of overlapped tiles, and what
+    these leave of larger ones, if that is so many `iterations`. Where it is refused, tiles run grids of `otherwise`
+    cells or more."""
 
     candidate: Candidate
     cells: int
